@@ -10,6 +10,8 @@ DOCS   := $(VENV)/.ready-docs
 LOCK   := requirements.lock
 DEV_LOCK := requirements-dev.lock
 DOCS_LOCK := requirements-docs.lock
+DIST   := dist
+BUILD_PYTHON = $(BIN)/python  # with hatchling
 UV_VERSION := 0.13.8
 
 # the packages of a lock file
@@ -17,7 +19,7 @@ install = if [ -x $(BIN)/uv ] && $(BIN)/uv pip install --quiet --python $(BIN)/p
           else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1); fi
 
 .DEFAULT_GOAL := help
-.PHONY: help env build generation test test-all bench check docs lock clean
+.PHONY: help env build generation test test-all bench check docs wheel lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 10
@@ -72,6 +74,9 @@ docs: $(DOCS)  ## build the site in docs/_build/html; warnings are errors
 	    --doctree-dir docs/_build/doctrees docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
+wheel: $(if $(findstring $(BIN)/,$(BUILD_PYTHON)),$(READY))  ## build the wheel in dist/: what `pip install` needs where there is no clone
+	@$(BUILD_PYTHON) -m hatchling build --target wheel --directory $(DIST)
+
 # extras stay named, which pip needs where it takes the place of uv
 COMPILE = $(firstword $(wildcard $(BIN)/uv) uv) pip compile --quiet --universal --no-strip-extras --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11
 
@@ -82,4 +87,4 @@ lock:  ## resolve the requirements*.lock files anew (needs uv)
 	@echo "uv==$(UV_VERSION)" | $(COMPILE) - -o requirements-uv.lock
 
 clean:  ## remove the environment and caches (the warehouse stays)
-	@rm -rf $(VENV) .bgdata .pytest_cache .mypy_cache .ruff_cache build *.egg-info docs/_build
+	@rm -rf $(VENV) .bgdata .pytest_cache .mypy_cache .ruff_cache build dist *.egg-info docs/_build

@@ -66,10 +66,9 @@ _HOMES = {
 
 def open_warehouse(root: Folder = "warehouse") -> Warehouse:
     """The warehouse in a folder, which need not exist yet."""
-    from bgdata.datasets import all_kinds
-    from bgdata.warehouse import Warehouse
+    from bgdata.warehouse import open_whole
 
-    return Warehouse(root, all_kinds())
+    return open_whole(root)
 
 
 def open_one_sided(root: Folder, points: int) -> RaceTable:
@@ -87,7 +86,15 @@ def open_gammon(root: Folder, points: int) -> RaceTable:
 
 
 def open_two_sided(root: Folder, points: int, checkers: int) -> TwoSidedTable:
-    """Map the exact two-sided table of up to `checkers` on `points` points. Raises MissingTableError."""
+    """Map the exact two-sided table of up to `checkers` on `points` points. Raises MissingTableError.
+
+    `root` may be the address of a warehouse, http or https: then nothing is fetched but the rows that are asked for,
+    each of which is checked against its hash. Raises DownloadError and DigestMismatchError then, as probes do.
+    """
+    if str(root).startswith(("http://", "https://")):
+        from bgdata.bearoff.remote import RemoteTwoSidedTable
+
+        return RemoteTwoSidedTable(str(root), points, checkers)
     from bgdata.bearoff.tables import TwoSidedTable
 
     return TwoSidedTable(open_warehouse(root).open("bearoff_two_sided", f"{points}x{checkers}"))

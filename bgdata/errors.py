@@ -63,6 +63,18 @@ class ExternalProgramError(BgdataError, RuntimeError):
     """Another program did not answer as expected."""
 
 
+class EngineRefusedError(ExternalProgramError):
+    """An engine answers a command with an error line."""
+
+
+class TooBusyError(BgdataError, RuntimeError):
+    """A server has more to do than it can do now, or than one client may ask for."""
+
+
+class InvalidMessageError(UsageError):
+    """A line of another program that is too long, no text, or not a word of the protocol; the next one may be."""
+
+
 class WorkerError(BgdataError, RuntimeError):
     """Worker processes or a cluster were lost, or never answered."""
 

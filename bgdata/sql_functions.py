@@ -8,6 +8,7 @@ call, so that a connection opens at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from math import comb
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -17,9 +18,14 @@ from duckdb.func import ARROW, SPECIAL
 from numpy.typing import NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS
+from bgdata.errors import BgdataError
+from bgdata.store.names import identifier, quoted
 
 if TYPE_CHECKING:
     import duckdb
+
+    from bgdata.store.table import Table
+    from bgdata.store.versions import Versions
 
 BOARD_SLOTS = 26
 Column: TypeAlias = pa.Array | pa.ChunkedArray
@@ -66,6 +72,49 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
         arguments = ", ".join(f"{argument}::{type_}" for argument, type_ in function.parameters)
         parameters = ", ".join(argument for argument, _ in function.parameters)
         connection.execute(f"create temp macro {name}({parameters}) as fast_{name}({arguments})")
+
+
+def define_flat_tables(connection: duckdb.DuckDBPyConnection, warehouse: Versions) -> None:
+    """A view of each large two-sided table, which is in no Parquet file: a function looks every pair up that is asked
+    for, so that conditions on either index cost next to nothing."""
+    kind = warehouse.kinds.get("bearoff_two_sided")
+    if kind is None:
+        return
+    for table in warehouse.versions(kind.name):
+        with suppress(BgdataError):  # a damaged version shows when it is opened
+            variant = table.manifest.variant
+            if kind.tables_of(kind.recorded(table.manifest)) or warehouse.open(kind.name, variant).name != table.name:
+                continue
+            define_flat_table(connection, table, kind.tables[0].name)
+
+
+def define_flat_table(connection: duckdb.DuckDBPyConnection, table: Table, name: str) -> None:
+    """The view of one large two-sided table, and its function."""
+    from bgdata.bearoff.tables import Equities, TwoSidedTable
+
+    opened = TwoSidedTable(table)
+    count, variant = len(opened.stored), table.manifest.variant
+    struct = pa.struct([(column, pa.float32()) for column in Equities._fields])
+
+    def probe(on_roll: Column, opponent: Column) -> pa.Array:
+        indexes = [whole(side).to_numpy(zero_copy_only=False) for side in (on_roll, opponent)]
+        found = opened.probe_many(*indexes)
+        columns = [pa.array(np.ascontiguousarray(found[:, n])) for n in range(len(Equities._fields))]
+        return pa.StructArray.from_arrays(columns, fields=list(struct))
+
+    fields = ", ".join(f"{column} FLOAT" for column in Equities._fields)
+    arguments: list[Any] = ["INTEGER", "INTEGER"]
+    result: Any = f"STRUCT({fields})"
+    connection.create_function(f"probe_{name}_{variant}", probe, arguments, result, type=ARROW)
+    columns = ", ".join(f"equities.{column}" for column in Equities._fields)
+    connection.execute(
+        f"create temp view {identifier(f'{name}_{variant}')} as "
+        f"select variant, on_roll_index, opponent_index, {columns} from (select {quoted(variant)} as variant, "
+        "on_roll_index, opponent_index, "
+        f"{identifier(f'probe_{name}_{variant}')}(on_roll_index, opponent_index) as equities "
+        f"from (select range::integer as on_roll_index from range({count})), "
+        f"(select range::integer as opponent_index from range({count})))"
+    )
 
 
 def bearoff_index(points: pa.Array) -> pa.Array:

@@ -5,6 +5,7 @@ DuckDB and PyArrow are loaded when something is built or queried.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -25,8 +26,21 @@ if TYPE_CHECKING:
     from bgdata.training.feed.feed import Feed
 
 
+def open_whole(root: str | os.PathLike[str]) -> Warehouse:
+    """The warehouse in a folder, with all kinds that come with bgdata."""
+    from bgdata.datasets import all_kinds
+
+    return Warehouse(root, all_kinds())
+
+
 class Warehouse(Versions):
     """The versions below one folder, which it builds, shows in SQL, and trains on."""
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        from bgdata.datasets import all_kinds
+
+        # a pickled one is only its path, however many kinds there are
+        return (open_whole, (self.root,)) if self.kinds == all_kinds() else super().__reduce__()
 
     def build(
         self,
@@ -62,15 +76,25 @@ class Warehouse(Versions):
         )  # fmt: skip
 
     def connect(
-        self, *, limits: QueryLimits | None = None, allow_files: bool = False, outputs: Iterable[Path] = ()
+        self,
+        *,
+        limits: QueryLimits | None = None,
+        allow_files: bool = False,
+        outputs: Iterable[Path] = (),
+        mend: bool = True,
     ) -> duckdb.DuckDBPyConnection:
         """A DuckDB connection to the catalog, in memory, with the vectorised position functions. It opens the tables of
         the warehouse and, unless `allow_files`, no other files, and writes `outputs`; with `limits` its configuration
-        is locked. Raises MissingWarehouseError or StorageError."""
-        from bgdata.sql_functions import register_functions
+        is locked. Unless `mend` is false, catalog.duckdb is written anew where it is old. Raises MissingWarehouseError
+        or StorageError."""
+        from bgdata.sql_functions import define_flat_tables, register_functions
         from bgdata.store.catalog import connect
 
-        return connect(self, limits=limits, allow_files=allow_files, outputs=outputs, functions=register_functions)
+        def define(connection: duckdb.DuckDBPyConnection) -> None:
+            register_functions(connection)
+            define_flat_tables(connection, self)
+
+        return connect(self, limits=limits, allow_files=allow_files, outputs=outputs, mend=mend, functions=define)
 
     def mend_catalog(self) -> None:
         """Write catalog.duckdb anew where the warehouse was moved or copied; nothing where that cannot be written."""

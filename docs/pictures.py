@@ -57,7 +57,13 @@ FLOORS = [
         ("datasets", "each kind declared: what its tables hold,\nwhat they are made from", 4.0),
         ("computations", "how the tables of each kind are computed\nand checked", 4.0),
     ],
-    [("cli", "commands", 2.6), ("pipelines/", "Prefect flows", 2.7), ("sql/", "macros, views, checks", 2.7)],
+    [("rows", "what commands and pages show, as rows of data", 8.0)],
+    [
+        ("cli", "commands", 1.9),
+        ("web", "the explorer", 1.9),
+        ("pipelines/", "Prefect flows", 2.1),
+        ("sql/", "macros, views, checks", 2.1),
+    ],
 ]
 WAY = [  # of the data: step, what does it, floor
     ("position", "game", 0),
@@ -71,11 +77,11 @@ WAY = [  # of the data: step, what does it, floor
 
 def draw_rooms() -> None:
     """The rooms of the source, floor by floor, and beside them the way of the data."""
-    figure, axes = plt.subplots(figsize=(11, 5.6), layout="constrained")
+    figure, axes = plt.subplots(figsize=(11, 6.4), layout="constrained")
     for floor, rooms in enumerate(FLOORS):
         left = 0.0
         for name, what, width in rooms:
-            shade = ["#dfe8f1", "#d3e3e4", "#e4e9d9", "#efe6d3", "#f1dfd3", "#ead9e3", "#e3e0ee"][floor]
+            shade = ["#dfe8f1", "#d3e3e4", "#e4e9d9", "#efe6d3", "#f1dfd3", "#ead9e3", "#e3e0ee", "#dfe8f1"][floor]
             axes.add_patch(Rectangle((left, floor), width - 0.06, 0.9, facecolor=shade, edgecolor="#506070", lw=0.8))
             axes.text(left + 0.12, floor + 0.62, name, fontsize=11, weight="bold", va="center")
             axes.text(left + 0.12, floor + 0.27, what, fontsize=8, va="center", linespacing=1.1)

@@ -6,16 +6,15 @@ Parquet use one core each, and running kernels use all cores that are free.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from graphlib import TopologicalSorter
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from bgdata.process import begin, is_stopping, keep, run, shielding
+from bgdata.process import begin, is_stopping, run, shielding
 
 if __name__ == "__main__":
     begin()  # importing Prefect takes seconds
@@ -23,22 +22,18 @@ if __name__ == "__main__":
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
-from prefect.futures import PrefectFuture, as_completed
+from prefect.futures import PrefectFuture
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
-from prefect.task_runners import ProcessPoolTaskRunner
 
 import pipelines  # noqa: F401 - its settings must be there before Prefect is imported
 from bgdata import open_warehouse
 from bgdata.errors import BgdataError
 from bgdata.kernel_cache import kernel_cache
-from bgdata.store.executors import end_with_parent
 from bgdata.store.lock_verdicts import lock_verdicts
 from bgdata.store.parameters import Parameters
-from bgdata.store.progress import Silence
-from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
+from pipelines.tasks import Built, Notes, finished, processes
 
-PROCESSES = min(4, os.cpu_count() or 1)  # each holds the memory of a table, and kernels take all cores anyway
 NEXT = """
 look:  bgdata list                                     every version that is there
        bgdata explain bearoff_two_sided                what a table holds, column by column
@@ -52,24 +47,6 @@ class Variant(NamedTuple):
 
     kind: str
     parameters: Parameters
-
-
-class Built(NamedTuple):
-    """A built version, and the notes made while it was built."""
-
-    name: str  # dataset/variant/version
-    notes: list[str]
-
-
-class Notes(Silence):
-    """Progress of a task in another process: collects notes for the process that shows them."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def note(self, text: str) -> None:
-        """Keep a note."""
-        self.lines.append(text)
 
 
 @task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
@@ -96,11 +73,7 @@ def inputs(warehouse: Warehouse, variant: Variant) -> Iterator[Variant]:
             yield from inputs(warehouse, Variant(*wanted))
 
 
-# its type says less than it takes: any runner of tasks
-runner: Any = ProcessPoolTaskRunner(PROCESSES, initializer=end_with_parent)
-
-
-@flow(name="build-warehouse", task_runner=runner)
+@flow(name="build-warehouse", task_runner=processes(), retries=1, retry_delay_seconds=1)
 def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None) -> list[str]:
     """Build the default variants of every kind (or of some), each once its inputs are there; returns their versions."""
     warehouse = open_warehouse(root)
@@ -115,20 +88,6 @@ def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None) -> 
     create_markdown_artifact(report(root, built), key="warehouse", description="What the warehouse holds")
     get_run_logger().info("built %d versions", len(built))
     return built
-
-
-def finished(tasks: list[PrefectFuture[Built]]) -> Iterator[str]:
-    """Yields the version that each task has built as it finishes; a bar and notes on standard error show the
-    progress."""
-    with progress_bars() as progress:
-        progress.start("tables", len(tasks), "tables")
-        for task_ in as_completed(tasks):
-            built = task_.result()
-            for line in built.notes:
-                progress.note(line)
-            progress.advance(1)
-            keep("what is finished is kept")
-            yield built.name
 
 
 def report(root: str, versions: Sequence[str]) -> str:

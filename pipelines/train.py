@@ -32,6 +32,7 @@ from bgdata import open_warehouse
 from bgdata.errors import BgdataError
 from bgdata.steps import training as steps
 from bgdata.steps.training import TrainingPlan
+from pipelines.tasks import publish_picture
 
 MEANINGS = {
     "start": "network or network/NAME: plays the games, labels them at 1-ply, and is what training starts from",
@@ -76,7 +77,7 @@ def scores(root: str, plan: TrainingPlan, learned: str) -> str:
     return steps.build_score(open_warehouse(root), plan, learned).name
 
 
-@flow(name="train-network")
+@flow(name="train-network", retries=1, retry_delay_seconds=1)
 def train_network(root: str, plan: TrainingPlan) -> list[str]:
     """From games to scores; returns the version of every step."""
     games = corpus(root, plan)
@@ -86,6 +87,8 @@ def train_network(root: str, plan: TrainingPlan) -> list[str]:
     scored = scores(root, plan, learned)
     text = f"```\n{steps.scores_text(open_warehouse(root), scored)}\n```"
     create_markdown_artifact(text, key="scores", description=f"How good {plan.name} is")
+    words = ["train", "plot", plan.name, "-o"]
+    publish_picture(root, words, "learning-curve", f"How {plan.name} learned")
     get_run_logger().info("scored %s", learned)
     return [games, played, labelled, learned, scored]
 

@@ -43,6 +43,14 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> SharedFolder:
     return filled
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test writes to the warehouse that is the user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def small_root(shared_folder: SharedFolder) -> Path:
     """Folder of a warehouse with the smallest variant of every kind. Only to be read: `warehouse` is a copy."""

@@ -28,8 +28,10 @@ HEAVY = ("dask", "duckdb", "numba", "pandas", "prefect", "pyarrow")
 
 EXCEPTION_CLASSES = {name: value for name, value in vars(errors).items() if inspect.isclass(value)}
 # other people's packages, by the modules of ours that may import them
+VECTORS = {"bgdata.bearoff.lowest", "bgdata.endgames.lowest"}  # written for LLVM
 ONLY_IN = {
-    "numba": {"bgdata.kernel", "bgdata.kernel_cache"},
+    "numba": {"bgdata.kernel", "bgdata.kernel_cache", *VECTORS},
+    "llvmlite": VECTORS,
     "prefect": {"pipelines"},
     "pyarrow": {
         "bgdata.store.parquet",
@@ -37,11 +39,15 @@ ONLY_IN = {
         "bgdata.computations",
         "bgdata.store.dataset",
         "bgdata.cli",
+        "bgdata.web.query_process",
     },
-    "duckdb": {"bgdata.store", "bgdata.sql_functions", "bgdata.warehouse", "bgdata.cli"},
+    "duckdb": {"bgdata.store", "bgdata.sql_functions", "bgdata.warehouse", "bgdata.cli", "bgdata.web"},
     "click": {"bgdata.cli"},
+    "jinja2": {"bgdata.web.answer"},
     "matplotlib": {"bgdata.cli"},
     "rich": {"bgdata.store.progress_bars"},
+    "starlette": {"bgdata.web"},
+    "uvicorn": {"bgdata.cli.serve"},
     "psutil": {"bgdata.process", "bgdata.store"},
     "onnx": {"bgdata.formats.onnx.write"},
     "torch": {

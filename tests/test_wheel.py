@@ -1,4 +1,5 @@
-"""The wheel alone: built, installed where bgdata is not, and used in an empty folder. No network."""
+"""The wheel alone: built, installed where bgdata is not, beside what it declares to need and nothing else, and used in
+an empty folder. No network."""
 
 from __future__ import annotations
 
@@ -7,40 +8,119 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from collections.abc import Iterable
+from email import message_from_bytes
+from importlib.metadata import distribution
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from bgdata.datasets.bearoff_two_sided import DATASET
 from bgdata.store.scripts import SQL
 
 ROOT = Path(__file__).parents[1]
+BEAROFF = "CgAAEAEAAAAAAA"
+MOST_BYTES = 12_000_000
 pytestmark = pytest.mark.slow
 
 
 def run(folder: Path, *command: str | Path) -> str:
     """What a program prints, run in a folder with no paths of this process."""
+    return both_of(folder, *command)[0]
+
+
+def both_of(folder: Path, *command: str | Path) -> tuple[str, str]:
+    """The same with its standard error; `folder` has the data of its user too."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "BGDATA"))}
+    environment["XDG_DATA_HOME"] = str(folder.parent / "data")
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout, done.stderr
+
+
+def needed(names: Iterable[str]) -> set[str]:
+    """Distributions that these need, directly or not, themselves included, as an installer finds them here."""
+    found: set[str] = set()
+    new = {canonicalize_name(name) for name in names}
+    while new:
+        found |= new
+        asked = [Requirement(line) for name in new for line in distribution(name).requires or []]
+        new = {canonicalize_name(each.name) for each in asked if wanted(each)} - found
+    return found
+
+
+def wanted(requirement: Requirement) -> bool:
+    """Whether it is to be installed here: no extra is."""
+    return requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+
+
+def show_packages(names: Iterable[str], folder: Path) -> None:
+    """Link what these distributions installed into a folder."""
+    for name in names:
+        found = distribution(name)
+        for top in {file.parts[0] for file in found.files or [] if file.parts[0] not in ("..", "__pycache__")}:
+            if not (folder / top).exists():
+                (folder / top).symlink_to(Path(str(found.locate_file(top))))
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment with the wheel, and with what it needs from this environment's packages: a path
-    in a `.pth` shows packages, but not the editable bgdata, which is a `.pth` itself."""
-    wheels, folder = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("environment")
-    run(ROOT, sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", wheels)
-    (wheel,) = wheels.glob("bgdata-*.whl")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, as `make wheel` builds it."""
+    folder = tmp_path_factory.mktemp("wheels")
+    run(ROOT, "make", "--silent", "wheel", f"DIST={folder}", f"BUILD_PYTHON={sys.executable}")
+    (found,) = folder.glob("bgdata-*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment with the wheel, and links to those packages of this environment that its metadata
+    ask for: what only tests and checks need is not there."""
+    folder = tmp_path_factory.mktemp("environment")
     venv.create(folder)
     paths = {"base": str(folder), "platbase": str(folder)}
     packages = Path(sysconfig.get_path("purelib", "venv", paths))
-    (packages / "needed.pth").write_text(sysconfig.get_path("purelib"))
+    with ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        lines = message_from_bytes(archive.read(metadata)).get_all("Requires-Dist", [])
+    show_packages(needed(each.name for each in map(Requirement, lines) if wanted(each)), packages)
     scripts = Path(sysconfig.get_path("scripts", "venv", paths))
     install = ("install", "--quiet", "--no-deps", "--no-index", "--ignore-installed", wheel)
     run(folder, sys.executable, "-m", "pip", "--python", scripts / "python", *install)
     return scripts
+
+
+def test_the_wheel_is_small(wheel: Path) -> None:
+    assert 1_000_000 < wheel.stat().st_size <= MOST_BYTES
+
+
+def test_only_what_is_declared_is_there(programs: Path, tmp_path: Path) -> None:
+    code = "import importlib.util as u; print(*(u.find_spec(name) is not None for name in ('numba', 'pytest', 'onnx')))"
+    assert run(tmp_path, programs / "python", "-c", code).split() == ["True", "False", "False"]
+
+
+def test_the_wheel_answers_at_once(programs: Path, tmp_path: Path) -> None:
+    """No clone, no make, no warehouse: in a home and a folder that are empty."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    found, said = both_of(folder, programs / "bgdata", "probe", BEAROFF)
+    assert said.splitlines()[0].endswith(f"; kept in {tmp_path / 'data/bgdata/warehouse'}")
+    assert "exact, bearoff_two_sided/6x6/" in found
+    assert "cubeless equity           +0.342250  (win chance 0.671125)" in found
+    opening, said = both_of(folder, programs / "bgdata", "hint", "4HPwATDgc/ABMA", "31", "--format", "csv")
+    assert opening.splitlines()[1].split(",")[:4] == ["4HPwATDgc/ABMA", "31", "1", "8/5 6/5"]
+    assert said == ""
+    evaluation = run(folder, programs / "bgdata", "eval", BEAROFF)
+    assert "exact, bearoff_two_sided/6x6" in evaluation
+    match, said = both_of(folder, programs / "bgdata", "cube", "4HPwATDgc/ABMA", "--away", "3-5")
+    assert said.startswith("building match_equity/")
+    assert "mwc" in match
+    assert not list(folder.iterdir())
+    verdicts = run(folder, programs / "bgdata", "verify").splitlines()
+    assert verdicts[-1].endswith(" 0 failed")
 
 
 def test_the_wheel_has_the_sql_of_the_checkout(programs: Path, tmp_path: Path) -> None:
@@ -54,8 +134,9 @@ def test_the_wheel_has_the_sql_of_the_checkout(programs: Path, tmp_path: Path) -
 
 def test_the_wheel_builds_verifies_and_queries(programs: Path, tmp_path: Path) -> None:
     size = ("--points", str(DATASET.smallest.points), "--checkers", str(DATASET.smallest.checkers))
+    (tmp_path / "warehouse").mkdir()
     run(tmp_path, programs / "bgdata", "build", DATASET.name, *size)
-    assert [path.name for path in tmp_path.iterdir()] == ["warehouse"]
+    assert list(tmp_path.iterdir()) == [tmp_path / "warehouse"]
     assert "9 checks passed, 0 skipped, 0 failed" in run(tmp_path, programs / "bgdata", "verify")
     # rows of the table, a macro, and a view
     query = (

@@ -4,6 +4,9 @@ P(win of the player on roll) = sum over n of P(off in exactly n rolls) * Q(oppon
 The equity is 2 P - 1. This is an approximation: it assumes that both sides play for the fewest expected rolls, whatever
 the other side does. A trailer who plays for large rolls loses less than that, above all with little wastage, and what
 it gains is the leader's `excess`. Looking one roll ahead with all plays, `one_roll_ahead`, finds a small part of it.
+
+Gammons are combined in the same way (`Combination`): a side that still has 15 checkers loses one if the other side is
+off before its own first checker, as if both went on as for the fewest rolls to that.
 """
 
 from __future__ import annotations
@@ -39,41 +42,51 @@ def win_chance(on_roll: NDArray[np.float64], opponent: NDArray[np.float64]) -> f
 
 
 @kernel(parallel=True)
-def fill_equities(chances: Array, not_before: Array, equities: Array) -> None:
-    """Fills equities[on roll, opponent] from chances[position, n] of being off in exactly n rolls and not_before[n,
-    position], the chance of needing n rolls or more; each pair is summed by ascending n."""
-    count = chances.shape[0]
-    for on_roll in prange(count):
+def fill_products(first: Array, second: Array, found: Array) -> None:
+    """Fills found[row, column] with the sum of first[row, n] * second[n, column], by ascending n."""
+    count = second.shape[1]
+    for row in prange(first.shape[0]):
         total = np.zeros(count)
-        for n in range(chances.shape[1]):
-            chance = chances[on_roll, n]
-            if chance > 0.0:
-                row = not_before[n]
-                for opponent in range(count):
-                    total[opponent] += chance * row[opponent]
-        for opponent in range(count):
-            equities[on_roll, opponent] = 2.0 * total[opponent] - 1.0
+        for n in range(first.shape[1]):
+            factor = first[row, n]
+            if factor > 0.0:
+                for column in range(count):
+                    total[column] += factor * second[n, column]
+        found[row] = total
+
+
+def products(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[rows, columns] products of two matrices, in an order of additions that no library chooses."""
+    found = np.empty((first.shape[0], second.shape[1]))
+    fill_products(first, np.ascontiguousarray(second), found)
+    return found
+
+
+def not_before(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[N, rolls] chances of needing n rolls or more, from those of exactly n rolls."""
+    found = np.zeros_like(chances)
+    running = np.zeros(len(chances))
+    for n in range(chances.shape[1] - 1, -1, -1):  # not cumsum: the order of addition is part of the recipe
+        running = running + chances[:, n]
+        found[:, n] = running
+    return found
 
 
 def one_sided_equities(chances: NDArray[np.float64]) -> NDArray[np.float64]:
     """float64[N, N] equity of the player on roll for every ordered pair, from float64[N, rolls] chances."""
-    not_before = np.zeros_like(chances)
-    running = np.zeros(len(chances))
-    for n in range(chances.shape[1] - 1, -1, -1):  # not cumsum: the order of addition is part of the recipe
-        running = running + chances[:, n]
-        not_before[:, n] = running
-    equities = np.empty((len(chances), len(chances)))
-    fill_equities(chances, np.ascontiguousarray(not_before.T), equities)
+    equities = products(chances, not_before(chances).T)
+    equities *= 2.0
+    equities -= 1.0
     return equities
 
 
 @kernel(parallel=True)
-def correct_equities(equities: Array, wastages: Array) -> None:
-    """Takes the excess from equities[on roll, opponent]; wastages[position] is in pips."""
+def correct_equities(equities: Array, wastages: Array, opponent_wastages: Array) -> None:
+    """Takes the excess from equities[on roll, opponent]; wastages of either side are in pips."""
     for on_roll in prange(len(equities)):
         row = equities[on_roll]
         for opponent in range(len(row)):
-            row[opponent] -= excess(row[opponent], wastages[on_roll], wastages[opponent])
+            row[opponent] -= excess(row[opponent], wastages[on_roll], opponent_wastages[opponent])
 
 
 @kernel(parallel=True)
@@ -101,3 +114,47 @@ def one_roll_ahead(equities: NDArray[np.float64], plays: Plays) -> NDArray[np.fl
     found = np.empty_like(equities)
     fill_one_roll_ahead(np.asfortranarray(equities), plays.start, plays.results, found)
     return found
+
+
+class Combination:
+    """Equities of every ordered pair of layouts but the empty one, from one-sided distributions, some rows at a time.
+
+    `chances` float64[N, rolls] are those of being off in exactly n rolls, `wastages` float64[N], if they are given, in
+    pips: then the mean excess is taken off; `first_chances` float64[M, rolls] those of bearing the first checker off,
+    for the last M layouts, which have 15 checkers: then gammons count two points.
+    """
+
+    def __init__(
+        self,
+        chances: NDArray[np.float64],
+        wastages: NDArray[np.float64] | None = None,
+        first_chances: NDArray[np.float64] | None = None,
+    ) -> None:
+        self._chances, self._wastages = chances, wastages
+        self._not_before = np.ascontiguousarray(not_before(chances).T)
+        self._rolls = np.ascontiguousarray(chances.T)
+        self._full = 0 if first_chances is None else len(first_chances)
+        if first_chances is not None:
+            rolls = chances.shape[1]
+            none_off = np.zeros((len(first_chances), rolls + 1))  # in n - 1 rolls
+            found = not_before(first_chances)
+            none_off[:, : found.shape[1]] = found
+            self._none_off = np.ascontiguousarray(none_off[:, :rolls].T)
+            self._none_off_after = np.ascontiguousarray(none_off[:, 1:])
+
+    def equities(self, begin: int, end: int) -> NDArray[np.float64]:
+        """float64[end - begin, N] equities of those players on roll against everybody, in points."""
+        count = len(self._chances)
+        found = products(self._chances[begin:end], self._not_before)
+        found *= 2.0
+        found -= 1.0
+        if self._wastages is not None:
+            correct_equities(found, self._wastages[begin:end], self._wastages)
+        if self._full:
+            first_full = count - self._full
+            found[:, first_full:] += products(self._chances[begin:end], self._none_off)
+            inside = max(begin, first_full)
+            if inside < end:
+                none_off = self._none_off_after[inside - first_full : end - first_full]
+                found[inside - begin :] -= products(none_off, self._rolls)
+        return found

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 from bgdata.bearoff.race import integer_distributions, solve_race, start_race
-from bgdata.bearoff.two_sided import equity_rows, solve_total, start_pairs
+from bgdata.bearoff.two_sided_rows import equity_rows
 
 GNUBG_SCALE = 65535
 GNUBG_ROLLS = 32  # rolls that a file has room for
@@ -24,11 +24,8 @@ def one_sided_counts(points: int, *, is_gammon: bool = False) -> NDArray[np.uint
 
 def two_sided_codes(points: int, checkers: int, *, is_cubeless: bool = False) -> NDArray[np.uint16]:
     """uint16[positions on roll, positions of the opponent, 4 or 1]: equity = code / 32767.5 - 1."""
-    pairs = start_pairs(points, checkers, integer=True)
-    for total in pairs.totals:
-        solve_total(pairs, total)
     count = layout_count(points, checkers)
     codes = np.empty((count, count, 1 if is_cubeless else 4), np.uint16)
-    for index, row in equity_rows(pairs, 1.0, np.uint16):
+    for index, row in equity_rows(points, checkers, dtype=np.uint16, arithmetic=np.int16):
         codes[index] = row[:, : codes.shape[2]]
     return codes

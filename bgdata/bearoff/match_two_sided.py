@@ -9,17 +9,19 @@ A take leads to the column of twice the cube, owned by the other side, in the sa
 winning the points on the cube. Column 0 is the chance of winning the game by plays that maximise it; without gammons it
 gives the MWC of every dead cube. So all columns of a cell follow from cells of smaller totals of pips.
 
-Everything is float64, in the cells of `two_sided`: in the row of the other side and the lane of the side on roll.
+Everything is float64. A cell stands in the row of the other side, in the lane of the side on roll, lanes in tiles: for
+one result of a play all opponents of a layer are contiguous. The inner loop takes whole tiles, so at the ends of a
+layer it also computes lanes of other layers, which are never read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.layouts import all_layouts, pip_counts, pip_layers
 from bgdata.bearoff.match_states import (
     DEAD,
     NOBODY,
@@ -30,18 +32,20 @@ from bgdata.bearoff.match_states import (
     reachable_states,
     start_states,
 )
-from bgdata.bearoff.plays import all_plays
 from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
-from bgdata.bearoff.two_sided import ON_ROLL, Pairs, plays_by_slot, tasks_of
+from bgdata.bearoff.slots import Slots, all_slots
 from bgdata.kernel import Array, kernel, prange
 
-LANES = 8  # of one column side by side, then the next column: one cache line each; divides the tiles of `two_sided`
+LANES = 8  # of one column side by side, then the next column: one cache line each
+ON_ROLL = 32  # players on roll that one task takes
+OPPONENTS = 128  # opponents that one task takes
 
 
 class MatchPairs(NamedTuple):
     """State of a match table: cells of all pairs up to the last solved total of pips."""
 
-    pairs: Pairs  # cells: float64[slots, tiles, columns, LANES] decided MWC
+    slots: Slots
+    cells: NDArray[np.float64]  # [slots, tiles, columns, LANES] decided MWC
     states: States
     no_double: NDArray[np.float64]  # [slots, slots] of the other side and of the one on roll, for one column
     start: int  # that column: what the table is about; that of win chances if its cube is dead
@@ -98,7 +102,9 @@ def solve_match_tasks(
     no_double: Array,
 ) -> None:
     """Fills cells[opponent, tile, column, lane] and no_double[opponent, on roll] for the blocks of pairs in `tasks`,
-    all smaller totals being filled. A task is as in `two_sided.solve_tasks`."""
+    all smaller totals being filled.
+
+    A task is (first slot on roll, one past the last, first slot of the opponent, one past the last)."""
     columns = after_play.shape[0]
     for task in prange(tasks.shape[0]):
         first, end, opponent, opponent_end = tasks[task]
@@ -127,45 +133,59 @@ def start_match(points: int, checkers: int, cube: MatchCube, cube_value: int) ->
     """A table in which only finished games are solved. Raises InvalidScoreError for a cube that cannot occur."""
     starts = start_states(cube.score, cube_value)
     states = reachable_states(cube, starts)
-    layouts = all_layouts(points, checkers)
-    order, layer_start = pip_layers(pip_counts(layouts))
-    play_start, results = plays_by_slot(all_plays(points, checkers), order)
-    count = len(order)
+    slots = all_slots(points, checkers)
+    count = len(slots.order)
     cells = np.empty((count, -(-count // LANES), len(states.take), LANES))
     cells[0] = states.lost[:, None]
     no_double = np.zeros((count, count))
     start = states.column(starts[0])
-    return MatchPairs(Pairs(order, layer_start, play_start, results, cells), states, no_double, start or WIN_CHANCE)
+    return MatchPairs(slots, cells, states, no_double, start or WIN_CHANCE)
 
 
 def solve_match_total(match: MatchPairs, total: int) -> None:
     """Fill the cells of every pair with this total of pips, the smaller totals being solved."""
-    pairs, states = match.pairs, match.states
-    tasks = np.array(list(tasks_of(pairs, total)), np.int64).reshape(-1, 4)
+    slots, states = match.slots, match.states
+    tasks = np.array(list(tasks_of(slots, total)), np.int64).reshape(-1, 4)
     worths = np.array([states.won, states.lost, states.won_double, states.lost_double])
     solve_match_tasks(
-        tasks, pairs.play_start, pairs.results, states.after_play, states.take, worths, match.start, pairs.cells,
+        tasks, slots.play_start, slots.results, states.after_play, states.take, worths, match.start, match.cells,
         match.no_double,
     )  # fmt: skip
 
 
-def by_index(pairs: Pairs, by_slot: NDArray[np.float64]) -> NDArray[np.float64]:
+def tasks_of(slots: Slots, total: int) -> Iterator[tuple[int, int, int, int]]:
+    """The blocks of pairs with this total: up to ON_ROLL players on roll x OPPONENTS opponents."""
+    start = slots.layer_start.tolist()
+    for pips in slots.layers_of(total):
+        others = total - pips
+        for on_roll in blocks(start[pips], start[pips + 1], ON_ROLL):
+            for opponent in blocks(start[others], start[others + 1], OPPONENTS):
+                yield *on_roll, *opponent
+
+
+def blocks(start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+    """start..end, cut at the multiples of `size`, so that tiles within one layer are in one block."""
+    for cut in range(start // size * size, end, size):
+        yield max(start, cut), min(end, cut + size)
+
+
+def by_index(slots: Slots, by_slot: NDArray[np.float64]) -> NDArray[np.float64]:
     """float64[on-roll index, opponent index] of values by [slot of the other side, slot of the player on roll]."""
     values = np.empty_like(by_slot)
-    values[np.ix_(pairs.order, pairs.order)] = by_slot.T
+    values[np.ix_(slots.order, slots.order)] = by_slot.T
     return values
 
 
-def column_by_index(pairs: Pairs, column: int) -> NDArray[np.float64]:
+def column_by_index(match: MatchPairs, column: int) -> NDArray[np.float64]:
     """float64[on-roll index, opponent index] decided values of a column. A side without checkers has won; such pairs
     are taken from the cells of the other side, as they have no cell of their own."""
-    count = len(pairs.order)
-    return by_index(pairs, pairs.cells[:, :, column, :].reshape(count, -1)[:, :count])
+    count = len(match.slots.order)
+    return by_index(match.slots, match.cells[:, :, column, :].reshape(count, -1)[:, :count])
 
 
 def win_chances(match: MatchPairs) -> NDArray[np.float64]:
     """float64[on-roll index, opponent index] chance that the player on roll wins the game, without a cube."""
-    chances = column_by_index(match.pairs, WIN_CHANCE)
+    chances = column_by_index(match, WIN_CHANCE)
     chances[0] = 1.0
     return chances
 
@@ -176,7 +196,7 @@ def decided_mwc(match: MatchPairs, cube: MatchCube, state: CubeState) -> NDArray
     column = match.states.column(state)
     if column is None:
         return lost + win_chances(match) * (won - lost)
-    mwc = column_by_index(match.pairs, column)
+    mwc = column_by_index(match, column)
     mwc[0] = won
     return mwc
 
@@ -188,7 +208,7 @@ def no_double_mwc(match: MatchPairs, cube: MatchCube, state: CubeState) -> NDArr
     if column is None or column != match.start:
         return decided_mwc(match, cube, state)
     won, lost = cube.worth(state.side, state.cube_value)
-    mwc = by_index(match.pairs, match.no_double)
+    mwc = by_index(match.slots, match.no_double)
     mwc[0], mwc[1:, 0] = won, lost
     return mwc
 
@@ -196,7 +216,7 @@ def no_double_mwc(match: MatchPairs, cube: MatchCube, state: CubeState) -> NDArr
 def solve_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
     """The solved table of a cube value. Raises InvalidScoreError for a cube that cannot occur."""
     match = start_match(points, checkers, cube, cube_value)
-    for total in match.pairs.totals:
+    for total in match.slots.totals:
         solve_match_total(match, total)
     return match
 

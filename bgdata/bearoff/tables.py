@@ -101,14 +101,19 @@ class TwoSidedTable:
         self.table = table
         parameters = table.manifest.parameters
         self.points, self.checkers = int(parameters["points"]), int(parameters["checkers"])
-        self.limit = equity_limit(self.checkers)
         self.stored = table.array("equities")  # [N, N, 4] float32 equities or uint16 codes
-        self._count = layout_count(self.points, self.checkers)
+        self._set_scale(self.stored.dtype)
         # one item a pair: gathering records is several times faster than rows of four
         self._records = self.stored.reshape(-1, 4).view([("equities", self.stored.dtype, 4)]).reshape(-1)
         self._bytes = self.stored.reshape(-1).data.cast("B")
+
+    def _set_scale(self, dtype: np.dtype[Any]) -> None:
+        """How pairs are found and read, once the size is known."""
+        self.limit = equity_limit(self.checkers)
+        self.is_rounded = dtype == np.uint16  # 16-bit codes rather than float32 equities
+        self._count = layout_count(self.points, self.checkers)
         self._unpack = struct.Struct("<4H" if self.is_rounded else "<4f").unpack_from
-        self._record_bytes = 4 * self.stored.itemsize
+        self._record_bytes = 4 * dtype.itemsize
         self._step = self.limit / 32767.5 if self.is_rounded else 1.0
         self._lowest = self.limit if self.is_rounded else 0.0
 
@@ -121,20 +126,20 @@ class TwoSidedTable:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.table,)
 
-    @property
-    def is_rounded(self) -> bool:
-        """Whether the table holds 16-bit codes rather than float32 equities."""
-        return self.stored.dtype == np.uint16
-
     def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
         """The four equities of one position. Raises NotCoveredError or InvalidPositionError."""
+        index, other = self._indexes(on_roll, opponent)
+        a, b, c, d = self._unpack(self._bytes, (index * self._count + other) * self._record_bytes)
+        step, lowest = self._step, self._lowest
+        return Equities(a * step - lowest, b * step - lowest, c * step - lowest, d * step - lowest)
+
+    def _indexes(self, on_roll: Layout, opponent: Layout) -> tuple[int, int]:
+        """The indexes of both sides. Raises NotCoveredError or InvalidPositionError."""
         index, other = layout_index(on_roll, self.points), layout_index(opponent, self.points)
         if not (0 <= index < self._count and 0 <= other < self._count):
             found = f"{shown(on_roll)} against {shown(opponent)}"
             raise NotCoveredError(f"expected a position in {self.table.name}, got {found}")
-        a, b, c, d = self._unpack(self._bytes, (index * self._count + other) * self._record_bytes)
-        step, lowest = self._step, self._lowest
-        return Equities(a * step - lowest, b * step - lowest, c * step - lowest, d * step - lowest)
+        return index, other
 
     def probe_stored(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[Any]:
         """[n, 4] stored values of n pairs of indexes; `decode` turns them into equities. Raises as `index_pairs`

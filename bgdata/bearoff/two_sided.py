@@ -13,79 +13,87 @@ opponent: the cube is then owned by the other side at twice the stake, or, if th
 The best play may differ by column. With fewer than 15 checkers gammons are impossible; with 15 a win against 15
 checkers counts two points.
 
-Layouts are in *slots* by pip count and then index, and pairs are solved by total pips: they depend on smaller totals
-only. A cell stands in the row of the other side, in the lane of the player on roll, lanes in tiles: for one result of
-the player on roll all opponents of a layer are contiguous, and the inner loop runs over them. It takes whole tiles, so
-at the ends of a layer it also computes lanes of other layers, which are never read.
+What a column takes the maximum over, its *worth*, depends on one cell only. So cells hold worths, each made once, and
+the inner loop takes the lowest of some rows (see `lowest`). A cell stands in the tile of the player on roll, in the row
+of the other side: whoever plays against the 16 players of a tile finds all that it needs in one strip of memory.
+
+Pairs are solved in batches of neighbouring totals of pips. They depend on totals up to 24 smaller, so strips need no
+memory for rows that lie further back, and get theirs when they are first written: a table may be far larger than
+memory. Columns that do not depend on each other may be solved one after the other.
 """
 
 from __future__ import annotations
 
+import mmap
+import sys
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS
-from bgdata.bearoff.layouts import all_layouts, pip_counts, pip_layers
-from bgdata.bearoff.plays import Plays, all_plays
+from bgdata.bearoff.layouts import all_layouts
+from bgdata.bearoff.lowest import TILE, subtract_rolls
 from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
-from bgdata.kernel import Array, kernel, prange
+from bgdata.bearoff.slots import Slots, all_slots
+from bgdata.errors import TooLargeError
+from bgdata.kernel import Array, in_threads, kernel
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
+ALL = (0, 1, 2, 3)  # columns solved together; (0,) and (1, 2, 3) can be solved in turn
 STEPS = 32767.5  # code = round((equity / limit + 1) * STEPS): with limit 1 the scale of gnubg's files
-TILE = 16  # lanes of one column side by side, then the next column: one cache line each
-ON_ROLL = 32  # players on roll that one task takes
-OPPONENTS = 8 * TILE  # opponents that one task takes
+REACH = 24  # most pips of a roll
+BATCH = 3  # totals solved at once: a roll is three pips or more, but for players with few pips left
+LEAST_PAIRS = 10_000  # that a thread is started for: they take about a millisecond
+CALL_PAIRS = 1 << 23  # that are solved in one call, and handed on together
 
 WON, LOST = 32767, -32768  # gnubg's integers: equity * 32767.5 - 0.5, so that changing sides is a bitwise not
+WEIGHTS = np.array([2] * NON_DOUBLES + [1] * (ROLL_COUNT - NON_DOUBLES))
 
 
-class Pairs(NamedTuple):
-    """State of a two-sided table: cells of all pairs up to the last solved total of pips."""
+KEPT_BYTES = 1 << 30  # a window of so many gives no memory back, and has it in large pages
+# memory is counted when it is used; Python has the name from 3.13 on, Linux the number on all processors of today
+NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
-    order: NDArray[np.int32]  # [slots] position index of each slot; slot 0 is the empty layout
-    layer_start: NDArray[np.int64]  # [layers + 1] first slot of each pip count
-    play_start: NDArray[np.int64]  # [slots * 21 + 1]
-    results: NDArray[np.int32]  # [...] slots that the rolls of a slot lead to
-    cells: NDArray[Any]  # [slots, tiles, 4, TILE] float32, or int16 for gnubg's arithmetic
+
+class Block(NamedTuple):
+    """The pairs of two layers, in the order of [slot on roll, slot of the opponent, column] from `place` on."""
+
+    on_roll: int  # pips
+    opponent: int
+    place: int
+
+
+class Solved(NamedTuple):
+    """Blocks of pairs that were solved in one call, and their values one after the other."""
+
+    blocks: list[Block]
+    values: NDArray[Any]
+
+
+class Window(NamedTuple):
+    """State of some columns of a two-sided table: worths of the pairs of the last totals that were solved."""
+
+    slots: Slots
+    columns: tuple[int, ...]
+    tile_start: NDArray[np.int64]  # [layers + 1] first tile of each layer
+    places: NDArray[np.int64]  # [slots] place in `cells` of each slot on roll, in row 0
+    is_full: NDArray[np.bool_]  # [slots] whether all 15 checkers are on the board, where that counts
+    cells: NDArray[Any]  # [tiles * slots * columns * TILE] float32, or int16 for gnubg's arithmetic
+    memory: mmap.mmap  # of the cells
+    settled: int  # players on roll with so many pips or more lose BATCH of them with any roll
 
     @property
-    def totals(self) -> range:
-        """The pip totals to solve, in order."""
-        return range(2, 2 * len(self.layer_start) - 3)
+    def row_bytes(self) -> int:
+        """Bytes of a row in one tile."""
+        return len(self.columns) * TILE * self.cells.itemsize
 
-
-@kernel()
-def keep_lowest(row: Array, best: Array, integer: bool | None) -> None:
-    """Lowers best[...] to the value of `row` for the opponent on roll, where that is less; see the module for the
-    columns.
-
-    Both hold tiles of 4 columns x TILE lanes. `integer` is None for floating point, anything else for gnubg's rule,
-    whose comparisons truncate.
-    """
-    for tile in range(row.shape[0] // (4 * TILE)):
-        theirs = row[tile * 4 * TILE : (tile + 1) * 4 * TILE]
-        least = best[tile * 4 * TILE : (tile + 1) * 4 * TILE]
-        for lane in range(TILE):
-            cubeless = theirs[lane]
-            owned = theirs[TILE + lane]
-            centered = theirs[2 * TILE + lane]
-            opponent_owned = theirs[3 * TILE + lane]
-            if integer is None:
-                twice = opponent_owned + opponent_owned
-                doubled = twice if twice < np.float32(1.0) else np.float32(1.0)
-                centered = centered if centered > doubled else doubled
-                owned = owned if owned > doubled else doubled
-            else:
-                doubled = WON if opponent_owned >= WON // 2 else 2 * opponent_owned
-                centered = np.int16(doubled if opponent_owned >= halved(centered) else centered)
-                owned = np.int16(doubled if opponent_owned >= halved(owned) else owned)
-            least[lane] = cubeless if cubeless < least[lane] else least[lane]
-            least[TILE + lane] = opponent_owned if opponent_owned < least[TILE + lane] else least[TILE + lane]
-            least[2 * TILE + lane] = centered if centered < least[2 * TILE + lane] else least[2 * TILE + lane]
-            least[3 * TILE + lane] = owned if owned < least[3 * TILE + lane] else least[3 * TILE + lane]
+    def batches(self) -> list[range]:
+        """Totals that are solved together, in order."""
+        totals = self.slots.totals
+        return [totals[start : start + BATCH] for start in range(0, len(totals), BATCH)]
 
 
 @kernel(inline=True)
@@ -94,158 +102,245 @@ def halved(value: int) -> int:
     return (value + (1 if value < 0 else 0)) >> 1
 
 
-@kernel()
-def average(total: Any, integer: bool | None) -> Any:
-    """A 36th of the total: exact division in floating point, truncated toward zero for gnubg's integers."""
-    if integer is None:
-        return total / np.float32(36.0)
-    return total // 36 if total >= 0 else -(-total // 36)
+@kernel(borrows=True)
+def fill_worths(
+    values: Array, place: int, columns: int, count: int, cells: Array, cell: int, width: int, integer: bool | None
+) -> None:
+    """Fills the cells of one player on roll, from `cell` on in the rows of `count` opponents, with the worths of their
+    values, which stand as [opponent, column] from `place` on.
+
+    `integer` is None for floating point, anything else for gnubg's rule, whose comparisons truncate.
+    """
+    for opponent in range(count):
+        here, there = place + opponent * columns, cell + opponent * width
+        if columns != 3:
+            cells[there] = values[here]
+        if columns >= 3:
+            here, there = here + columns - 3, there + (columns - 3) * TILE
+            owned, centered, opponent_owned = values[here], values[here + 1], values[here + 2]
+            cells[there] = opponent_owned
+            if integer is None:
+                twice = opponent_owned + opponent_owned
+                doubled = twice if twice < np.float32(1.0) else np.float32(1.0)
+                cells[there + TILE] = centered if centered > doubled else doubled
+                cells[there + 2 * TILE] = owned if owned > doubled else doubled
+            else:
+                doubled = WON if opponent_owned >= WON // 2 else 2 * opponent_owned
+                cells[there + TILE] = doubled if opponent_owned >= halved(centered) else centered
+                cells[there + 2 * TILE] = doubled if opponent_owned >= halved(owned) else owned
 
 
 @kernel()
-def fill_totals(
-    on_roll: int,
-    row_start: int,
-    row_end: int,
+def solve_tasks(
+    begin: int,
+    end: int,
+    tasks: Array,
     play_start: Array,
     results: Array,
-    rows: Array,
-    best: Array,
-    total: Array,
+    weights: Array,
+    places: Array,
+    is_wanted: Array,
+    rows: int,
+    columns: int,
+    cells: Array,
+    values: Array,
     integer: bool | None,
 ) -> None:
-    """Fills total[...] with 36 times the equities of slot `on_roll` against the lanes row_start..row_end of a row."""
-    total[:] = 0
-    for roll in range(ROLL_COUNT):
-        best[:] = 8 if integer is None else WON
-        for play in range(play_start[on_roll * ROLL_COUNT + roll], play_start[on_roll * ROLL_COUNT + roll + 1]):
-            keep_lowest(rows[results[play]][row_start:row_end], best, integer)
-        weight = 2 if roll < NON_DOUBLES else 1
-        for item in range(total.shape[0]):
-            if integer is None:
-                total[item] -= np.float32(weight) * best[item]
-            else:
-                total[item] += weight * ~np.int32(best[item])
+    """Fills values[...] and cells[...] of the pairs in tasks[begin:end], all that they depend on being filled; of pairs
+    without a layout in is_wanted[slot] not all.
 
-
-@kernel(parallel=True)
-def solve_tasks(
-    tasks: Array, play_start: Array, results: Array, cells: Array, sums: Array, integer: bool | None
-) -> None:
-    """Fills cells[opponent, tile, :, lane] for the blocks of pairs in `tasks`, all smaller totals being filled.
-
-    A task is (first slot on roll, one past the last, first slot of the opponent, one past the last). `sums` only tells
-    the type of the sums.
+    A task is (tile, first opponent, one past the last, first player on roll, one past the last, place of the first pair
+    in `values`, values from one player on roll to the next); the tile is that of the opponents.
     """
-    for task in prange(tasks.shape[0]):
-        first, end, opponent, opponent_end = tasks[task]
-        first_tile = opponent // TILE
-        row_start, row_end = first_tile * 4 * TILE, ((opponent_end - 1) // TILE + 1) * 4 * TILE
-        rows = cells.reshape(cells.shape[0], cells.shape[1] * 4 * TILE)
-        best = np.empty(row_end - row_start, cells.dtype)
-        totals = np.empty((ON_ROLL, row_end - row_start), sums.dtype)
-        for on_roll in range(first, end):
-            total = totals[on_roll - first]
-            fill_totals(on_roll, row_start, row_end, play_start, results, rows, best, total, integer)
-        for other in range(opponent, opponent_end):
-            for column in range(4):
-                item = ((other // TILE - first_tile) * 4 + column) * TILE + other % TILE
-                for lane in range(first, end):
-                    value = average(totals[lane - first, item], integer)
-                    cells[other, lane // TILE, column, lane % TILE] = value
+    width = columns * TILE
+    totals = np.empty(width, weights.dtype)
+    for task in range(begin, end):
+        tile, opponent, opponent_end, first, last, place, step = tasks[task]
+        strip = tile * rows * width
+        is_tile_wanted = is_wanted[opponent:opponent_end].any()
+        for on_roll in range(first, last):
+            if not is_tile_wanted and not is_wanted[on_roll]:
+                continue
+            subtract_rolls(totals, weights, cells, strip, columns, results, play_start, on_roll * ROLL_COUNT)
+            for item in range(width):
+                if integer is None:
+                    totals[item] = totals[item] / np.float32(36.0)
+                else:  # the sum of what a bitwise not makes of them, truncated toward zero
+                    total = totals[item] - 36
+                    totals[item] = total // 36 if total >= 0 else -(-total // 36)
+            here = place + (on_roll - first) * step
+            for lane in range(opponent_end - opponent):
+                for column in range(columns):
+                    values[here + lane * columns + column] = totals[column * TILE + lane]
+            cell = places[on_roll] + opponent * width
+            fill_worths(values, here, columns, opponent_end - opponent, cells, cell, width, integer)
 
 
-def start_pairs(points: int, checkers: int, *, integer: bool = False) -> Pairs:
+@kernel()
+def restore_tasks(
+    begin: int,
+    end: int,
+    tasks: Array,
+    places: Array,
+    columns: int,
+    cells: Array,
+    values: Array,
+) -> None:
+    """Fills cells[...] from values[...] of pairs that were solved before: see `solve_tasks`."""
+    for task in range(begin, end):
+        _, opponent, opponent_end, first, last, place, step = tasks[task]
+        for on_roll in range(first, last):
+            cell = places[on_roll] + opponent * columns * TILE
+            here = place + (on_roll - first) * step
+            fill_worths(values, here, columns, opponent_end - opponent, cells, cell, columns * TILE, None)
+
+
+def start_window(
+    points: int,
+    checkers: int,
+    columns: tuple[int, ...] = ALL,
+    *,
+    arithmetic: DTypeLike = np.float32,
+    slots: Slots | None = None,
+) -> Window:
     """A two-sided table in which only finished games are solved.
 
-    `integer` selects gnubg's 16-bit arithmetic, which ignores gammons as its files do; otherwise it is float32.
+    `arithmetic` int16 is gnubg's, which ignores gammons as its files do; others are floating point. `slots` are those
+    of the size, if they are known.
     """
-    layouts = all_layouts(points, checkers)
-    order, layer_start = pip_layers(pip_counts(layouts))
-    play_start, results = plays_by_slot(all_plays(points, checkers), order)
-    cells = np.empty((len(order), -(-len(order) // TILE), 4, TILE), np.int16 if integer else np.float32)
-    cells[0] = LOST if integer else -1.0
-    if checkers == MAX_CHECKERS and not integer:
-        lanes = np.flatnonzero(layouts[order].sum(axis=1) == MAX_CHECKERS)
-        cells[0, lanes // TILE, :, lanes % TILE] = -2.0
-    return Pairs(order, layer_start, play_start, results, cells)
+    slots = slots or all_slots(points, checkers)
+    sizes = np.diff(slots.layer_start)
+    tile_start = np.concatenate([[0], np.cumsum(-(-sizes // TILE))])
+    layer = np.repeat(np.arange(len(sizes)), sizes)
+    lane = np.arange(len(layer)) - slots.layer_start[layer]
+    dtype = np.dtype(arithmetic)
+    is_integer = dtype == np.int16
+    rows, width = len(layer), len(columns) * TILE
+    places = (tile_start[layer] + lane // TILE) * rows * width + lane % TILE
+    cell_count = int(tile_start[-1]) * rows * width
+    memory = zeros(cell_count * dtype.itemsize)
+    if len(memory) <= KEPT_BYTES and hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    cells = np.frombuffer(memory, dtype)
+    is_full = np.zeros(rows, np.bool_)
+    if checkers == MAX_CHECKERS and not is_integer:
+        is_full = all_layouts(points, checkers)[slots.order].sum(axis=1) == MAX_CHECKERS
+    lost = np.where(is_full, -2.0, -1.0) if not is_integer else LOST
+    for column in range(len(columns)):
+        cells[places + column * TILE] = lost
+    return Window(slots, columns, tile_start, places, is_full, cells, memory, settled_pips(slots))
 
 
-def plays_by_slot(plays: Plays, order: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """(start int64[slots * 21 + 1], result slots): plays rearranged from index order into slot order."""
-    slot_of = np.empty_like(order)
-    slot_of[order] = np.arange(len(order), dtype=np.int32)
-    rolls = (order[:, None].astype(np.int64) * ROLL_COUNT + np.arange(ROLL_COUNT)).ravel()
-    counts = np.diff(plays.start)[rolls]
-    start = np.concatenate([[0], np.cumsum(counts)])
-    source = np.repeat(plays.start[rolls] - start[:-1], counts) + np.arange(start[-1])
-    return start, slot_of[plays.results[source]]
+def zeros(size: int) -> mmap.mmap:
+    """So many bytes of memory, counted when they are first written. Raises TooLargeError where they cannot be had."""
+    try:
+        return mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE)
+    except OSError as error:
+        raise TooLargeError(
+            f"expected a system that gives {size / 1e9:.1f} GB of memory of which little more than half will be used, "
+            f"got: {error.strerror}"
+        ) from error
 
 
-def solve_total(pairs: Pairs, total: int) -> None:
-    """Fill the cells of every pair with this total of pips, the smaller totals being solved."""
-    integer = True if pairs.cells.dtype == np.int16 else None
-    sums = np.empty(0, np.int32 if integer else np.float32)
-    tasks = np.array(list(tasks_of(pairs, total)), np.int64).reshape(-1, 4)
-    solve_tasks(tasks, pairs.play_start, pairs.results, pairs.cells, sums, integer)
+def settled_pips(slots: Slots) -> int:
+    """The least pip count from which on any roll that does not end the game takes BATCH pips or more."""
+    pips = np.repeat(np.arange(slots.most_pips + 1), np.diff(slots.layer_start))
+    on_roll = np.repeat(pips, np.diff(slots.play_start[::ROLL_COUNT]))
+    lost = on_roll - pips[slots.results]
+    slow = on_roll[(lost < BATCH) & (slots.results > 0)]
+    return int(slow.max(initial=0)) + 1
 
 
-def tasks_of(pairs: Pairs, total: int) -> Iterator[tuple[int, int, int, int]]:
-    """The blocks of pairs with this total: up to ON_ROLL players on roll x OPPONENTS opponents."""
-    most = len(pairs.layer_start) - 2
-    start = pairs.layer_start.tolist()
-    for pips in range(max(1, total - most), min(most, total - 1) + 1):
-        others = total - pips
-        for on_roll in blocks(start[pips], start[pips + 1], ON_ROLL):
-            for opponent in blocks(start[others], start[others + 1], OPPONENTS):
-                yield *on_roll, *opponent
+def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None = None) -> Iterator[Solved]:
+    """Solve all pairs with one of these totals, all smaller totals being solved: some blocks after the others.
 
-
-def blocks(start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
-    """start..end, cut at the multiples of `size`, so that tiles within one layer are in one block."""
-    for cut in range(start // size * size, end, size):
-        yield max(start, cut), min(end, cut + size)
-
-
-def pairs_of_total(pairs: Pairs, total: int) -> int:
-    """Number of pairs with this total of pips."""
-    layers = np.diff(pairs.layer_start)
-    most = len(layers) - 1
-    return sum(
-        int(layers[pips] * layers[total - pips]) for pips in range(max(1, total - most), min(most, total - 1) + 1)
-    )
-
-
-@kernel(parallel=True)
-def fill_rows(tile: int, order: Array, cells: Array, scale: float, offset: float, rows: Array) -> None:
-    """Fills rows[lane, opponent index, column] for the lanes of one tile with equity * scale + offset.
-
-    For integer rows, the offset includes one half, so that truncation rounds to nearest.
+    With `wanted`, bool[slots], only the pairs in which either side is one of these layouts; other values are anything.
     """
-    for opponent in prange(order.shape[0]):
-        for column in range(4):
-            for lane in range(TILE):
-                rows[lane, order[opponent], column] = cells[opponent, tile, column, lane] * scale + offset
+    is_wanted = np.ones(len(window.slots.order), np.bool_) if wanted is None else wanted
+    integer = True if window.cells.dtype == np.int16 else None
+    weights = WEIGHTS.astype(np.int32 if integer else window.cells.dtype)
+    for blocks in calls_of(window, totals):
+        values = np.empty(values_of(window, blocks), window.cells.dtype)
+        tasks = tasks_of(window, blocks)
+        in_threads(
+            solve_tasks, len(tasks), tasks, window.slots.play_start, window.slots.results, weights, window.places,
+            is_wanted, len(window.slots.order), len(window.columns), window.cells, values, integer,
+            least=-(-len(tasks) * len(window.columns) * LEAST_PAIRS // len(values)),
+        )  # fmt: skip
+        yield Solved(blocks, values)
 
 
-def equity_rows(pairs: Pairs, limit: float, dtype: DTypeLike) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield (on-roll index, [positions, 4] by opponent index) for every position, in slot order.
+def restore(window: Window, solved: Solved) -> None:
+    """Fill the cells of blocks that were solved before."""
+    tasks = tasks_of(window, solved.blocks)
+    in_threads(
+        restore_tasks, len(tasks), tasks, window.places, len(window.columns), window.cells, solved.values
+    )  # fmt: skip
 
-    float32: equities. uint16: codes, round((equity / limit + 1) * 32767.5), or gnubg's integers from 0 on. A player
-    without checkers has won; against an opponent without checkers the game is lost.
-    """
-    count = len(pairs.order)
-    scale, offset = 1.0, 0.0
-    if np.dtype(dtype) == np.uint16:
-        scale, offset = (1.0, float(-LOST)) if pairs.cells.dtype == np.int16 else (STEPS / limit, STEPS + 0.5)
-    rows = np.empty((TILE, count, 4), dtype)
-    won = np.empty((count, 4), dtype)
-    lost = pairs.cells[0].transpose(0, 2, 1).reshape(-1, 4)[:count].astype(np.float64)
-    won[pairs.order] = (WON if pairs.cells.dtype == np.int16 else -lost) * scale + offset
-    yield 0, won
-    for tile in range(pairs.cells.shape[1]):
-        fill_rows(tile, pairs.order, pairs.cells, scale, offset, rows)
-        for lane in range(TILE):
-            slot = tile * TILE + lane
-            if 0 < slot < count:
-                yield int(pairs.order[slot]), rows[lane]
+
+def calls_of(window: Window, totals: range) -> Iterator[list[Block]]:
+    """The blocks of a batch in the order of solving: those that depend on smaller totals than all of these first, then
+    players on roll with few pips, one total after the other."""
+    layers = range(1, window.slots.most_pips + 1)
+    groups = [
+        [(on_roll, total - on_roll) for total in totals for on_roll in layers if on_roll >= window.settled],
+        *([(on_roll, total - on_roll) for on_roll in layers if on_roll < window.settled] for total in totals),
+    ]
+    sizes = np.diff(window.slots.layer_start).tolist()
+    for group in groups:
+        # layers against the same opponents one after the other: they read the same strips
+        inside = sorted((opponent, on_roll) for on_roll, opponent in group if opponent in layers)
+        blocks: list[Block] = []
+        place = 0
+        for _, same in groupby(inside, lambda pair: pair[0]):
+            for opponent, on_roll in same:
+                blocks.append(Block(on_roll, opponent, place * len(window.columns)))
+                place += sizes[on_roll] * sizes[opponent]
+            if place >= CALL_PAIRS:
+                yield blocks
+                blocks, place = [], 0
+        if blocks:
+            yield blocks
+
+
+def values_of(window: Window, blocks: list[Block]) -> int:
+    """Number of values of blocks that stand one after the other."""
+    sizes = np.diff(window.slots.layer_start)
+    last = blocks[-1]
+    return int(last.place + sizes[last.on_roll] * sizes[last.opponent] * len(window.columns))
+
+
+def tasks_of(window: Window, blocks: list[Block]) -> NDArray[np.int64]:
+    """The tasks of `solve_tasks` for some blocks: opponents of one tile, against all of a layer."""
+    start, columns = window.slots.layer_start.tolist(), len(window.columns)
+    tasks = []
+    for opponent, same in groupby(blocks, lambda block: block.opponent):
+        against = list(same)
+        first, end = start[opponent], start[opponent + 1]
+        for tile in range(-(-(end - first) // TILE)):
+            slot = first + tile * TILE
+            for block in against:
+                tasks.append(
+                    (
+                        int(window.tile_start[opponent]) + tile, slot, min(slot + TILE, end),
+                        start[block.on_roll], start[block.on_roll + 1],
+                        block.place + tile * TILE * columns, (end - first) * columns,
+                    )
+                )  # fmt: skip
+    return np.array(tasks, np.int64).reshape(-1, 7)
+
+
+def release(window: Window, total: int) -> None:
+    """Give back the memory of cells that no pair of this total or a larger one depends on, unless there is little."""
+    if len(window.memory) <= KEPT_BYTES:
+        return
+    start, rows = window.slots.layer_start.tolist(), len(window.slots.order)
+    for opponent in range(1, window.slots.most_pips + 1):
+        layer = min(total - REACH - opponent, window.slots.most_pips + 1)
+        if layer > 1:
+            for tile in range(int(window.tile_start[opponent]), int(window.tile_start[opponent + 1])):
+                # up to the page before the last row; the first page has finished games
+                begin = -(-(tile * rows + 1) * window.row_bytes // mmap.PAGESIZE) * mmap.PAGESIZE
+                end = (tile * rows + start[layer]) * window.row_bytes // mmap.PAGESIZE * mmap.PAGESIZE
+                if end > begin:
+                    window.memory.madvise(mmap.MADV_DONTNEED, begin, end - begin)

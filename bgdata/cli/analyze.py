@@ -22,6 +22,7 @@ from bgdata.cli.options import (
     ply_option,
 )
 from bgdata.cli.output import write_rows
+from bgdata.cli.own_tables import open_player
 from bgdata.errors import UsageError
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
@@ -86,7 +87,6 @@ def analyse(warehouse: Warehouse, source: str, options: dict[str, Any]) -> list[
     StorageError for what is not there."""
     from bgdata.cli.analysis_rows import analysed_matches
     from bgdata.equity.cube import CubeRules
-    from bgdata.evaluation.networks.named import map_player
     from bgdata.play.analysis.acts import ActKind
     from bgdata.steps.match_analysis import judge_all, situations
 
@@ -97,7 +97,7 @@ def analyse(warehouse: Warehouse, source: str, options: dict[str, Any]) -> list[
     if has_beavers is None:
         has_beavers = any(act.kind is ActKind.BEAVER for each in found for act in each.record.acts)
     met = find_met_or_file(warehouse, options["met"]) if any(match.length for match in matches) else None
-    player = map_player(warehouse, options["network"], options["ply"])
+    player = open_player(warehouse, options["network"], options["ply"])
     with progress_bars() as progress:
         judged = judge_all(player, CubeRules(met=met, has_beavers=has_beavers), found, progress)
     return analysed_matches(judged, player.label)

@@ -21,6 +21,7 @@ from bgdata.cli.options import (
     table_option,
 )
 from bgdata.cli.query import run_query
+from bgdata.datasets.contact_endgame import POINTS as ANYWHERE
 from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.game_scores import GameParameters
 from bgdata.datasets.gnubg_benchmark import DATASET as BENCHMARK
@@ -94,20 +95,25 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
 @seed_option(1)
 @table_option
 @click.option(
+    "--contact", type=click.IntRange(1, 3), metavar="N", help="Judge by the contact endgames of N checkers a side."
+)
+@click.option(
     "--no-tables", is_flag=True, help="Let a network play without bearoff tables; with them it plays perfectly."
 )
 @format_option
 @click.pass_obj
 def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables: bool, **options: Any) -> None:
-    """Score a PLAYER on bearoff decisions a table has solved.
+    """Score a PLAYER on decisions that an exact table has solved.
 
     PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, an ONNX file such as mine.onnx,
     or, where they are installed, gnubg or bgsage, which use bearoff tables of their own. The decisions come from games
-    of PubEval against itself. Each choice is judged by exact equities, so neither luck nor rollouts come in.
+    of PubEval against itself, bearoffs all; with --contact they are positions drawn at random, of up to N checkers a
+    side that can still hit or block. Each choice is judged by exact equities, so neither luck nor rollouts come in.
 
     \b
       bgdata referee pubeval
       bgdata referee network --no-tables --decisions 1000
+      bgdata referee gnubg --contact 3
     """
     chosen = {"referee": options.pop("table"), **options}
     judge_player(warehouse, player, ply, form, tables=not no_tables, **chosen)
@@ -223,16 +229,29 @@ from referee_summary where player = {player} and ply = {ply} and has_tables = {t
 
 
 def judge_player(
-    warehouse: Warehouse, name: str, ply: int, form: str, *, decisions: int, seed: int, referee: str, tables: bool
+    warehouse: Warehouse,
+    name: str,
+    ply: int,
+    form: str,
+    *,
+    decisions: int,
+    seed: int,
+    referee: str,
+    contact: int | None,
+    tables: bool,
 ) -> None:
-    """Judge a player by the two-sided table `referee` (such as 6x9; the largest if empty), and print the result.
+    """Judge a player by the two-sided table `referee` (such as 6x9; the largest if empty), or by contact endgames of so
+    many checkers, and print the result.
 
-    Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a table or network that is not there.
+    Raises UsageError for both, UnknownPlayerError, InvalidParameterError, and MissingTableError for a table or network
+    that is not there.
     """
     from bgdata.evaluation.player import open_named_player
     from bgdata.steps.scores import full_name, table_size
 
-    points, checkers = table_size(warehouse, referee, "to judge by")
+    if contact and referee:
+        raise UsageError("expected either --table or --contact, got both")
+    points, checkers = (ANYWHERE, contact) if contact else table_size(warehouse, referee, "to judge by")
     name = full_name(name)
     version = open_named_player(name, ply, warehouse, tables=tables).version
     parameters = RefereeParameters(name, ply, version, tables, points, checkers, decisions, seed)
@@ -249,9 +268,13 @@ def judge_player(
 def described(parameters: RefereeParameters, found: Mapping[str, float]) -> Iterator[str]:
     """The result as lines of text."""
     without = "" if parameters.tables else ", without tables"
+    is_contact = parameters.points == ANYWHERE
+    judge = (
+        f"contact_endgame/{parameters.checkers}" if is_contact else f"{KIND}/{parameters.points}x{parameters.checkers}"
+    )
     yield (
-        f"{parameters.player} ({parameters.ply}-ply{without}) in {parameters.decisions:,} bearoff decisions judged by "
-        f"{KIND}/{parameters.points}x{parameters.checkers}:"
+        f"{parameters.player} ({parameters.ply}-ply{without}) in {parameters.decisions:,} "
+        f"{'contact' if is_contact else 'bearoff'} decisions judged by {judge}:"
     )
     yield (
         f"mean loss {found['mean_loss']:.6f} +/- {found['standard_error']:.6f} points a decision, "

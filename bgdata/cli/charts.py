@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from html import escape
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from bgdata.rows.networks import Chart, describe_chart
 from bgdata.store.storage import write_file
 
 if TYPE_CHECKING:
@@ -47,28 +47,6 @@ STYLE: dict[Any, Any] = {
     "xtick.color": GREY,
     "ytick.color": GREY,
 }
-
-
-class Line(NamedTuple):
-    """A line through points, one for each place of its chart; points that are not finite are left out."""
-
-    label: str
-    values: Sequence[float]
-    errors: Sequence[float] = ()  # half the height of a band around it
-
-
-@dataclass(frozen=True)
-class Chart:
-    """One or two lines over the same places, in ascending order."""
-
-    title: str
-    places_label: str
-    places: Sequence[float]
-    lines: tuple[Line, ...]
-    is_logarithmic: bool = False  # the axis of places, which are above 0 then
-    mark: int | None = None  # index of the place that is marked on the last line
-    mark_label: str = ""
-    from_zero: bool = False  # whether the axis of values begins there
 
 
 @contextmanager
@@ -136,16 +114,6 @@ def format_places(axes: Axes, *, is_logarithmic: bool) -> None:
     else:
         axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-
-
-def describe_chart(chart: Chart) -> str:
-    """The first, last and lowest value of each line, in words."""
-    parts = []
-    for line in chart.lines:
-        known = [number for number in line.values if isfinite(number)]
-        if known:
-            parts.append(f"{line.label}: from {known[0]:.4g} to {known[-1]:.4g}, lowest {min(known):.4g}")
-    return f"over {chart.places_label}; " + ("; ".join(parts) or "no numbers")
 
 
 def format_chart_svg(chart: Chart) -> str:

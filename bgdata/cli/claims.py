@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import floor, log10
-from typing import Any
 
 import click
 
 from bgdata.claims.definitions import KINDS, STATUSES
 from bgdata.cli.options import format_option
 from bgdata.cli.output import write_rows
-from bgdata.datasets.claims import DATASET, ORDER, ClaimsParameters
-from bgdata.errors import MissingTableError, UsageError
-from bgdata.errors import shown as cited
-from bgdata.store.context import Computed
+from bgdata.datasets.claims import DATASET
+from bgdata.rows import claims as register
+from bgdata.rows.claims import Row, answer_text, check_claim_names, chosen_claims, current_register, rows_of
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -58,8 +55,6 @@ def claims(
     print_claims(warehouse, names, statuses, kinds, form=form, **which)
 
 
-Row = dict[str, Any]
-WHOLE = DATASET.defaults[0]  # what the command shows
 WIDEST = 24  # letters of a value in the list
 SHOWN = (  # of a claim that is explained
     *("subject", "source", "source_date", "place", "restates", "published", "published_error", "tolerance"),
@@ -68,39 +63,14 @@ SHOWN = (  # of a claim that is explained
 
 
 def open_register(warehouse: Warehouse, *, is_recomputed: bool) -> Table:
-    """The current register if it is undamaged and follows the definitions of this package, else the newest one that
-    does. If `is_recomputed`, it is built again from all that the warehouse has. Raises MissingTableError where there is
-    none, and what building raises."""
+    """The current register, see `current_register`; if `is_recomputed`, it is built again from all that the warehouse
+    has. Raises MissingTableError where there is none, and what building raises."""
     if not is_recomputed:
-        warehouse.require()
-        found = list(registers(warehouse))
-        current = {table.folder for table in warehouse.current(DATASET.name)}
-        found = [table for table in found if table.folder in current] or found
-        if not found:
-            raise MissingTableError(
-                f"expected the register of claims in {warehouse.root}, found none; try: bgdata build {DATASET.name}"
-            )
-        return max(found, key=lambda table: table.manifest.created)
+        return current_register(warehouse)
     with progress_bars() as progress:
-        return warehouse.build(DATASET.name, DATASET.completed(WHOLE, warehouse), progress=progress, force=True)
-
-
-def registers(warehouse: Warehouse) -> Iterator[Table]:
-    """The versions of the full register that follow the definitions of this package."""
-    for table in warehouse.versions(DATASET.name):
-        recipe = table.manifest.parameters
-        if (recipe.get("parts"), recipe.get("definitions")) == ([*WHOLE.parts], WHOLE.definitions):
-            yield table
-
-
-def rows_of(table: Table) -> list[Row]:
-    """The claims of a version as dictionaries, in natural order: A2 before A10."""
-    parameters = ClaimsParameters.from_manifest(table.manifest.parameters)
-    (batch,) = DATASET.computation.batches(Computed(parameters, table.arrays()))
-    columns = {name: batch.column(name).to_pylist() for name in ORDER}
-    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    places = {claim.claim: place for place, claim in enumerate(parameters.chosen())}
-    return sorted(rows, key=lambda row: places[row["claim"]])
+        return warehouse.build(
+            DATASET.name, DATASET.completed(register.WHOLE, warehouse), progress=progress, force=True
+        )
 
 
 def print_claims(
@@ -118,30 +88,15 @@ def print_claims(
 
     Raises UsageError for a name that no claim begins with, and what building the register does.
     """
-    known = [(claim.claim, claim.part) for claim in WHOLE.chosen()]
-    for name in names:
-        if not any(is_named(*each, name) for each in known):
-            raise UsageError(f"expected the beginning of a claim's name, such as A8 or A2.mean, got {cited(name)}")
-    shown = [
-        row
-        for row in rows_of(open_register(warehouse, is_recomputed=is_recomputed))
-        if (not names or any(is_named(row["claim"], row["part"], name) for name in names))
-        and (not statuses or row["status"] in statuses)
-        and (not kinds or row["kind"] in kinds)
-        and (row["is_erratum"] or not is_erratum)
-    ]
+    check_claim_names(names, [(claim.claim, claim.part) for claim in register.WHOLE.chosen()])
+    rows = rows_of(open_register(warehouse, is_recomputed=is_recomputed))
+    shown = chosen_claims(rows, names, statuses, kinds, is_erratum=is_erratum)
     if form != "table":
         write_rows(shown, form)
         click.echo(summary_line(shown), err=True)
         return
     lines = (explained_lines(shown) if is_explained else list_lines(shown)) if shown else ()
     click.echo("\n".join([*lines, summary_line(shown), *kind_lines(shown)]))
-
-
-def is_named(claim: str, part: str, name: str) -> bool:
-    """Whether `name` is the part that a claim belongs to, such as A1, or the beginning of its name, such as
-    A1.pairs."""
-    return claim.startswith(name) if "." in name else part == name
 
 
 def list_lines(rows: Sequence[Row]) -> Iterator[str]:
@@ -152,16 +107,6 @@ def list_lines(rows: Sequence[Row]) -> Iterator[str]:
     widths = {key: max(len(cell[key]) for cell in cells) for key in heads}
     for cell in cells:
         yield "  ".join(cell[key].ljust(widths[key]) for key in heads).rstrip()
-
-
-def answer_text(row: Row) -> str | None:
-    """Our answer; for one from a sample, with its standard error and as many digits as that justifies."""
-    value, error = row["our_value"], row["our_error"]
-    if not error:
-        answer: str | None = row["answer"]
-        return answer
-    digits = max(0, 1 - floor(log10(error)))
-    return f"{value:.{digits}f} +/- {error:.{digits}f}"
 
 
 def cut(text: str | None, key: str) -> str:

@@ -18,18 +18,21 @@ from bgdata.cli.options import (
     score_options,
 )
 from bgdata.cli.output import write_rows
+from bgdata.cli.own_tables import open_player
 from bgdata.cli.positions import describe_evaluation
-from bgdata.cli.stakes import chosen_rules, chosen_stakes
+from bgdata.cli.stakes import chosen_rules
 from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import BgdataError, UsageError
 from bgdata.game.board_text import format_board_text
 from bgdata.game.identifiers import closest_format, parse_identifier
-from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
 from bgdata.game.match_state import Offer
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
 from bgdata.game.xgid import parse_xgid
+from bgdata.rows.cube import best_words, cube_row, ends_of
+from bgdata.rows.stakes import chosen_stakes
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -37,7 +40,7 @@ from bgdata.warehouse import Warehouse
 if TYPE_CHECKING:
     from bgdata.equity.cube import CubeDecision, CubeRules
     from bgdata.equity.curves import Points
-    from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer
+    from bgdata.evaluation.lookahead_player import LookaheadPlayer
 
 
 @click.command()
@@ -72,18 +75,7 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     checkers is built for the score and cube. Other positions are answered by a model of the cube, from the five chances
     that `bgdata eval` prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
     """
-    from bgdata.evaluation.networks.named import map_player
-
-    print_cube(map_player(warehouse, network, ply), warehouse, position, options, form)
-
-
-_WORDS = {
-    "NO_DOUBLE": "no double",
-    "DOUBLE_TAKE": "double, take",
-    "DOUBLE_PASS": "double, pass",
-    "TOO_GOOD": "too good to double",
-    "DOUBLE_BEAVER": "double, beaver",
-}
+    print_cube(open_player(warehouse, network, ply), warehouse, position, options, form)
 
 
 def print_cube(player: LookaheadPlayer, warehouse: Warehouse, text: str, options: Mapping[str, Any], form: str) -> None:
@@ -100,7 +92,7 @@ def print_cube(player: LookaheadPlayer, warehouse: Warehouse, text: str, options
         rules = with_local_volatility(rules, player, position)
     decision, evaluation = decide(player, warehouse, position, stakes, rules), player.evaluate(position)
     if form != "table":
-        write_rows([{"position_id": position.id} | as_row(decision, stakes) | chances_of(evaluation)], form)
+        write_rows([cube_row(position, decision, stakes, evaluation)], form)
         return
     click.echo(format_board_text(position, stakes=stakes))
     click.echo("\n" + describe_decision(decision, stakes, rules))
@@ -126,7 +118,7 @@ def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) 
     change, and the source of the answer."""
     from bgdata.equity.cube import Method, describe_model
 
-    lines = [describe_best(decision, stakes), "", *describe_table(decision, stakes, rules), ""]
+    lines = [best_words(decision, stakes), "", *describe_table(decision, stakes, rules), ""]
     if decision.may_double:
         lines.append(describe_gains(decision))
     lines.append(decision.accuracy)
@@ -134,14 +126,6 @@ def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) 
         lines.append("winning chances are those of " + describe_model(rules))
     lines.append(describe_points(decision.points, stakes))
     return "\n".join(textwrap.fill(line, 118, break_on_hyphens=False) if len(line) > 118 else line for line in lines)
-
-
-def describe_best(decision: CubeDecision, stakes: Stakes) -> str:
-    """`double, take`, or all actions that are worth the same as the best."""
-    if not decision.may_double:
-        return f"no cube decision: {decision.why_not}"
-    words = " or ".join(_WORDS[action.name] for action in decision.best)
-    return words.replace("double", "redouble") if stakes.cube.owner == CubeOwner.ON_ROLL else words
 
 
 def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> list[str]:
@@ -165,15 +149,6 @@ def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> 
         for name, mwc, change in rows
     ]
     return [f"{'':<16}{'mwc':>9}{'change':>7}  {'equity':>9}", *lines]
-
-
-def ends_of(stakes: Stakes, rules: CubeRules) -> tuple[float, float]:
-    """The mwc after losing and after winning a single game at the current cube; on this scale equity goes from -1 to
-    1."""
-    assert isinstance(stakes.score, MatchScore)
-    assert rules.met is not None
-    lose, win = (rules.met.after(stakes.score, points * stakes.cube.value) for points in (-1, 1))
-    return lose, win
 
 
 def signed(change: float, form: str) -> str:
@@ -203,34 +178,6 @@ def describe_points(points: Points, stakes: Stakes) -> str:
         named |= {verb: points.double_point, "cash": points.cash_point, "too good": points.too_good_point}
     words = [f"{name} {'never' if chance >= NEVER else f'from {100 * chance:.1f} %'}" for name, chance in named.items()]
     return "winning chances: " + ", ".join(words)
-
-
-def chances_of(evaluation: Evaluation) -> dict[str, Any]:
-    """The chances behind a decision, and their source, as columns."""
-    own = {"source", "ply", "accuracy"}
-    return {f"chances_{name}" if name in own else name: value for name, value in vars(evaluation).items()}
-
-
-def as_row(decision: CubeDecision, stakes: Stakes) -> dict[str, Any]:
-    """A decision as one row of data, by column name."""
-    from bgdata.equity.curves import NEVER
-
-    score = stakes.score
-    played_for = dict.fromkeys(("away", "opponent_away", "is_crawford", "is_jacoby")) | (
-        {"is_jacoby": score.is_jacoby}
-        if isinstance(score, Money)
-        else {"away": score.away, "opponent_away": score.opponent_away, "is_crawford": score.is_crawford}
-    )
-    names = ("no_double", "double_take", "double_beaver", "double_pass", "unit", "method", "accuracy", "why_not")
-    points = {name: None if chance >= NEVER else chance for name, chance in decision.points._asdict().items()}
-    return (
-        played_for
-        | {"cube_value": stakes.cube.value, "cube_owner": stakes.cube.owner}
-        | {"best": list(decision.best), "equity": decision.equity}
-        | {"double_gain": decision.double_gain, "take_gain": decision.take_gain}
-        | {name: getattr(decision, name) for name in names}
-        | points
-    )
 
 
 SIZE = MatchBearoffParameters()  # 6 points and 6 checkers, which takes half a second

@@ -11,21 +11,20 @@ import click
 import numpy as np
 
 from bgdata.cli.output import write_rows
-from bgdata.cli.stakes import chosen_rules, chosen_stakes
+from bgdata.cli.stakes import chosen_rules
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import MatchScore, Stakes
 from bgdata.game.outcome import check_in_progress
-from bgdata.game.position import Position
+from bgdata.rows.stakes import chosen_stakes
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.equity.cube import CubeRules
-    from bgdata.evaluation.lookahead_player import RankedPlay
     from bgdata.evaluation.networks.player import NetworkPlayer
-    from bgdata.play.cubeful_rollout import CubefulRollout, CubefulStart
+    from bgdata.play.cubeful_rollout import CubefulRollout
 
 
 class Row(NamedTuple):
@@ -49,7 +48,7 @@ def print_cubeful_rollout(
     """Roll out and print the cube decision of a position, or the better plays of a roll. Raises UsageError,
     InvalidPositionError, InvalidRollError, InvalidParameterError and InvalidScoreError."""
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
-    from bgdata.play.cubeful_rollout import roll_out_with_cube
+    from bgdata.play.cubeful_rollout import decision_starts, play_starts, roll_out_with_cube
     from bgdata.play.rollout import Limits, RolloutSettings
 
     position, match = parse_identifier(asked[0])
@@ -87,27 +86,6 @@ def rollout_rules(warehouse: Warehouse, stakes: Stakes, options: Mapping[str, An
     is_match, as_money = isinstance(stakes.score, MatchScore), options["as_money"]
     rules = chosen_rules(warehouse, stakes, {**options, "as_money": as_money and not is_match})
     return replace(rules, as_money=as_money)
-
-
-def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStart]:
-    """The actions of the player on roll before the roll, by name."""
-    from bgdata.play.cubeful_rollout import CubefulStart
-
-    board = np.array(position.board, np.int8)
-    starts = {"no double": CubefulStart(board, stakes, may_double=False)}
-    if stakes.may_double:
-        starts["double, take"] = CubefulStart(board, stakes.after_take(), may_double=False)
-    return starts
-
-
-def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: int) -> dict[str, CubefulStart]:
-    """The better plays by name, two or more if there are; the opponent is on roll after them, and may double."""
-    from bgdata.play.cubeful_rollout import CubefulStart
-
-    chosen = [row for place, row in enumerate(ranked[:most]) if place < 2 or row.loss <= within]
-    return {
-        str(row.play): CubefulStart(np.array(row.play.next_position.board, np.int8), stakes.flip()) for row in chosen
-    }
 
 
 def rows_of(result: CubefulRollout, names: list[str], *, is_turned: bool, is_match: bool) -> list[Row]:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgdata.cli.charts import format_chart_svg
-from bgdata.cli.curves import curve_charts, headline
 from bgdata.cli.pages import grid, page_head, section
 from bgdata.cli.recipes import SL_RECIPE, TD_RECIPE, recipe_command
 from bgdata.datasets.network import DATASET as NETWORK
@@ -22,6 +21,7 @@ from bgdata.datasets.supervised_network import CLASSES, SupervisedParameters, be
 from bgdata.datasets.supervised_network import DATASET as SUPERVISED
 from bgdata.errors import MissingTableError
 from bgdata.evaluation.networks.shipped import KINDS
+from bgdata.rows.networks import curve_charts, headline, how_learned
 from bgdata.store.arrays import Array
 from bgdata.store.context import Computed
 from bgdata.store.declaration import Column
@@ -165,14 +165,6 @@ def ancestors(warehouse: Warehouse, manifest: Manifest) -> Iterator[Ancestor]:
         except MissingTableError:
             yield Ancestor(str(place), NOT_HERE)
             return
-
-
-def how_learned(manifest: Manifest) -> str:
-    """In words: what the network learned from, and how much of it."""
-    recipe = manifest.parameters
-    if manifest.dataset == NETWORK.name:
-        return f"{recipe['games']:,} games of self-play"
-    return f"{recipe['epochs']} epochs of labels"
 
 
 def find_version(warehouse: Warehouse, place: VersionRef) -> Table:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from bgdata.cli.charts import GREY, LOOKS, new_figure, write_figure
-from bgdata.cli.output import Row, write_rows
+from bgdata.cli.output import write_rows
 from bgdata.errors import UsageError
+from bgdata.rows.plain import Row
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 

@@ -21,6 +21,7 @@ from bgdata.formats.lines import write_bytes
 from bgdata.formats.mat import format_mat
 from bgdata.store.arrays import Array
 from bgdata.store.names import identifier
+from bgdata.store.progress_bars import progress_bars
 from bgdata.store.reading import connect_tables
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
@@ -40,22 +41,36 @@ def export() -> None:
 @export.command(name="gnubg-bd")
 @click.option("--one-sided", type=click.IntRange(1, 18), metavar="POINTS", help="A one-sided file (makebearoff -o).")
 @click.option("--two-sided", metavar="POINTSxCHECKERS", help="A two-sided file (makebearoff -t).")
+@click.option(
+    "--hypergammon",
+    type=click.IntRange(1, 3),
+    metavar="CHECKERS",
+    help="A hypergammon file (makehyper -c), of a table.",
+)
 @output_option(required=True)
 @click.option("-g", "--no-gammons", is_flag=True, help="One-sided without gammon distributions (-g).")
 @click.option("-c", "--uncompressed", is_flag=True, help="One-sided without compression (-c).")
 @click.option("-n", "--normal", is_flag=True, help="One-sided as normal distributions (-n).")
 @click.option("-C", "--cubeless", is_flag=True, help="Two-sided with cubeless equities only (-C).")
 @threads_option
-def gnubg_bd(**options: Any) -> None:
-    """Write a bearoff database as gnubg's makebearoff does.
+@click.pass_obj
+def gnubg_bd(warehouse: Warehouse, /, hypergammon: int | None, **options: Any) -> None:
+    """Write a database as gnubg's makebearoff or makehyper does.
 
-    The files are identical, byte for byte.
+    Bearoff files are identical, byte for byte. A hypergammon file is written from the table `hypergammon`, which is
+    built if it is missing; it is right where makehyper's is not, with the cube where a player may dance.
 
     \b
       bgdata export gnubg-bd --two-sided 6x6 -o gnubg_ts0.bd
       bgdata export gnubg-bd --one-sided 6 -o gnubg_os0.bd
+      bgdata export gnubg-bd --hypergammon 2 -o hyper2.bd
     """
-    click.echo(write_gnubg_bearoff(**options))
+    if hypergammon is None:
+        click.echo(write_gnubg_bearoff(**options))
+        return
+    if any(value for name, value in options.items() if name != "output"):
+        raise UsageError("expected --hypergammon without another option than --output")
+    click.echo(write_hypergammon_file(warehouse, hypergammon, options["output"]))
 
 
 @export.command(name="table")
@@ -226,7 +241,7 @@ def write_gnubg_bearoff(
     """Compute and write one file; returns a line that says what was written. Raises UsageError for options that do not
     belong together, and StorageError if the file cannot be written."""
     if (one_sided is None) == (two_sided is None):
-        raise UsageError("expected either --one-sided POINTS or --two-sided POINTSxCHECKERS")
+        raise UsageError("expected one of --one-sided POINTS, --two-sided POINTSxCHECKERS and --hypergammon CHECKERS")
     if two_sided is not None:
         if no_gammons or uncompressed or normal:
             raise UsageError("expected -g, -c and -n with --one-sided only")
@@ -236,6 +251,18 @@ def write_gnubg_bearoff(
             raise UsageError("expected -C with --two-sided only")
         write_one_sided_file(one_sided, output, gammons=not no_gammons, compressed=not uncompressed, normal=normal)
 
+    return f"wrote {output}: {output.stat().st_size:,} bytes, SHA-256 {sha256_file(output)}"
+
+
+def write_hypergammon_file(warehouse: Warehouse, checkers: int, output: Path) -> str:
+    """Write the hypergammon table of a warehouse, which is built if it is missing; returns a line that says what was
+    written. Raises StorageError if the file cannot be written."""
+    from bgdata.datasets.contact_endgame import EndgameParameters
+    from bgdata.formats.gnubg_hypergammon import EQUITIES, write_hypergammon
+
+    with progress_bars() as progress:
+        table = warehouse.build("hypergammon", EndgameParameters(checkers), progress=progress)
+    write_hypergammon(output, checkers, table.array("chances"), table.array("equities")[:, :, EQUITIES])
     return f"wrote {output}: {output.stat().st_size:,} bytes, SHA-256 {sha256_file(output)}"
 
 

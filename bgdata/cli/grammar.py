@@ -16,11 +16,11 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
+from bgdata.cli.own_tables import OWN, default_folder
 from bgdata.errors import BgdataError, UsageError, shown
 from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
 
 VARIABLE = "BGDATA_WAREHOUSE"
-HERE = "warehouse"  # the folder where nobody names another
 LONGEST_WORD = 200  # characters of an error that stand together: paths may be long
 LONGEST = 380  # of a whole error
 _GIVEN = "bgdata.warehouse"  # folders that the command line has named so far
@@ -142,7 +142,7 @@ def choose_warehouse(context: click.Context, _: click.Parameter, folders: tuple[
     from bgdata.datasets import all_kinds
     from bgdata.warehouse import Warehouse
 
-    context.obj = Warehouse(next(iter(given), None) or os.environ.get(VARIABLE) or HERE, all_kinds())
+    context.obj = Warehouse(next(iter(given), None) or os.environ.get(VARIABLE) or default_folder(), all_kinds())
     if not isinstance(context.command, click.Group):  # which may still name another after it
         context.obj.mend_catalog()
 
@@ -160,7 +160,7 @@ WAREHOUSE = click.Option(
     expose_value=False,
     callback=choose_warehouse,
     shell_complete=complete_folders,
-    help=f"Folder of the tables.  [env var: {VARIABLE}; default: {HERE}]",
+    help=f"Folder of the tables.  [env var: {VARIABLE}; default: warehouse, else {OWN}/bgdata/warehouse]",
 )
 
 

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from bgdata.cli.completion import complete_imported
 from bgdata.cli.options import force_option, format_option
 from bgdata.cli.output import print_built
-from bgdata.datasets import gnubg_benchmark, gnubg_training
-from bgdata.errors import (
-    CorruptFileError,
-    DigestMismatchError,
-    MissingFileError,
-    MissingTableError,
-    MissingWarehouseError,
-    UsageError,
-    shown,
-)
-from bgdata.formats.unpacking import unpack
-from bgdata.store.dataset import ImportedDataset
-from bgdata.store.download import download
-from bgdata.store.lockfile import PinnedFile, load_pins, save_pin
+from bgdata.errors import MissingTableError, MissingWarehouseError, UsageError, shown
 from bgdata.store.progress_bars import progress_bars
-from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.steps.imports import Published
 
 
 @click.command(name="import")
@@ -78,6 +67,8 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
       bgdata fetch gnubg
       bgdata fetch gnubg contact.bm.bz2
     """
+    from bgdata.steps.imports import published_files
+
     files = published_files(address)
     known = [file.name for file in files]
     for name in names:
@@ -96,16 +87,12 @@ def import_files(
 
     Raises UsageError for a kind that is computed, MissingFileError, NoRowsError, and what `Warehouse.build` raises.
     """
-    declared = warehouse.kind(kind)
-    if not isinstance(declared, ImportedDataset):
-        raise UsageError(f"expected a kind that is imported from files, got {kind}; try: bgdata build {kind}")
-    for path in files:
-        if not path.is_file():
-            raise MissingFileError(f"expected a file in {path}, found none")
-    parameters = declared.parameters_of(files, name)
-    before = current_version(warehouse, kind, declared.slug(parameters))
+    from bgdata.steps import imports as steps
+
+    parameters = steps.import_parameters(warehouse, kind, files, name)
+    before = current_version(warehouse, kind, warehouse.kind(kind).slug(parameters))
     with progress_bars() as progress:
-        table = warehouse.build(kind, parameters, files=files, progress=progress, strict=strict, force=force)
+        table = steps.import_files(warehouse, kind, files, progress, name=name, strict=strict, force=force)
     if before is not None and before.folder != table.folder:
         click.echo(f"replaces {before.folder.name}; `bgdata use {before.name}` goes back to it", err=True)
     return table
@@ -140,70 +127,17 @@ def print_report(table: Table, form: str = "table", *, err: bool = False) -> Non
         click.echo(f"warning: {warning}", err=True)
 
 
-RAW = "raw"  # folder of downloads in the warehouse
-
-
-class Published(NamedTuple):
-    """A published file; `content_sha256` is that of the uncompressed content, empty where none was published."""
-
-    kind: str
-    name: str
-    address: str
-    content_sha256: str = ""
-
-
-def published_files(address: str | None = None) -> list[Published]:
-    """The files of gnubg; `address` replaces the address of the site, for a mirror."""
-    site = address.rstrip("/") + "/" if address else None
-    files = []
-    for entry, content_sha256 in gnubg_benchmark.PUBLISHED.items():
-        name = f"{entry}.bm.bz2"
-        files.append(Published("gnubg_benchmark", name, (site or gnubg_benchmark.ADDRESS) + name, content_sha256))
-        name = f"{entry}-train-data.bz2"
-        files.append(Published("gnubg_training", name, (site or gnubg_training.ADDRESS) + name))
-    return files
-
-
 def fetch_files(warehouse: Warehouse, files: Sequence[Published]) -> None:
     """Download files into `raw/` of the warehouse check each, and print how to import them.
 
     Raises DownloadError, StorageError, CorruptFileError, or DigestMismatchError for a file whose hash is not the known
     one.
     """
+    from bgdata.steps.imports import RAW, fetch_file
+
     folder = warehouse.root / RAW
     with progress_bars() as progress:
         for file in files:
-            path = download(file.address, folder / file.name, progress)
-            check(warehouse, file, path)
-            progress.note(f"{file.name}: {path.stat().st_size:,} bytes, as it should be")
+            fetch_file(warehouse, file, progress)
     for file in files:
         click.echo(f"next: bgdata import {file.kind} {folder / file.name}")
-
-
-def check(warehouse: Warehouse, file: Published, path: Path) -> None:
-    """Compare a file with its published hash, or with the hash that was pinned when it was first fetched."""
-    if file.content_sha256:
-        expected, found = file.content_sha256, unpacked_hash(path)
-    else:
-        pins = {pin.name: pin.sha256 for pin in load_pins(warehouse.lock)}
-        found = sha256_file(path)
-        expected = pins.get(file.name, found)
-        if file.name not in pins:
-            unpacked_hash(path)
-            save_pin(warehouse.lock, PinnedFile(file.name, file.address, path.stat().st_size, found))
-    if found != expected:
-        raise DigestMismatchError(
-            f"expected SHA-256 {expected[:16]}... of {path}, found {found[:16]}...; delete it and fetch it again"
-        )
-
-
-def unpacked_hash(path: Path) -> str:
-    """SHA-256 of the uncompressed content. Raises CorruptFileError for a file that is cut off or not compressed at
-    all."""
-    try:
-        facts = unpack(path, lambda _: None)
-    except CorruptFileError as error:
-        raise CorruptFileError(f"expected a whole packed file in {path}; delete it and fetch it again") from error
-    if facts.content_sha256 == facts.sha256:
-        raise CorruptFileError(f"expected a packed file in {path}, found something else; delete it and fetch it again")
-    return facts.content_sha256

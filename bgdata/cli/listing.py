@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,13 +12,13 @@ import click
 from bgdata.cli.build import chosen, parameter_options
 from bgdata.cli.completion import complete_explained
 from bgdata.cli.options import format_option
-from bgdata.cli.output import Row, write_rows
-from bgdata.errors import BgdataError, UsageError, shown
+from bgdata.cli.output import write_rows
+from bgdata.errors import UsageError, shown
+from bgdata.rows.tables import Part, input_text, kind_parts, listed_rows, rows_of, version_rows
 from bgdata.store.build import estimate_text
-from bgdata.store.dataset import Dataset, Input
-from bgdata.store.parameters import Parameters, VersionRef, value_text
+from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.scripts import sql_checks
-from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -78,47 +77,7 @@ def print_kinds(warehouse: Warehouse, form: str = "table") -> None:
         click.echo(f"no warehouse in {warehouse.root} yet; try: bgdata build", err=True)
 
 
-def listed_rows(warehouse: Warehouse) -> Iterator[Row]:
-    """A row for each version, and for each kind that has none."""
-    for name, kind in warehouse.kinds.items():
-        kept = list(version_rows(warehouse, name))
-        for row in kept or [{}]:
-            empty = dict.fromkeys(("variant", "version", "is_current", "rows", "bytes", "damage"))
-            yield {"dataset": name, "summary": kind.summary, **empty, **row}
-
-
-def version_rows(warehouse: Warehouse, name: str) -> Iterator[dict[str, Any]]:
-    """The versions of a kind: the size of each, or what is wrong with it."""
-    for table in warehouse.versions(name):
-        variant, version = table.folder.parts[-2:]
-        row = {"variant": variant, "version": version, "is_current": is_current(warehouse, table)}
-        try:
-            table.check_sizes()
-            size = sum(entry.bytes for entry in table.manifest.files)
-            yield row | {"rows": table.manifest.rows, "bytes": size, "damage": None}
-        except BgdataError as error:
-            yield row | {"rows": None, "bytes": None, "damage": str(error)}
-
-
-def is_current(warehouse: Warehouse, table: Table) -> bool:
-    """Whether a version is the current one of its variant; no version is where the file `current` is damaged."""
-    try:
-        return warehouse.open(*table.folder.parts[-3:-1]).folder == table.folder
-    except BgdataError:
-        return False
-
-
 UNIT = re.compile(r"(.*?)(?: \[([^\[\]]+)\])?", re.DOTALL)  # a comment of the catalog, and the unit at its end
-
-
-class Part(NamedTuple):
-    """One line of an explanation, which is also one row of it as data."""
-
-    part: str  # column, array, parameter, check or input
-    name: str
-    type: str = ""
-    unit: str = ""
-    meaning: str = ""
 
 
 class Explained(NamedTuple):
@@ -156,34 +115,6 @@ def print_kind(kind: Dataset[Any], parameters: Parameters, form: str) -> None:
     for role, wanted in kind.inputs(parameters).items():
         click.echo(f"\ninput {role}: {input_text(wanted)}")
     click.echo(f"\na build of {kind.slug(parameters)}: {estimate_text(kind.estimate(parameters))}")
-
-
-def kind_parts(kind: Dataset[Any], parameters: Parameters) -> Iterator[Part]:
-    """The parts of the explanation of a kind: columns, arrays, parameters, checks."""
-    for shape in kind.tables:
-        for column in shape.columns:
-            yield Part(f"column of {shape.name}", column.name, column.type, column.unit, column.meaning)
-    for array in kind.arrays:
-        yield Part("array", array.name, array.dtype, array.axes, array.meaning)
-    for name, value in vars(parameters).items():
-        yield Part("parameter", name, type(value).__name__, "", value_text(value))
-    for shape in kind.tables:
-        for claim, _ in sql_checks(shape.name):
-            yield Part(f"check of {shape.name}", claim)
-    for role, wanted in kind.inputs(parameters).items():
-        yield Part("input", role, "", "", input_text(wanted))
-
-
-def rows_of(name: str, parts: Iterable[Part]) -> Iterator[Row]:
-    """The parts of an explanation as rows of data."""
-    return ({"explained": name, **part._asdict()} for part in parts)
-
-
-def input_text(wanted: Input) -> str:
-    """An input of a kind as text: `KIND/VARIANT/VERSION`, or a kind with its parameters."""
-    if isinstance(wanted, VersionRef):
-        return str(wanted)
-    return f"{wanted[0]} with {', '.join(f'{key} {value_text(value)}' for key, value in vars(wanted[1]).items())}"
 
 
 def print_explanation(warehouse: Warehouse, name: str, form: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +18,19 @@ from bgdata.cli.options import (
     format_option,
     network_option,
     output_option,
-    parse_away,
     ply_option,
 )
 from bgdata.cli.output import print_built, write_rows
+from bgdata.cli.own_tables import build_default_met
 from bgdata.datasets.match_equity import DATASET, MatchEquityParameters
 from bgdata.datasets.met_xml import met_name
-from bgdata.equity.match_equity import GameMwc, MatchEquity
+from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.stored_met import find_met
 from bgdata.errors import CorruptFileError, UsageError
 from bgdata.formats.met_xml import MetTable, read_met, write_met
 from bgdata.game.match import MatchScore
+from bgdata.rows.match_equity import cell_rows, score_rows
+from bgdata.rows.stakes import parse_away
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
@@ -184,6 +186,8 @@ def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
 
     Raises MissingTableError, StorageError, and CorruptFileError for a file that holds no table of chances.
     """
+    if not text:
+        build_default_met(warehouse)
     if not text.lower().endswith((".xml", ".xml.gz", ".xml.bz2")):
         return find_met(warehouse, text)
     from bgdata.computations.met_xml import described
@@ -221,15 +225,6 @@ def show_met(met: MatchEquity, length: int | None, form: str) -> None:
     click.echo("\n".join([*grid_lines(cells, "{:6.2f}"), "", *post_crawford_lines(met, shown)]))
 
 
-def cell_rows(columns: Mapping[str, NDArray[np.float64]], length: int) -> Iterator[dict[str, Any]]:
-    """One row for each score that all columns (float64[2, n, n] each: before and after the Crawford game) have, with
-    the columns of the table `match_equity`."""
-    chances = np.stack([cells[:, :length, :length] for cells in columns.values()])
-    for part, away, opponent_away in np.argwhere(np.isfinite(chances).all(axis=0)).tolist():
-        score = {"is_post_crawford": bool(part), "away": away + 1, "opponent_away": opponent_away + 1}
-        yield score | dict(zip(columns, chances[:, part, away, opponent_away].tolist(), strict=True))
-
-
 def compare_mets(one: MatchEquity, other: MatchEquity, length: int | None, form: str) -> None:
     """Print the differences of two tables in percentage points, and how large they are."""
     shown = min(length or MOST_SHOWN, one.length, other.length)
@@ -257,30 +252,6 @@ def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
             yield (
                 f"{when:<14} at most {np.nanmax(sizes):.4f} ({away}-away {opponent_away}-away), on average {mean:.4f}"
             )
-
-
-def score_rows(met: MatchEquity, score: MatchScore) -> Iterator[dict[str, Any]]:
-    """The stakes at a score, for each cube value that can matter: chances of winning the match."""
-    cube_value = 1
-    while True:
-        game = met.game(score, cube_value)
-        yield {
-            "met": met.name,
-            **{name: getattr(score, name) for name in ("away", "opponent_away", "is_crawford")},
-            "mwc": met.at(score),
-            "cube_value": cube_value,
-            **dict(zip(("mwc_win", "mwc_win_gammon", "mwc_lose", "mwc_lose_gammon"), ends_of(game), strict=True)),
-            "gammon_value": game.gammon_value,
-            "take_point": None if score.is_crawford else met.take_point(score, cube_value),
-        }
-        if cube_value >= max(score.away, score.opponent_away) or score.is_crawford:
-            return
-        cube_value *= 2
-
-
-def ends_of(game: GameMwc) -> tuple[float, ...]:
-    """The chances of winning the match after losing and winning a single game or a gammon."""
-    return (*game.win[:2], *game.lose[:2])
 
 
 def score_lines(met: MatchEquity, score: MatchScore) -> Iterator[str]:

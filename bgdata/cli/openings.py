@@ -12,10 +12,11 @@ from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_players
 from bgdata.cli.labels import roller_parameters
 from bgdata.cli.options import format_option, plot_option, rollout_options, threads_option
-from bgdata.cli.output import Row, write_rows
+from bgdata.cli.output import write_rows
 from bgdata.datasets.openings import DATASET, OBJECTIVES, OpeningParameters, first_roll_of
 from bgdata.errors import InvalidParameterError, UsageError, shown
 from bgdata.game.dice import parse_roll
+from bgdata.rows.plain import Row
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from bgdata.cli.completion import complete_mets, complete_networks, complete_players, complete_tables
-from bgdata.errors import UsageError, shown
-from bgdata.game.match import MatchScore
-
-AWAY = re.compile(r"(\d{1,3})-(\d{1,3})", re.ASCII)
+from bgdata.errors import shown
 
 
 class OutputFile(click.Path):
@@ -30,17 +26,6 @@ class OutputFile(click.Path):
 OUTPUT = OutputFile(path_type=Path, dir_okay=False)
 
 Decorated = Callable[..., None]
-
-
-def parse_away(text: str, *, is_crawford: bool) -> MatchScore:
-    """The score of `3-5`: points that the player on roll and the opponent need. Raises UsageError or
-    InvalidScoreError."""
-    found = AWAY.fullmatch(text)
-    if not found:
-        raise UsageError(
-            f"expected points that the player on roll and the opponent need, such as 3-5, got {shown(text)}"
-        )
-    return MatchScore(int(found[1]), int(found[2]), is_crawford)
 
 
 def format_option(function: Decorated) -> Decorated:
@@ -141,13 +126,6 @@ def model_options(function: Decorated) -> Decorated:
     ):
         function = add(function)
     return function
-
-
-def is_cubeful(options: Mapping[str, Any]) -> bool:
-    """Whether an option of a score, of the cube or of its model is given."""
-    names = ("away", "cube_value", "owner", "met", "model", "index", "volatility")
-    is_given = any(options[name] not in (None, "") for name in names)
-    return is_given or options["crawford"] or options["as_money"] or options["jacoby"] is not None
 
 
 def ply_option(most: int | None = None, *, default: int = 0) -> Callable[[Decorated], Decorated]:

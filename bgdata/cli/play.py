@@ -17,6 +17,7 @@ import numpy as np
 
 from bgdata.cli.completion import complete_players
 from bgdata.cli.options import OUTPUT, player_options, seed_option
+from bgdata.cli.own_tables import open_player
 from bgdata.cli.positions import describe_plays
 from bgdata.errors import IllegalPlayError
 from bgdata.formats import matches
@@ -25,7 +26,7 @@ from bgdata.formats.mat import format_mat
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.outcome import game_outcome
-from bgdata.game.plays import Play, find_play, legal_plays
+from bgdata.game.plays import Play, legal_plays, parse_play
 from bgdata.game.position import START, Position
 from bgdata.process import go_on
 from bgdata.warehouse import Warehouse
@@ -56,10 +57,9 @@ def play(warehouse: Warehouse, network: str, ply: int, seed: int | None, watch: 
       bgdata play --ply 1
       bgdata play --watch pubeval --seed 3 --save game.mat
     """
-    from bgdata.evaluation.networks.named import map_player
     from bgdata.evaluation.player import open_named_player
 
-    player = map_player(warehouse, network, ply)
+    player = open_player(warehouse, network, ply)
     chosen = secrets.randbelow(1 << 31) if seed is None else seed
     if watch:
         other = open_named_player(watch)
@@ -173,10 +173,10 @@ def take_turn(game: InteractiveGame, player: LookaheadPlayer, ask: Callable[[str
         click.echo(f"You roll {roll}: {plays[0]}" + (" is the only play" if plays[0].moves else ""))
         game.make(plays[0])
     while game.turn == turn and not game.is_left:
-        answer_to(ask(f"You roll {roll}: ").strip().lower(), game, player, plays)
+        answer_to(ask(f"You roll {roll}: ").strip().lower(), game, player)
 
 
-def answer_to(answer: str, game: InteractiveGame, player: LookaheadPlayer, plays: list[Play]) -> None:
+def answer_to(answer: str, game: InteractiveGame, player: LookaheadPlayer) -> None:
     """Carry out what the user typed: one of the plays of this turn, or a command."""
     if answer in ("quit", "q", "exit"):
         game.is_left = True
@@ -191,7 +191,7 @@ def answer_to(answer: str, game: InteractiveGame, player: LookaheadPlayer, plays
         click.echo(HELP)
     else:
         try:
-            play = find_play(answer, plays)
+            play = parse_play(answer, game.position, game.roll)
         except IllegalPlayError as error:
             click.echo(str(error))
             return

@@ -12,7 +12,6 @@ import click
 from bgdata.cli.options import (
     OUTPUT,
     format_option,
-    is_cubeful,
     jacoby_option,
     model_options,
     player_options,
@@ -20,15 +19,17 @@ from bgdata.cli.options import (
     score_options,
 )
 from bgdata.cli.output import write_rows
-from bgdata.cli.stakes import chosen_rules, chosen_stakes
+from bgdata.cli.own_tables import open_player
+from bgdata.cli.stakes import chosen_rules
 from bgdata.errors import UsageError, shown
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.board_text import format_board_text
-from bgdata.game.classes import position_class
 from bgdata.game.dice import parse_roll
-from bgdata.game.identifiers import identify, parse_identifier
+from bgdata.game.identifiers import parse_identifier
 from bgdata.game.outcome import check_in_progress, check_occurs
 from bgdata.game.plays import legal_plays, parse_play
+from bgdata.rows.positions import evaluation_row, position_facts, position_rows, ranked_rows, source_words
+from bgdata.rows.stakes import chosen_stakes, is_cubeful
 from bgdata.store.storage import write_file
 from bgdata.warehouse import Warehouse
 
@@ -72,9 +73,7 @@ def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str
       bgdata eval 4HPwATDgc/ABMA
       bgdata eval CgAAEAEAAAAAAA --format json
     """
-    from bgdata.evaluation.networks.named import map_player
-
-    print_evaluation(map_player(warehouse, network, ply), position, form)
+    print_evaluation(open_player(warehouse, network, ply), position, form)
 
 
 @click.command()
@@ -114,9 +113,7 @@ def hint(
       bgdata hint 4HPwATDgc/ABMA 21 --cube 2 --owner opponent
       bgdata hint 4HPwATDgc/ABMA 21 --away 2-4
     """
-    from bgdata.evaluation.networks.named import map_player
-
-    print_hint(map_player(warehouse, network, ply), warehouse, (position, roll), options, plays, form)
+    print_hint(open_player(warehouse, network, ply), warehouse, (position, roll), options, plays, form)
 
 
 def show_position(
@@ -134,10 +131,9 @@ def show_position(
     play = parse_play(play_text, position, roll) if play_text else None
     stakes = match.stakes if match else None
     plays = [play] if play else legal_plays(position, roll) if roll else []
-    facts = {"class": position_class(position).name.lower(), **identify(position, match)}
     if form == "table":
         click.echo(format_board_text(position, roll=roll, stakes=stakes, with_id=False) + "\n")
-        for name, value in facts.items():
+        for name, value in position_facts(position, match).items():
             click.echo(f"{name:<12} {value.replace('_', ' ') if name == 'class' else value}")
         if play:
             click.echo(f"\nafter {play}, seen by the opponent: {play.next_position.id}")
@@ -146,23 +142,10 @@ def show_position(
             for each in plays:
                 click.echo(f"  {each!s:<24} {each.next_position.id}")
     else:
-        facts_and_pips: dict[str, object] = facts | {"pip_count": position.pip_count}
-        rows = ({"roll": str(roll), "play": str(each), "next_position_id": each.next_position.id} for each in plays)
-        write_rows([facts_and_pips | row for row in rows] or [facts_and_pips], form)
+        write_rows(position_rows(position, match, roll, plays), form)
     if svg:
         write_file(svg, format_board_svg(position, roll=roll, play=play, stakes=stakes).encode())
         click.echo(f"wrote {svg}", err=True)
-
-
-_SOURCES = {
-    "OVER": "the rules",
-    "EXACT": "two-sided table",
-    "COMBINED": "one-sided tables combined",
-    "RACE_NETWORK": "race network",
-    "CRASHED_NETWORK": "crashed network",
-    "CONTACT_NETWORK": "contact network",
-    "PROGRAM": "another program",
-}
 
 
 def print_evaluation(player: LookaheadPlayer, text: str, form: str) -> None:
@@ -170,7 +153,7 @@ def print_evaluation(player: LookaheadPlayer, text: str, form: str) -> None:
     position, match = parse_identifier(text)
     evaluation = player.evaluate(position)
     if form != "table":
-        write_rows([{"position_id": position.id} | vars(evaluation)], form)
+        write_rows([evaluation_row(position, evaluation)], form)
         return
     click.echo(format_board_text(position, stakes=match.stakes if match else None))
     click.echo("\n" + describe_evaluation(evaluation))
@@ -192,11 +175,7 @@ def describe_evaluation(evaluation: Evaluation) -> str:
 
 def describe_source(evaluation: Evaluation) -> str:
     """`contact network, 2 plies: ...`, wrapped: the source of an evaluation, its ply, and how accurate it is."""
-    who = _SOURCES[evaluation.source.name]
-    if not evaluation.source.is_final:
-        who += ", " + (
-            "static" if evaluation.ply == 0 else "1 ply" if evaluation.ply == 1 else f"{evaluation.ply} plies"
-        )
+    who = source_words(evaluation)
     said = f"{who}: {evaluation.accuracy}" if evaluation.accuracy else who
     return textwrap.fill(said, 118, subsequent_indent="  ", break_on_hyphens=False)
 
@@ -224,18 +203,7 @@ def print_hint(
         stakes = chosen_stakes(match, options)
         ranked = player.rank_plays(position, roll, stakes, chosen_rules(warehouse, stakes, options, has_beavers=False))
     if form != "table":
-        first = {"position_id": position.id, "roll": str(roll)}
-        places = enumerate(ranked[:count], start=1)
-        write_rows(
-            (
-                first
-                | {"rank": rank, "play": str(row.play), "loss": row.loss}
-                | {"cubeful_equity": row.cubeful_equity, "mwc": row.mwc}
-                | vars(row.evaluation)
-                for rank, row in places
-            ),
-            form,
-        )
+        write_rows(ranked_rows(position, roll, ranked[:count]), form)
         return
     click.echo(format_board_text(position, roll=roll, stakes=stakes))
     click.echo("\n" + describe_plays(ranked, count))

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import isclose
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, position_index
 from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner
-from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, fitted
+from bgdata.bearoff.tables import Equities, fitted
 from bgdata.cli.options import format_option, gnubg_option, score_options
 from bgdata.cli.output import write_rows
-from bgdata.cli.stakes import chosen_stakes
+from bgdata.cli.own_tables import build_default_met, build_small_tables
 from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
 from bgdata.equity.stored_met import default_met
-from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError, UsageError
+from bgdata.errors import NotCoveredError, UsageError
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
+from bgdata.game.board import BAR
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import CubeOwner, MatchScore, Stakes
-from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
+from bgdata.rows.probe import Found, covering, cube_action, off_first, probe_rows, rows_of, smallest_rows
+from bgdata.rows.stakes import chosen_stakes
 from bgdata.store.parameters import value_text
 from bgdata.store.progress_bars import progress_bars
-from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 
@@ -38,7 +37,7 @@ from bgdata.warehouse import Warehouse
 @format_option
 @click.pass_obj
 def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...], form: str, **options: Any) -> None:
-    """Look a bearoff position up in every table.
+    """Look a position up in every exact and one-sided table.
 
     POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start; the player on roll is about to roll.
     At a match score, given by the position or by --away, the exact table of that score is used, and built if it is
@@ -58,15 +57,6 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
     print_match_probe(warehouse, position, stakes, options["met"], form)
 
 
-COLUMNS = (  # of a probe as data
-    *("position_id", "source", "method", "error_bound", "win", "win_gammon", "lose_gammon"),
-    *("cubeless", "owned", "centered", "opponent_owned", "cube_action"),
-    *("mean_rolls", "sd_rolls", "opponent_mean_rolls", "opponent_sd_rolls"),
-)
-
-Found = dict[str, Any]
-
-
 def print_probe(warehouse: Warehouse, text: str, gnubg_files: tuple[Path, ...] = (), form: str = "table") -> None:
     """Print what each table, and each of the given gnubg files, has for a position.
 
@@ -74,35 +64,20 @@ def print_probe(warehouse: Warehouse, text: str, gnubg_files: tuple[Path, ...] =
     """
     position = Position(text)
     on_roll, opponent = rows_of(position)
+    build_small_tables(warehouse)
     warehouse.require()
-    found = [*exact_rows(warehouse, on_roll, opponent), *one_sided_rows(warehouse, on_roll, opponent)]
+    found = list(smallest_rows(warehouse, on_roll, opponent))
     found += [gnubg_row(path, on_roll, opponent) for path in gnubg_files]
     if not found:
-        furthest = max(point for row in (on_roll, opponent) for point in range(1, 25) if row[point - 1])
-        raise NotCoveredError(
-            f"expected a position that a table covers, got a checker on point {furthest}; see: bgdata list"
-        )
+        furthest = max(point for row in (on_roll, opponent) for point in range(1, 26) if row[point - 1])
+        place = "the bar" if furthest == BAR else f"point {furthest}"
+        raise NotCoveredError(f"expected a position that a table covers, got a checker on {place}; see: bgdata list")
     if form != "table":
-        identity = {"position_id": position.id}
-        write_rows((dict.fromkeys(COLUMNS) | identity | known_columns(row) for row in found), form)
+        write_rows(probe_rows(position, found), form)
         return
     print_layouts(position)
     for row in found:
         click.echo("\n" + "\n".join(described(warehouse, row)))
-
-
-def known_columns(row: Found) -> Found:
-    """Those of `COLUMNS` that a row has."""
-    return {name: value for name, value in row.items() if name in COLUMNS}
-
-
-def rows_of(position: Position) -> tuple[list[int], list[int]]:
-    """Checkers of the player on roll and of the opponent, by point. Raises InvalidPositionError, and NotCoveredError
-    for a position that is no bearoff in progress."""
-    opponent, on_roll = (list(row) for row in check_in_progress(position).rows)
-    if on_roll[24] or opponent[24]:
-        raise NotCoveredError(f"expected a bearoff position, got a checker on the bar in {position.id}")
-    return on_roll, opponent
 
 
 def print_layouts(position: Position) -> None:
@@ -110,74 +85,11 @@ def print_layouts(position: Position) -> None:
     opponent, on_roll = position.rows
     click.echo(f"{position.id}: the player on roll is about to roll")
     for name, row in (("on roll", on_roll), ("opponent", opponent)):
-        places = " ".join(f"{point}pt:{count}" for point, count in enumerate(row[:24], start=1) if count)
-        pips = sum(point * count for point, count in enumerate(row[:24], start=1))
+        places = " ".join(
+            f"{'bar' if point == BAR else f'{point}pt'}:{count}" for point, count in enumerate(row, start=1) if count
+        )
+        pips = sum(point * count for point, count in enumerate(row, start=1))
         click.echo(f"  {name:<9} {places}  ({sum(row)} checkers, {pips} pips)")
-
-
-def covering(warehouse: Warehouse, kind: str) -> list[Table]:
-    """The current tables of a kind, smallest first."""
-    return sorted(warehouse.current(kind), key=lambda table: table.manifest.rows)
-
-
-def exact_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
-    """Equities and cube actions by the smallest two-sided table that covers the position; no row if none does."""
-    for table in covering(warehouse, "bearoff_two_sided"):
-        reader = TwoSidedTable(table)
-        try:
-            equities = reader.probe(on_roll, opponent)
-        except (NotCoveredError, InvalidPositionError):
-            continue
-        yield {
-            "source": table.name,
-            "method": "exact",
-            "error_bound": table.manifest.statistics["cubeless_error_bound"],
-            "win": None if reader.limit > 1 else (equities.cubeless + 1) / 2,
-            **equities._asdict(),
-            "cube_action": cube_action(equities.centered, equities).partition(":")[0],
-            "equities": equities,
-        }
-        return
-
-
-def one_sided_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
-    """The rolls of each side, and the combined chances, by the smallest one-sided table that covers both sides."""
-    for table in covering(warehouse, "bearoff_one_sided"):
-        reader = RaceTable(table)
-        try:
-            chances = [reader.probe_chances(row) for row in (on_roll, opponent)]
-        except (NotCoveredError, InvalidPositionError):
-            continue
-        means = [float(reader.probe_mean_rolls(row)) for row in (on_roll, opponent)]
-        sds = [float(reader.probe_sd_rolls(row)) for row in (on_roll, opponent)]
-        win = off_first(*chances)
-        yield {
-            "source": table.name,
-            "method": "combined",
-            **dict(zip(("mean_rolls", "opponent_mean_rolls"), means, strict=True)),
-            **dict(zip(("sd_rolls", "opponent_sd_rolls"), sds, strict=True)),
-            "win": win,
-            "cubeless": 2 * win - 1,
-            **gammons(warehouse, on_roll, opponent, *chances),
-        }
-        return
-
-
-def gammons(
-    warehouse: Warehouse, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray
-) -> Found:
-    """Approximate gammon chances of each side that still has all 15 checkers, and the table they come from."""
-    for table in covering(warehouse, "bearoff_gammon"):
-        reader, found = RaceTable(table), Found()
-        try:
-            if sum(opponent) == 15:
-                found["win_gammon"] = off_first(ours, reader.probe_chances(opponent))
-            if sum(on_roll) == 15:
-                found["lose_gammon"] = 1 - off_first(reader.probe_chances(on_roll), theirs)
-        except (NotCoveredError, BgdataError):
-            continue
-        return found | {"gammon_source": table.name}
-    return {}
 
 
 def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
@@ -242,21 +154,6 @@ def gnubg_lines(row: Found) -> Iterator[str]:
     yield f"  combined: win chance {row['win']:.6f}, cubeless equity {row['cubeless']:+.6f}"
 
 
-def cube_action(no_double: float, equities: Equities, verb: str = "double") -> str:
-    """The right cube action and its equity; ties double, as in gnubg's rule."""
-    doubled = min(2 * equities.opponent_owned, 1.0)
-    if doubled < no_double and not isclose(doubled, no_double, abs_tol=1e-9):
-        return "too good to double" if no_double > 1 else f"no {verb}"
-    return f"{verb}, {'pass' if 2 * equities.opponent_owned >= 1 else 'take'}: {doubled:+.6f}"
-
-
-def off_first(first: np.ndarray, second: np.ndarray) -> float:
-    """The chance that the side to roll first needs no more rolls than the other."""
-    tail = second[::-1].cumsum()[::-1]
-    length = min(len(first), len(tail))
-    return float(first[:length] @ tail[:length])
-
-
 def known_error(warehouse: Warehouse) -> Iterator[str]:
     """A line with the error that `bearoff_error` measured, if that table is built."""
     for table in covering(warehouse, "bearoff_error")[-1:]:
@@ -286,6 +183,8 @@ def print_match_probe(warehouse: Warehouse, text: str, stakes: Stakes, met: str,
     NotCoveredError or MissingTableError."""
     position = Position(text)
     on_roll, opponent = rows_of(position)
+    if not met:
+        build_default_met(warehouse)
     parameters = parameters_of(warehouse, stakes, met)
     DATASET.check_parameters(parameters)
     owner = stakes.cube.owner

@@ -11,10 +11,11 @@ import click
 from bgdata.cli.completion import complete_players
 from bgdata.cli.labels import describe_missed, roller_parameters
 from bgdata.cli.options import format_option, reference_option, rollout_options, threads_option
-from bgdata.cli.output import Row, write_rows
+from bgdata.cli.output import write_rows
 from bgdata.datasets.reference_checks import DATASET as CHECKS
 from bgdata.datasets.reference_checks import ReferenceCheckParameters
 from bgdata.datasets.reference_positions import DATASET, THEMES, ReferenceParameters
+from bgdata.rows.plain import Row
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 

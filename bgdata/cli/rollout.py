@@ -12,7 +12,6 @@ import numpy as np
 from bgdata.cli.kept_rollout import kept_rollout
 from bgdata.cli.options import (
     format_option,
-    is_cubeful,
     jacoby_option,
     model_options,
     plays_option,
@@ -28,6 +27,8 @@ from bgdata.game.identifiers import parse_identifier
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
+from bgdata.rows.rollouts import is_reached, rollout_row
+from bgdata.rows.stakes import is_cubeful
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
@@ -110,7 +111,7 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
                     board[None], chooser, limits.trials, seed, how, until=until, most_trials=limits.most_trials,
                     through=through,
                 )  # fmt: skip
-                rows, lines = [as_dictionary(result, 0, limits)], describe_result(result)
+                rows, lines = [rollout_row(result, 0, limits)], describe_result(result)
             else:
                 through = kept.watched(progress, most, estimate_of_best)
                 dice = roll.high, roll.low
@@ -200,11 +201,6 @@ def describe_limits(result: RolloutResult, limits: Limits) -> list[str]:
     ]
 
 
-def is_reached(error: float, limits: Limits) -> bool:
-    """Whether a standard error is as small as wanted."""
-    return error <= limits.until
-
-
 def names_of(decision: Decision, position: Position, roll: Roll) -> list[str]:
     """The rolled-out plays in the usual notation."""
     from bgdata.game.codec import flip_boards
@@ -213,25 +209,9 @@ def names_of(decision: Decision, position: Position, roll: Roll) -> list[str]:
     return [plays[tuple(board)] for board in flip_boards(decision.boards).tolist()]
 
 
-def as_dictionary(result: RolloutResult, row: int, limits: Limits) -> dict[str, Any]:
-    """The result of a position as one row of data."""
-    from bgdata.evaluation.chances import CHANCES
-
-    error = float(result.equity_standard_errors[row])
-    return {
-        **dict(zip(CHANCES, result.chances[row].tolist(), strict=True)),
-        **{f"{name}_standard_error": value for name, value in zip(CHANCES, result.standard_errors[row], strict=True)},
-        "cubeless_equity": float(result.equities[row]),
-        "standard_error": error,
-        "plain_standard_error": float(result.plain_standard_errors[row]),
-        "trials": int(result.trials[row]),
-        "is_reached": is_reached(error, limits),
-    }
-
-
 def play_dictionary(decision: Decision, row: int, limits: Limits) -> dict[str, Any]:
     """The result of a play as one row of data."""
-    return as_dictionary(decision.result, row, limits) | {
+    return rollout_row(decision.result, row, limits) | {
         "loss": float(decision.losses[row]),
         "loss_standard_error": float(decision.loss_standard_errors[row]),
         "static_loss": float(decision.static_losses[row]),

@@ -6,43 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bgdata.cli.met import find_met_or_file
-from bgdata.cli.options import parse_away
 from bgdata.errors import UsageError
-from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.match_state import MatchState
+from bgdata.game.match import MatchScore, Stakes
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.equity.cube import CubeRules
     from bgdata.equity.doubling import Strategy
-
-
-def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stakes:
-    """The stakes of the identifier, changed by the options that are given. Raises UsageError or InvalidScoreError."""
-    given = match.stakes if match else Stakes(Money(is_jacoby=False))
-    score: MatchScore | Money = given.score
-    if options["away"] is not None:
-        score = parse_away(options["away"], is_crawford=options["crawford"])
-    elif options["crawford"]:
-        if isinstance(score, Money):
-            raise UsageError("expected --away with --crawford, got none")
-        score = MatchScore(score.away, score.opponent_away, is_crawford=True)
-    if options.get("jacoby") is not None:
-        if isinstance(score, MatchScore) and options["jacoby"]:
-            raise UsageError(f"expected the jacoby rule in money play only, got it at {score}")
-        score = Money(options["jacoby"]) if isinstance(score, Money) else score
-    return Stakes(score, cube_of(given.cube, options["cube_value"], options["owner"]))
-
-
-def cube_of(given: Cube, value: int | None, owner: str | None) -> Cube:
-    """The cube of an identifier with its value, owner or both replaced. Raises InvalidScoreError."""
-    if value is None and owner is None:
-        return given
-    if value is None:
-        value = given.value if owner == given.owner else 1 if owner == CubeOwner.CENTERED else max(2, given.value)
-    if owner is None:  # whoever has it, else the player on roll, as in `bgdata probe`
-        owner = CubeOwner.CENTERED if value == 1 else given.owner if given.value > 1 else CubeOwner.ON_ROLL
-    return Cube(value, CubeOwner(owner))
 
 
 def chosen_rules(

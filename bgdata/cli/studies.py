@@ -21,7 +21,7 @@ from bgdata.cli.options import (
     seed_option,
     threads_option,
 )
-from bgdata.cli.output import Row, print_built, write_rows
+from bgdata.cli.output import print_built, write_rows
 from bgdata.cli.selfplay import network_of
 from bgdata.datasets.common.cube_arms import NAMES
 from bgdata.datasets.cube_life import DATASET as ATLASES
@@ -29,6 +29,7 @@ from bgdata.datasets.cube_life import LOSSES, CubeLifeParameters
 from bgdata.datasets.cube_studies import DATASET as STUDIES
 from bgdata.datasets.cube_studies import LUCK_ADJUSTED, StudyParameters
 from bgdata.equity.cube_life import CUBES, NoIndex
+from bgdata.rows.plain import Row
 from bgdata.store.arrays import Array
 from bgdata.store.executors import open_executor
 from bgdata.store.progress_bars import progress_bars

@@ -14,10 +14,11 @@ from bgdata.cli.charts import GREY, LOOKS, new_figure, write_figure
 from bgdata.cli.completion import complete_players
 from bgdata.cli.error_rates import compare_on_benchmarks
 from bgdata.cli.options import format_option, on_option, plot_option, reference_option, threads_option
-from bgdata.cli.output import Row, write_rows
+from bgdata.cli.output import write_rows
 from bgdata.datasets.common.columns import CHANCE_COLUMNS
 from bgdata.datasets.reference_scores import EVERY_THEME, GROUPS, HALVES
 from bgdata.errors import UsageError
+from bgdata.rows.plain import Row
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse

@@ -22,6 +22,7 @@ from bgdata.cli.options import (
 )
 from bgdata.cli.output import print_built
 from bgdata.cli.recipes import TD_RECIPE, sl_options, td_options
+from bgdata.cli.turn_input import turn_input
 from bgdata.datasets.common.networks import known_network, pinned
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters
@@ -45,6 +46,9 @@ START = f"Networks to start from: network, network/NAME, or {NEW} for random wei
 @click.group()
 def train() -> None:
     """Train networks, and draw how they learned."""
+
+
+train.add_command(turn_input)
 
 
 @train.command()

@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -14,9 +15,10 @@ import click
 
 from bgdata.cli.completion import complete_computed, complete_kinds
 from bgdata.cli.options import format_option, seed_option, threads_option
-from bgdata.cli.output import Row, write_rows
-from bgdata.errors import ManifestFormatError, MissingTableError, UsageError
+from bgdata.cli.output import write_rows
+from bgdata.errors import CorruptFileError, ManifestFormatError, MissingTableError, UsageError
 from bgdata.process import keeping_nothing, when_cut_off
+from bgdata.rows.plain import Row
 from bgdata.store.build import refresh_catalog
 from bgdata.store.lockfile import load_lock, save_lock
 from bgdata.store.progress_bars import progress_bars
@@ -162,6 +164,12 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
                 f"delete {table.folder} and build it anew"
             ) from error
         parameters = matching[0]
+    if is_readable(table):
+        with suppress(CorruptFileError, MissingTableError), progress_bars() as progress:
+            rows = kind.computation.repair(parameters, table, progress)
+            if rows is not None:
+                click.echo(f"repaired {table.name}: {rows:,} rows computed again", err=True)
+                return
     inputs = warehouse.made_from(table) if is_readable(table) else None
     aside = warehouse.staging / f"damaged-{name}-{variant}-{table.folder.name}"
     with storage_errors("move", table.folder):

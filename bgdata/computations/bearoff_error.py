@@ -99,11 +99,17 @@ def combined_equities(parameters: ErrorParameters, one_sided: RaceTable) -> Arra
     layouts = all_layouts(parameters.points, parameters.checkers)
     equities: Array = one_sided_equities(one_sided.chances_matrix(len(layouts))[1:])
     if parameters.is_corrected:
-        effective_pips = one_sided.table.array("mean_rolls")[: len(layouts)] * PIPS_PER_ROLL
-        correct_equities(equities, (effective_pips - pip_counts(layouts))[1:])
+        wasted = wastages(one_sided, layouts)[1:]
+        correct_equities(equities, wasted, wasted)
     if parameters.looks_ahead:
         equities = one_roll_ahead(equities, all_plays(parameters.points, parameters.checkers))
     return equities
+
+
+def wastages(one_sided: RaceTable, layouts: Array) -> Array:
+    """float64[N] effective less plain pip counts of the first layouts of a table."""
+    effective_pips: Array = one_sided.table.array("mean_rolls")[: len(layouts)] * PIPS_PER_ROLL
+    return effective_pips - pip_counts(layouts)
 
 
 class Combined(NamedTuple):

@@ -11,7 +11,6 @@ import pyarrow as pa
 from bgdata.bearoff.match_states import MatchCube
 from bgdata.bearoff.match_table import STEPS, match_columns
 from bgdata.bearoff.match_two_sided import MatchPairs, mwc_columns, solve_match_total, start_match
-from bgdata.bearoff.two_sided import pairs_of_total
 from bgdata.computations.bearoff_two_sided import ROUNDED_GROUP_ROWS
 from bgdata.computations.common.columns import constant, decoded, null_columns
 from bgdata.datasets.bearoff_match import MatchBearoffParameters
@@ -35,9 +34,9 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
     def compute(self, build: Build[MatchBearoffParameters]) -> None:
         parameters = build.parameters
         cube, match = started(parameters, build.inputs)
-        totals = list(match.pairs.totals)
-        sizes = [pairs_of_total(match.pairs, total) for total in totals]
-        state = {"cells": match.pairs.cells, "no_double": match.no_double}
+        totals = list(match.slots.totals)
+        sizes = [match.slots.pairs_of(total) for total in totals]
+        state = {"cells": match.cells, "no_double": match.no_double}
         for total in build.job.steps("pairs", totals, sizes, state):
             solve_match_total(match, total)
         for name, values in finished(parameters, cube, match).items():
@@ -79,7 +78,7 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
         """The whole table again: a row follows from rows of other cubes, and of the score seen by the opponent."""
         table = recheck.table
         cube, match = started(recheck.parameters, recheck.inputs)
-        for total in match.pairs.totals:
+        for total in match.slots.totals:
             solve_match_total(match, total)
         for name, expected in finished(recheck.parameters, cube, match).items():
             found = table.array(name)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from hashlib import sha256
 
 import numpy as np
 import pyarrow as pa
@@ -11,16 +13,36 @@ from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.plays import Plays, all_plays
 from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
+from bgdata.bearoff.slots import Slots, all_slots
 from bgdata.bearoff.tables import TwoSidedTable, equity_limit
-from bgdata.bearoff.two_sided import equity_rows, pairs_of_total, solve_total, start_pairs
+from bgdata.bearoff.two_sided import COLUMNS, Window, release, solve_batch, start_window
+from bgdata.bearoff.two_sided_rows import (
+    LayersInMemory,
+    Scale,
+    finished_layers,
+    first_row,
+    rows_of_layer,
+)
 from bgdata.computations.common.columns import decoded
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters, is_rounded
-from bgdata.errors import CheckFailedError
-from bgdata.store.arrays import Array
+from bgdata.computations.common.two_sided_parts import Parts, clear_parts
+from bgdata.computations.common.two_sided_repair import repair_rows
+from bgdata.datasets.bearoff_two_sided import (
+    ROW_HASHES,
+    TwoSidedParameters,
+    column_groups,
+    is_large,
+    is_rounded,
+    keeps_parts,
+    stored_type,
+)
+from bgdata.errors import CheckFailedError, CorruptFileError, DigestMismatchError
+from bgdata.store.arrays import Array, ArrayWriter, damaged_rows, map_array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, sampled
+from bgdata.store.job import Job
+from bgdata.store.progress import Progress
+from bgdata.store.table import Table
 
-COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
 BATCH_PAIRS = 4096  # that a check recomputes at a time, with some hundred plays each
 ROUNDED_GROUP_ROWS = 491_520  # of Parquet: each group has every value once, up to 65,536 of them
 
@@ -42,23 +64,121 @@ def error_bound(points: int, checkers: int) -> float:
     return equity_limit(checkers) * (recursion + is_rounded(points, checkers) / 65535.0)
 
 
+def write_rows(writers: Sequence[ArrayWriter], rows: Iterable[tuple[int, Array]]) -> None:
+    """Write rows, and their SHA-256 to the second writer if there is one."""
+    for index, row in rows:
+        writers[0].write(index, row[None])
+        for hashes in writers[1:]:
+            hashes.write(index, np.frombuffer(sha256(row.data.cast("B")).digest(), np.uint8)[None])
+
+
+def solve_in_memory(parameters: TwoSidedParameters, job: Job, scale: Scale, rows: Sequence[ArrayWriter]) -> None:
+    """Solve all columns together. Nothing is kept of a build that is killed: it took less than a checkpoint's time."""
+    window = start_window(parameters.points, parameters.checkers)
+    layers = LayersInMemory(window, scale)
+    write_rows(rows, [(0, first_row(window, scale))])
+    batches = window.batches()
+    job.progress.start(job.title, pairs_in(window.slots, batches), "pairs")
+    for totals in batches:
+        for solved in solve_batch(window, totals):
+            layers.put(solved)
+            job.progress.advance(len(solved.values) // len(COLUMNS))
+        for layer in finished_layers(window.slots, totals):
+            write_rows(rows, rows_of_layer(window, layer, [(0, layers.take(layer))], scale))
+        release(window, totals.stop)
+
+
+def solve_in_parts(parameters: TwoSidedParameters, job: Job, scale: Scale, rows: Sequence[ArrayWriter]) -> None:
+    """Solve one group of columns after the other; what is solved goes to files while the next pairs are solved, and a
+    killed build goes on after the last whole batch."""
+    groups = column_groups(parameters)
+    slots = all_slots(parameters.points, parameters.checkers)
+    with Parts(job, scale, groups) as parts:
+        done = parts.done()
+        if not done:
+            clear_parts(job)
+        first = 0  # batch of a group
+        for group, columns in enumerate(groups):
+            window = start_window(parameters.points, parameters.checkers, columns, slots=slots)
+            batches = window.batches()
+            if group == 0:
+                job.progress.start(job.title, pairs_in(slots, batches) * len(groups), "pairs")
+                parts.write(write_rows, rows, [(0, first_row(window, scale))])
+                if done:
+                    job.progress.note(f"going on with {job.title} after step {done} of {len(batches) * len(groups)}")
+            skipped = min(max(done - first, 0), len(batches))
+            job.progress.advance(pairs_in(slots, batches[:skipped]))
+            if 0 < skipped < len(batches):
+                parts.restore(window, done, first)
+            for n in range(skipped, len(batches)):
+                totals = batches[n]
+                for solved in solve_batch(window, totals):
+                    parts.put(window, group, solved)
+                    job.progress.advance(len(solved.values) // len(columns))
+                finished = finished_layers(slots, totals) if group == len(groups) - 1 else range(0)
+                for layer in finished:
+                    parts.write(write_layer, parts, window, layer, groups, scale, rows)
+                parts.seal(first + n + 1)
+                parts.drop(finished)
+                release(window, totals.stop)
+            first += len(batches)
+        parts.finish()
+
+
+def write_layer(
+    parts: Parts,
+    window: Window,
+    layer: int,
+    groups: Sequence[tuple[int, ...]],
+    scale: Scale,
+    rows: Sequence[ArrayWriter],
+) -> None:
+    """Write the rows of a layer of which all pairs are solved."""
+    found = [(columns[0], parts.take(window, group, layer)) for group, columns in enumerate(groups)]
+    write_rows(rows, rows_of_layer(window, layer, found, scale))
+
+
+def check_kept_rows(job: Job) -> None:
+    """Raise DigestMismatchError, and keep nothing, where rows of a resumed build are not as they were written."""
+    equities, hashes = (map_array(job.folder / f"{name}.npy") for name in ("equities", ROW_HASHES))
+    wrong = damaged_rows(equities, hashes)
+    if wrong:
+        clear_parts(job)
+        raise DigestMismatchError(
+            f"expected the rows of {job.title} as they were written before the build went on, found {len(wrong):,} "
+            "changed; the same command begins anew"
+        )
+
+
+def pairs_in(slots: Slots, batches: Sequence[range]) -> int:
+    """Number of pairs with the totals of some batches."""
+    return sum(slots.pairs_of(total) for totals in batches for total in totals)
+
+
 class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
     """Computation of `bearoff_two_sided`."""
 
     def compute(self, build: Build[TwoSidedParameters]) -> None:
         parameters, job = build.parameters, build.job
-        pairs = start_pairs(parameters.points, parameters.checkers)
-        totals = list(pairs.totals)
-        sizes = [pairs_of_total(pairs, total) for total in totals]
-        for total in job.steps("pairs", totals, sizes, {"cells": pairs.cells}):
-            solve_total(pairs, total)
-        count = len(pairs.order)
-        dtype = np.uint16 if is_rounded(parameters.points, parameters.checkers) else np.float32
-        job.progress.start(f"{job.title}: saving", count, "positions")
-        with job.create("equities", dtype, (count, count, 4)) as writer:
-            for index, row in equity_rows(pairs, equity_limit(parameters.checkers), dtype):
-                writer.write(index, row[None])
-                job.progress.advance(1)
+        scale = Scale(stored_type(parameters), equity_limit(parameters.checkers))
+        count = layout_count(parameters.points, parameters.checkers)
+        shape = (count, count, len(COLUMNS))
+        is_resumed = job.keeps and any(job.folder.glob("checkpoint-*"))
+        with job.create("equities", scale.dtype, shape, keep=True) as writer, ExitStack() as stack:
+            rows: list[ArrayWriter] = [writer]
+            if is_large(parameters):
+                rows.append(stack.enter_context(job.create(ROW_HASHES, np.uint8, (count, 32), keep=True)))
+            if job.keeps and (is_resumed or keeps_parts(parameters)):
+                try:
+                    solve_in_parts(parameters, job, scale, rows)
+                except (CorruptFileError, DigestMismatchError) as error:
+                    job.progress.note(f"{error}; what was kept is damaged, and the build begins anew")
+                    clear_parts(job)
+                    solve_in_parts(parameters, job, scale, rows)
+            else:
+                solve_in_memory(parameters, job, scale, rows)
+        if is_resumed and is_large(parameters):
+            check_kept_rows(job)
 
     def batches(self, computed: Computed[TwoSidedParameters]) -> Iterator[pa.RecordBatch]:
         parameters = computed.parameters
@@ -83,6 +203,9 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
         parameters = computed.parameters
         bound = error_bound(parameters.points, parameters.checkers)
         return {"equity_limit": equity_limit(parameters.checkers)} | {f"{name}_error_bound": bound for name in COLUMNS}
+
+    def repair(self, parameters: TwoSidedParameters, table: Table, progress: Progress) -> int | None:
+        return repair_rows(parameters, table, progress) if is_large(parameters) else None
 
     def check_sample(self, recheck: Recheck[TwoSidedParameters]) -> str:
         rows = recheck.rows

@@ -9,11 +9,15 @@ import pyarrow as pa
 
 from bgdata.computations.bearoff_two_sided import error_bound
 from bgdata.computations.common.columns import position_columns
+from bgdata.computations.common.endgames import ERROR_BOUND
+from bgdata.datasets.contact_endgame import POINTS as ANYWHERE
 from bgdata.datasets.referee_scores import RefereeParameters
+from bgdata.endgames.layouts import all_layouts
 from bgdata.errors import CheckFailedError, InvalidParameterError
-from bgdata.evaluation.bearoff import map_tables, size_of
+from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.player import open_named_player
+from bgdata.play.contact_referee import contact_decisions, contact_verdicts
 from bgdata.play.referee import Decisions, Verdicts, exact_decisions, verdicts
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -33,14 +37,13 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
             raise InvalidParameterError(
                 f"expected version {player.version} of {parameters.player}, as it plays here, got {parameters.version}"
             )
-        tables = tables_of(build.inputs["table"])
-        decisions = exact_decisions(tables, parameters.decisions, parameters.seed)
+        decisions = decisions_of(build.inputs["table"], parameters)
         job.progress.start(job.title, len(decisions.boards), "decisions")
         chosen = player.choose_plays(*decisions)
         job.progress.advance(len(chosen))
         for name, values in {**decisions._asdict(), "chosen": chosen}.items():
             job.save(name, values)
-        for name, values in judged(build.inputs["table"], *decisions, chosen)._asdict().items():
+        for name, values in judged(build.inputs["table"], parameters, decisions, chosen)._asdict().items():
             job.save(name, values)
 
     def batches(self, computed: Computed[RefereeParameters]) -> Iterator[pa.RecordBatch]:
@@ -72,14 +75,14 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
             "error_share": float((np.asarray(computed.arrays["ranks"]) > 0).mean()),
             **{name: float(np.quantile(losses, at, method="higher")) for name, at in QUANTILES.items()},
             "largest_loss": float(losses.max()),
-            "loss_error_bound": tolerance(computed.parameters.points, computed.parameters.checkers),
+            "loss_error_bound": tolerance(computed.parameters),
         }
 
     def check_sample(self, recheck: Recheck[RefereeParameters]) -> str:
         """Judge the choices again, in the decisions of the seed."""
         table, parameters = recheck.table, recheck.parameters
-        decisions = exact_decisions(tables_of(recheck.inputs["table"]), parameters.decisions, parameters.seed)
-        verdicts = judged(recheck.inputs["table"], *decisions, np.asarray(table.array("chosen")))
+        decisions = decisions_of(recheck.inputs["table"], parameters)
+        verdicts = judged(recheck.inputs["table"], parameters, decisions, np.asarray(table.array("chosen")))
         expected = {**decisions._asdict(), **verdicts._asdict()}
         for row in recheck.generator.permutation(parameters.decisions)[: recheck.rows].tolist():
             for name, values in expected.items():
@@ -96,14 +99,24 @@ def tables_of(two_sided: Table) -> BearoffArrays:
     return map_tables(two_sided, None, None)
 
 
-def tolerance(points: int, checkers: int) -> float:
+def tolerance(parameters: RefereeParameters) -> float:
     """The error bound of a loss: that of two equities."""
-    return 2 * error_bound(points, checkers)
+    is_contact = parameters.points == ANYWHERE
+    return 2 * (ERROR_BOUND if is_contact else error_bound(parameters.points, parameters.checkers))
 
 
-def judged(two_sided: Table, boards: Array, rolls: Array, chosen: Array) -> Verdicts:
+def decisions_of(table: Table, parameters: RefereeParameters) -> Decisions:
+    """The decisions of a recipe. Raises UsageError as `exact_decisions` does."""
+    if parameters.points == ANYWHERE:
+        return contact_decisions(all_layouts(parameters.checkers), parameters.decisions, parameters.seed)
+    return exact_decisions(tables_of(table), parameters.decisions, parameters.seed)
+
+
+def judged(table: Table, parameters: RefereeParameters, decisions: Decisions, chosen: Array) -> Verdicts:
     """What choices lose by a table. Raises InvalidPositionError for one that is not legal."""
-    return verdicts(tables_of(two_sided), Decisions(boards, rolls), chosen, tolerance(*size_of(two_sided)))
+    if parameters.points == ANYWHERE:
+        return contact_verdicts(table.array("equities"), decisions, chosen, tolerance(parameters))
+    return verdicts(tables_of(table), decisions, chosen, tolerance(parameters))
 
 
 COMPUTATION = RefereeScoresComputation

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+
+import numpy as np
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, layout_count
 from bgdata.errors import InvalidParameterError
+from bgdata.store import job
 from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.declaration import Column, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 
+COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
+IN_TURN = ((0,), (1, 2, 3))  # columns that do not depend on those of another group
 UNROUNDED_PAIRS = 10_000_000  # tables up to 6x8 keep float32; larger ones round once to 16 bits, half the size
+PARQUET_PAIRS = 100_000_000  # tables up to 6x10 are in Parquet too
+PAIRS_A_SECOND = 5_000_000  # that are solved, about
+WINDOW_TOTALS = 27  # a roll of 24 pips, and the three totals that are solved together
+MOST_WINDOW_BYTES = 18 << 30
+KEPT_BYTES = 1 << 30  # a window of so many is kept as a whole
+ROLLS = 21
+OTHER_BYTES = 3 << 28  # libraries, and values on their way to disk
+ROW_HASHES = "equities_row_sha256"
 
 
 @dataclass(frozen=True)
@@ -19,6 +33,48 @@ class TwoSidedParameters(Parameters):
 
     points: int = 6
     checkers: int = 6
+
+
+def stored_type(parameters: TwoSidedParameters) -> type[np.generic]:
+    """The type of the stored equities."""
+    return np.uint16 if is_rounded(parameters.points, parameters.checkers) else np.float32
+
+
+def is_large(parameters: TwoSidedParameters) -> bool:
+    """Whether the table is stored flat alone, each row with its hash, and without Parquet."""
+    return pair_count(parameters) > PARQUET_PAIRS
+
+
+def keeps_parts(parameters: TwoSidedParameters) -> bool:
+    """Whether a killed build goes on from what it had: where solving takes longer than from one checkpoint to the
+    next."""
+    return pair_count(parameters) > job.CHECKPOINT_SECONDS * PAIRS_A_SECOND
+
+
+def column_groups(parameters: TwoSidedParameters) -> tuple[tuple[int, ...], ...]:
+    """Columns that are solved together: all, unless they would take too much memory."""
+    share = window_share(parameters.points, parameters.checkers)
+    is_fitting = share * pair_count(parameters) * 4 * len(COLUMNS) <= MOST_WINDOW_BYTES
+    return (tuple(range(len(COLUMNS))),) if is_fitting else IN_TURN
+
+
+def pair_count(parameters: TwoSidedParameters) -> int:
+    """Number of pairs of layouts."""
+    return layout_count(parameters.points, parameters.checkers) ** 2
+
+
+@functools.cache
+def window_share(points: int, checkers: int) -> float:
+    """The largest share of all pairs that is needed at once while a table is solved."""
+    counts = np.zeros((checkers + 1, points * checkers + 1))  # layouts by checkers and pips
+    counts[0, 0] = 1
+    for point in range(1, points + 1):
+        for checker in range(1, checkers + 1):
+            counts[checker, point:] += counts[checker - 1, :-point]
+    layers = counts.sum(axis=0)
+    until = np.concatenate([[0], np.cumsum(np.convolve(layers, layers))])
+    width = min(WINDOW_TOTALS, len(until) - 1)
+    return float((until[width:] - until[:-width]).max() / until[-1])
 
 
 def is_rounded(points: int, checkers: int) -> bool:
@@ -70,13 +126,33 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
                 f"got {parameters.points} points and {parameters.checkers} checkers"
             )
 
+    def tables_of(self, parameters: TwoSidedParameters) -> tuple[TableShape, ...]:
+        return () if is_large(parameters) else self.tables
+
+    def arrays_of(self, parameters: TwoSidedParameters) -> tuple[FlatArray, ...]:
+        hashes = FlatArray(
+            ROW_HASHES, "uint8", "on-roll index, byte", "SHA-256 of each row of equities, of large tables alone"
+        )
+        return (*self.arrays, hashes) if is_large(parameters) else self.arrays
+
     def estimate(self, parameters: TwoSidedParameters) -> Estimate:
-        count = layout_count(parameters.points, parameters.checkers)
+        points, pairs = parameters.points, pair_count(parameters)
+        count = layout_count(points, parameters.checkers)
+        groups = column_groups(parameters)
+        most, item = max(map(len, groups)), np.dtype(stored_type(parameters)).itemsize
+        window = pairs * 4 * (window_share(points, parameters.checkers) if pairs * 4 * most > KEPT_BYTES else 1)
+        stored = pairs * len(COLUMNS) * item
+        plays = count * ROLLS * points * 2 * 4 * 3
+        if keeps_parts(parameters):
+            # parts go as rows come, so that what is on the disk twice is the rows of one step; half leaves room
+            memory, kept = window * most, stored / 2
+        else:
+            memory, kept = window * most + stored, 0
         return Estimate(
-            rows=count * count,
-            disk_bytes=count * count * (18 if is_rounded(parameters.points, parameters.checkers) else 32),
-            memory_bytes=count * (count + 16) * 16 + count * 21 * 6 * parameters.points * 8 + 2**28,
-            checkpoint_bytes=count * (count + 16) * 16,
+            rows=pairs,
+            disk_bytes=stored + (count * 32 if is_large(parameters) else pairs * (16 if item == 4 else 10)),
+            memory_bytes=int(memory) + plays + OTHER_BYTES,
+            checkpoint_bytes=int(kept),
         )
 
 

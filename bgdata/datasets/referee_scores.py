@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.columns import POSITION_COLUMNS
 from bgdata.datasets.common.players import check_player_name, player_slug
+from bgdata.datasets.contact_endgame import POINTS as ANYWHERE
+from bgdata.datasets.contact_endgame import EndgameParameters
 from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
@@ -19,7 +21,7 @@ FEWEST, MOST = 2, 1 << 24  # decisions: a standard error needs two
 @dataclass(frozen=True)
 class RefereeParameters(Parameters):
     """The player, its ply and the version that it reports; whether a network has its bearoff tables; the size of the
-    table that judges; the number and the seed of the decisions."""
+    table that judges, where 25 points are a contact endgame; the number and the seed of the decisions."""
 
     player: str = "pubeval"
     ply: int = 0
@@ -32,12 +34,19 @@ class RefereeParameters(Parameters):
 
 
 class RefereeScores(Dataset[RefereeParameters]):
-    """One row for each decision, in the order of `play.referee.exact_decisions`."""
+    """One row for each decision, in the order of `play.referee.exact_decisions`, or of
+    `play.contact_referee.contact_decisions`."""
 
     name = "referee_scores"
     revision = 1
-    summary = "Choices of a player in bearoffs of an exact two-sided table, and what each loses against the best play."
-    source = "Computed: the player's choices by cubeless money equity, in positions of PubEval's games against itself"
+    summary = (
+        "Choices of a player in bearoffs of an exact two-sided table, or in contact endgames, and what each loses "
+        "against the best play."
+    )
+    source = (
+        "Computed: the player's choices by cubeless money equity, in positions of PubEval's games against itself, or "
+        "in contact endgames drawn at random"
+    )
     columns = (
         Column("decision", "INTEGER", "", "Number of the decision, in the order of the games"),
         *POSITION_COLUMNS,
@@ -76,6 +85,8 @@ class RefereeScores(Dataset[RefereeParameters]):
             raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
 
     def inputs(self, parameters: RefereeParameters) -> Mapping[str, tuple[str, Parameters]]:
+        if parameters.points == ANYWHERE:
+            return {"table": ("contact_endgame", EndgameParameters(parameters.checkers))}
         return {"table": ("bearoff_two_sided", TwoSidedParameters(parameters.points, parameters.checkers))}
 
     def estimate(self, parameters: RefereeParameters) -> Estimate:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.bearoff_kernels import BearoffArrays, fill_bearoff_chances
+from bgdata.evaluation.bearoff_kernels import BearoffArrays, fill_bearoff_chances, may_cover
 from bgdata.evaluation.chances import (
     Chances,
     equity_of,
@@ -107,7 +107,7 @@ def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scrat
     if position_class == _OVER:
         fill_outcome_chances(outcome_of(board, CHECKERS), chances)
         return _SOURCE_OVER
-    source = fill_bearoff_chances(tables, board, chances) if position_class <= _RACE else 0
+    source = fill_bearoff_chances(tables, board, chances) if may_cover(tables, position_class) else 0
     if source != 0:
         return source
     which = network_of(position_class)
@@ -138,7 +138,7 @@ def fill_play_chances(
     if position_class == _OVER:
         fill_outcome_chances(outcome_of(scratch.board, CHECKERS), chances)
         return _SOURCE_OVER
-    source = fill_bearoff_chances(tables, scratch.board, chances) if position_class <= _RACE else 0
+    source = fill_bearoff_chances(tables, scratch.board, chances) if may_cover(tables, position_class) else 0
     if source != 0:
         return source
     which = network_of(position_class)

@@ -1,9 +1,9 @@
-"""Evaluation of bearoff positions by the tables of a warehouse, and the accuracy of the answers."""
+"""Evaluation of bearoffs and contact endgames by the tables of a warehouse, and the accuracy of the answers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 from bgdata.bearoff.tables import equity_limit
+from bgdata.endgames.layouts import layout_count as endgame_layout_count
 from bgdata.errors import CorruptFileError, InvalidParameterError
 from bgdata.evaluation.bearoff_kernels import (
     BearoffArrays,
@@ -24,6 +25,7 @@ from bgdata.kernel import Array
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
+ENDGAMES = "contact_endgame"
 SIZE = re.compile(r"(\d+)x(\d+)")  # variants: points x checkers; a folder of another name is none
 
 
@@ -46,16 +48,18 @@ class BearoffEvaluator:
         one_sided: Table | None = None,
         gammon: Table | None = None,
         error: Table | None = None,
+        endgame: Table | None = None,
     ) -> None:
         self.two_sided, self.one_sided, self.gammon, self.error = two_sided, one_sided, gammon, error
-        self.arrays = map_tables(two_sided, one_sided, gammon)
+        self.endgame = endgame
+        self.arrays = map_tables(two_sided, one_sided, gammon, endgame)
 
     def __repr__(self) -> str:
-        tables = (self.two_sided, self.one_sided, self.gammon)
+        tables = (self.two_sided, self.one_sided, self.gammon, self.endgame)
         return f"BearoffEvaluator({', '.join(table.name for table in tables if table) or 'no tables'})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.two_sided, self.one_sided, self.gammon, self.error)
+        return type(self), (self.two_sided, self.one_sided, self.gammon, self.error, self.endgame)
 
     def evaluate_many(self, boards: Boards) -> BearoffChances:
         """Five cumulative chances and their source for int8[n, 26] boards. Raises InvalidPositionError for another
@@ -69,17 +73,21 @@ class BearoffEvaluator:
     def accuracy(self) -> Mapping[BearoffSource, str]:
         """The error of the answers of each source, in words. Raises ManifestFormatError."""
         statements = {BearoffSource.NONE: "not covered"}
-        if self.two_sided is not None:
-            bound = self.two_sided.manifest.statistics["cubeless_error_bound"]
-            statements[BearoffSource.EXACT] = (
-                f"exact, {self.two_sided.name}: cubeless equity within {bound:.2g}, win chance within {bound / 2:.2g}"
-            )
+        if self.two_sided is not None or self.endgame is not None:
+            statements[BearoffSource.EXACT] = f"exact, {'; '.join(self._exact_tables())}"
         if self.one_sided is not None:
             statements[BearoffSource.COMBINED] = (
                 f"approximate, {self.one_sided.name}: as if each side just raced; {measured_error(self.error)}; "
                 f"{gammon_error() if self.gammon is not None else 'without gammon chances'}"
             )
         return statements
+
+    def _exact_tables(self) -> Iterator[str]:
+        few = f"with at most {self.arrays.endgame_checkers} checkers a side " if self.two_sided else ""
+        for table, where in ((self.two_sided, ""), (self.endgame, few)):
+            if table is not None:
+                bound = table.manifest.statistics["cubeless_error_bound"]
+                yield f"{where}{table.name}: cubeless equity within {bound:.2g}, win chance within {bound / 2:.2g}"
 
 
 class GammonStudy(NamedTuple):
@@ -117,8 +125,10 @@ def measured_error(error: Table | None) -> str:
     )
 
 
-def open_bearoff(warehouse: Versions) -> BearoffEvaluator:
+def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> BearoffEvaluator:
     """Map the best tables of a warehouse; it may have none. No manifest is read if each table has one version.
+
+    Contact endgames are for answers to people: recorded games and labels name the bearoff tables that made them.
 
     The best tables are the two-sided table with the most positions, and the one-sided table with the most points that
     has a gammon table of the same points. If none has, it is the one-sided table with the most points, and no position
@@ -131,7 +141,14 @@ def open_bearoff(warehouse: Versions) -> BearoffEvaluator:
     one_sided = largest(warehouse, "bearoff_one_sided", with_gammons or sizes(warehouse, "bearoff_one_sided"))
     two_sided = largest(warehouse, "bearoff_two_sided", sizes(warehouse, "bearoff_two_sided"))
     error = largest(warehouse, "bearoff_error", sizes(warehouse, "bearoff_error"))
-    return BearoffEvaluator(two_sided, one_sided, gammon, error)
+    endgame = most_checkers(warehouse) if with_endgames else None
+    return BearoffEvaluator(two_sided, one_sided, gammon, error, endgame)
+
+
+def most_checkers(warehouse: Versions) -> Table | None:
+    """The contact endgames with the most checkers a side."""
+    found = [int(slug) for slug in warehouse.variants(ENDGAMES) if next(warehouse.versions(ENDGAMES, slug), None)]
+    return warehouse.open(ENDGAMES, str(max(found))) if found else None
 
 
 def sizes(warehouse: Versions, kind: str) -> set[tuple[int, int]]:
@@ -152,13 +169,16 @@ def largest(warehouse: Versions, kind: str, among: set[tuple[int, int]]) -> Tabl
     return warehouse.open(kind, f"{points}x{checkers}")
 
 
-def map_tables(two_sided: Table | None, one_sided: Table | None, gammon: Table | None) -> BearoffArrays:
+def map_tables(
+    two_sided: Table | None, one_sided: Table | None, gammon: Table | None, endgame: Table | None = None
+) -> BearoffArrays:
     """The arrays of the given tables, mapped. Raises CorruptFileError for one of another size than it should have, and
     InvalidParameterError for a gammon table of other points than the one-sided one."""
     points, checkers = size_of(two_sided)
     race_points, gammon_points = size_of(one_sided)[0], size_of(gammon)[0]
     if gammon and gammon_points != race_points:
         raise InvalidParameterError(f"expected a gammon table of {race_points} points, got {gammon.name}")
+    most, layouts, endgames = endgame_arrays(endgame)
     first_index = layout_count(gammon_points, MAX_CHECKERS - 1) if gammon else 0
     return BearoffArrays(
         points,
@@ -171,6 +191,9 @@ def map_tables(two_sided: Table | None, one_sided: Table | None, gammon: Table |
         gammon_points,
         first_index,
         *race_arrays(gammon, first_index),
+        most,
+        layouts,
+        endgames,
     )
 
 
@@ -191,6 +214,17 @@ def equity_arrays(table: Table | None) -> tuple[Array, Array]:
     stored = table.array("equities")
     expect(table, "equities", stored.shape == (count, count, 4) and stored.dtype in (np.float32, np.uint16))
     return (stored.reshape(-1), codes) if stored.dtype == np.float32 else (equities, stored.reshape(-1))
+
+
+def endgame_arrays(table: Table | None) -> tuple[int, int, Array]:
+    """(checkers, layouts, float32 equities) of a table of contact endgames; zeros and an empty array for None."""
+    if table is None:
+        return 0, 0, nothing(np.float32)
+    checkers = int(table.folder.parent.name)
+    count = endgame_layout_count(checkers)
+    stored = table.array("equities")
+    expect(table, "equities", stored.shape == (count, count, 4) and stored.dtype == np.float32)
+    return checkers, count, stored.reshape(-1)
 
 
 def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Array]:

@@ -1,11 +1,11 @@
-"""Chances of bearoff positions from mapped tables, for arrays of boards and for other kernels.
+"""Chances of positions in mapped tables, bearoffs and contact endgames, for arrays of boards and for other kernels.
 
-Chances are exact where a two-sided table covers both sides. Elsewhere two one-sided distributions are combined as if
-each side just raced: the player on roll rolls first, so needing n rolls it wins against an opponent who needs n or
-more, and an opponent who needs n wins against n + 1 or more. A side that still has all 15 checkers may lose a gammon:
-then its rolls until the first one is off take the place of its rolls to the end. Backgammons cannot happen: a checker
-on its own point p stands on the other side's point 25 - p, at home there from p = 19 on, and no table reaches beyond
-point 18.
+Chances are exact where a two-sided table or a table of contact endgames covers both sides. Elsewhere two one-sided
+distributions are combined as if each side just raced: the player on roll rolls first, so needing n rolls it wins
+against an opponent who needs n or more, and an opponent who needs n wins against n + 1 or more. A side that still has
+all 15 checkers may lose a gammon: then its rolls until the first one is off take the place of its rolls to the end.
+Backgammons cannot happen: a checker on its own point p stands on the other side's point 25 - p, at home there from
+p = 19 on, and no one-sided table reaches beyond point 18.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from numpy.typing import NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.layouts import BINOMIAL
-from bgdata.game.classes import PASSED_PIPS
+from bgdata.endgames.layouts import BINOMIAL as ANYWHERE_BINOMIAL
+from bgdata.endgames.layouts import MOST_CHECKERS
+from bgdata.endgames.layouts import POINTS as ANYWHERE
+from bgdata.game.classes import PASSED_PIPS, PositionClass
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange, read_only
 
@@ -29,19 +32,21 @@ Chances = NDArray[np.float32]
 class BearoffSource(IntEnum):
     """Which table answers for a position."""
 
-    NONE = 0  # contact, a side without checkers, or beyond every table
-    EXACT = 1  # the two-sided table
+    NONE = 0  # a side without checkers, or beyond every table
+    EXACT = 1  # the two-sided table, or that of contact endgames
     COMBINED = 2  # two one-sided distributions, an approximation
 
 
 # BearoffSource members as plain integers, for kernels
 _NONE, _EXACT, _COMBINED = int(BearoffSource.NONE), int(BearoffSource.EXACT), int(BearoffSource.COMBINED)
+_RACE = int(PositionClass.RACE)
 
 
 class BearoffArrays(NamedTuple):
     """The tables of one warehouse, read-only; `points` of 0 and empty arrays where there is none.
 
     Two-sided equities are stored in one of two ways, and the other array is empty: kernels are compiled once for both.
+    A cell counts through the two-sided table, and on through the contact endgames.
     The fields are flat because Numba's parallel loops take no nested tuples.
     """
 
@@ -60,16 +65,20 @@ class BearoffArrays(NamedTuple):
     gammon_offsets: NDArray[np.uint32]
     gammon_first_roll: NDArray[np.uint8]
     gammon_chances: NDArray[np.float32]
+    endgame_checkers: int
+    endgame_layouts: int
+    endgames: NDArray[np.float32]  # [layouts * layouts * 4] as equities
 
 
 def _no_tables() -> BearoffArrays:
-    dtypes = (np.float32, np.uint16, np.uint32, np.uint8, np.float32, np.uint32, np.uint8, np.float32)
-    equities, codes, *race = (read_only(np.empty(0, dtype)) for dtype in dtypes)
+    dtypes = (np.float32, np.uint16, np.float32, np.uint32, np.uint8, np.float32, np.uint32, np.uint8, np.float32)
+    equities, codes, endgames, *race = (read_only(np.empty(0, dtype)) for dtype in dtypes)
     offsets, first_roll, chances, gammon_offsets, gammon_first, gammon_chances = race
     return BearoffArrays(
         0, 0, 0, 1.0, equities, codes,
         0, offsets, first_roll, chances,
         0, 0, gammon_offsets, gammon_first, gammon_chances,
+        0, 0, endgames,
     )  # fmt: skip
 
 
@@ -130,9 +139,18 @@ def fill_bearoff_chances(tables: BearoffArrays, board: Boards, chances: Chances)
 
 
 @kernel(borrows=True)
+def may_cover(tables: BearoffArrays, position_class: int) -> bool:
+    """Whether a table may answer for a position of a class that is not over: quicker than to look at the board."""
+    return bool(position_class <= _RACE or tables.endgame_checkers > 0)
+
+
+@kernel(borrows=True)
 def bearoff_source(tables: BearoffArrays, board: Boards) -> int:
     """Which table can answer for board[slot]: the number of a `BearoffSource`. Reads no table."""
-    ours, theirs, our_rearmost, their_rearmost = 0, 0, 0, 0
+    ours, theirs = int(board[25]), int(board[0])  # on the bar
+    if ours < 0 or theirs < 0:
+        return _NONE
+    our_rearmost, their_rearmost = 25 * int(ours > 0), 25 * int(theirs > 0)
     for point in range(1, 25):  # without conditions: eight points at a time, and nothing for the processor to guess
         count = int(board[point])
         ours += max(count, 0)
@@ -140,28 +158,37 @@ def bearoff_source(tables: BearoffArrays, board: Boards) -> int:
         our_rearmost = max(our_rearmost, point * int(count > 0))
         their_rearmost = max(their_rearmost, (25 - point) * int(count < 0))
     reach, most = max(our_rearmost, their_rearmost), max(ours, theirs)
-    if board[0] != 0 or board[25] != 0 or min(ours, theirs) == 0 or most > MAX_CHECKERS:
+    if min(ours, theirs) == 0 or most > MAX_CHECKERS:
         return _NONE
-    if our_rearmost + their_rearmost > PASSED_PIPS:
+    is_race = our_rearmost + their_rearmost <= PASSED_PIPS
+    if most <= tables.endgame_checkers:
+        return _EXACT
+    if not is_race or (most == MAX_CHECKERS and tables.gammon_points == 0):
         return _NONE
-    if most < MAX_CHECKERS:  # equities of positions with gammons do not say how often who wins
-        if reach <= tables.two_sided_points and most <= tables.two_sided_checkers:
-            return _EXACT
-    elif tables.gammon_points == 0:
-        return _NONE
+    # equities of positions with gammons do not say how often who wins
+    if most < MAX_CHECKERS and reach <= tables.two_sided_points and most <= tables.two_sided_checkers:
+        return _EXACT
     return _COMBINED if reach <= tables.one_sided_points else _NONE
 
 
 @kernel(borrows=True)
 def exact_cell(tables: BearoffArrays, board: Boards) -> int:
-    """Where the two-sided table holds the cubeless equity of a covered board[slot]."""
+    """Where an exact table holds the cubeless equity of a covered board[slot]."""
+    if tables.endgame_checkers:
+        ours, theirs, on_roll, opponent = endgame_indexes(board)
+        if max(ours, theirs) <= tables.endgame_checkers:
+            cells = tables.two_sided_layouts * tables.two_sided_layouts
+            return 4 * (cells + on_roll * tables.endgame_layouts + opponent)
     on_roll, opponent = layout_indexes(board, tables.two_sided_points)
     return 4 * (on_roll * tables.two_sided_layouts + opponent)
 
 
 @kernel(borrows=True)
 def exact_equity(tables: BearoffArrays, cell: int) -> float:
-    """Cubeless equity of the player on roll in a cell of the two-sided table."""
+    """Equity of the player on roll in a cell of an exact table."""
+    after = cell - 4 * tables.two_sided_layouts * tables.two_sided_layouts
+    if after >= 0:
+        return float(np.float64(tables.endgames[after]))
     if len(tables.codes):
         limit = tables.two_sided_limit
         return float(np.float64(tables.codes[cell]) * (limit / 32767.5) - limit)
@@ -221,3 +248,21 @@ def layout_indexes(board: Boards, points: int) -> tuple[int, int]:
         index += BINOMIAL[above + column - 1, column]
         other += BINOMIAL[other_above + column - 1, column]
     return index, other
+
+
+@kernel(borrows=True)
+def endgame_indexes(board: Boards) -> tuple[int, int, int, int]:
+    """Checkers of the player on roll and of the opponent, and the indexes of their layouts on 24 points and the bar, of
+    any meaning where a side has more checkers than contact endgames have: `endgames.layouts.layout_rank`."""
+    index, other = 0, 0
+    ours, theirs = int(board[25]), int(board[0])
+    for column in range(1, ANYWHERE + 1):
+        point = ANYWHERE + 1 - column
+        if point < ANYWHERE:
+            ours += max(int(board[point]), 0)
+            theirs += max(-int(board[ANYWHERE - point]), 0)
+        if max(ours, theirs) > MOST_CHECKERS:
+            return ours, theirs, 0, 0
+        index += ANYWHERE_BINOMIAL[ours + column - 1, column]
+        other += ANYWHERE_BINOMIAL[theirs + column - 1, column]
+    return ours, theirs, index, other

@@ -47,6 +47,9 @@ class Chooser(NamedTuple):
     gammon_offsets: NDArray[np.uint32] = NO_TABLES.gammon_offsets
     gammon_first_roll: NDArray[np.uint8] = NO_TABLES.gammon_first_roll
     gammon_chances: NDArray[np.float32] = NO_TABLES.gammon_chances
+    endgame_checkers: int = 0
+    endgame_layouts: int = 0
+    endgames: NDArray[np.float32] = NO_TABLES.endgames
 
 
 @runtime_checkable
@@ -88,6 +91,9 @@ def tables_of(chooser: Chooser) -> BearoffArrays:
         chooser.gammon_offsets,
         chooser.gammon_first_roll,
         chooser.gammon_chances,
+        chooser.endgame_checkers,
+        chooser.endgame_layouts,
+        chooser.endgames,
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.match_table import STEPS, MatchTable
 from bgdata.bearoff.tables import Equities, TwoSidedTable
+from bgdata.endgames.tables import EndgameTable
 from bgdata.equity.doubling import NOT_ALLOWED, CubeEquities
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import InvalidPositionError, NotCoveredError
@@ -73,6 +74,23 @@ class MoneyBearoff:
         is_jacoby = isinstance(stakes.score, Money) and stakes.score.is_jacoby
         may_lose_gammon = MAX_CHECKERS in (sum(row) for row in position.rows)
         return is_jacoby and stakes.cube.owner == CubeOwner.CENTERED and may_lose_gammon
+
+
+class MoneyEndgame(MoneyBearoff):
+    """Exact cube decisions in money play where both sides have so few checkers that a table of contact endgames holds
+    them, wherever they are."""
+
+    @cached_property
+    def reader(self) -> EndgameTable:  # type: ignore[override]
+        """The mapped table. Raises ManifestFormatError."""
+        return EndgameTable(self.table)
+
+    def _probe(self, position: Position) -> Equities | None:
+        opponent, on_roll = position.rows
+        try:
+            return self.reader.probe(on_roll, opponent)
+        except NotCoveredError:
+            return None
 
 
 class MatchBearoff:

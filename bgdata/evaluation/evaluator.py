@@ -17,7 +17,7 @@ class AnswerSource(IntEnum):
     """What an answer comes from; EXACT and COMBINED have the numbers of `bearoff_kernels.BearoffSource`."""
 
     OVER = 0  # the rules: the game is over
-    EXACT = 1  # a two-sided bearoff table
+    EXACT = 1  # a two-sided bearoff table, or one of contact endgames
     COMBINED = 2  # two one-sided bearoff distributions
     RACE_NETWORK = 3
     CRASHED_NETWORK = 4

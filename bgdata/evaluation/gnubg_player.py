@@ -1,48 +1,32 @@
 """gnubg as a player and evaluator: the installed program, asked for cubeless money play without the Jacoby rule.
 
-A process answers about a hundred questions a second, mostly waiting inside gnubg, so several processes share the
-questions.
+Its processes are started with the first questions and stay: each answers thousands of questions a second at 0-ply.
 """
 
 from __future__ import annotations
 
-import json
-import shutil
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import UnknownPlayerError
+from bgdata.errors import ExternalProgramError, UnknownPlayerError
 from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
-from bgdata.evaluation.gnubg_program import ask_gnubg, gnubg_version
-from bgdata.evaluation.programs import answers_of_program
-from bgdata.game.board import BAR, OPPONENT_BAR
+from bgdata.evaluation.gnubg_program import gnubg_version
+from bgdata.evaluation.gnubg_server import GnubgServer
+from bgdata.evaluation.programs import answers_of_program, position_after
 from bgdata.game.codec import Boards
+from bgdata.game.dice import Roll, roll_of
 from bgdata.game.position import Position
-from bgdata.process import when_cut_off
+from bgdata.kernel import thread_count
 
-PROCESSES = 4
 MOST_PLY = 4
-SCRIPT = """
-import gnubg, json
-for command in ["set player 0 human", "set player 1 human", "set automatic game off", "set automatic roll off",
-                "set automatic move off", "set automatic bearoff off", "new session", "set jacoby off"]:
-    gnubg.command(command)
-info = gnubg.cubeinfo(1, -1, 1, 0, (0, 0), 0)
-info['jacoby'] = 0
-context = gnubg.evalcontext(0, PLY, 1, 0, 0.0)
-for QUESTION in json.load(open("questions.json")):
-    tell(json.dumps(ANSWER))
-"""
-CHOOSE = ("rows, dice", "gnubg.findbestmove(rows, info, context, tuple(dice))")
-EVALUATE = ("rows", "gnubg.evaluate(rows, info, context)[:5]")
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
 
 
 class GnubgPlayer:
@@ -53,10 +37,15 @@ class GnubgPlayer:
         if not 0 <= ply <= MOST_PLY:
             raise UnknownPlayerError(f"expected --ply 0 to {MOST_PLY} for gnubg, got {ply}")
         self.ply = ply
-        self.version = gnubg_version()
+        self.version = f"{gnubg_version()}-external"  # to six decimals, which scripts are not
+        self._servers: list[GnubgServer] = []
+        self._asking = Lock()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.label})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.ply,)
 
     @property
     def label(self) -> str:
@@ -66,60 +55,43 @@ class GnubgPlayer:
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
         """The version of gnubg and its ply; see `evaluator.Evaluator`."""
-        return {AnswerSource.PROGRAM: f"GNU Backgammon {self.version}, its {self.ply}-ply"}
+        return {AnswerSource.PROGRAM: f"GNU Backgammon {gnubg_version()}, its {self.ply}-ply"}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See `evaluator.Evaluator`. Raises ExternalProgramError if gnubg stops answering."""
         return answers_of_program(boards, self._chances)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """See `player.Player`. Raises ExternalProgramError if gnubg stops answering."""
-        positions = [Position(board) for board in boards.tolist()]
-        questions = [(rows_of(position), roll) for position, roll in zip(positions, rolls.tolist(), strict=True)]
-        chosen = np.empty_like(boards)
-        for row, moves in enumerate(self._ask_all(CHOOSE, questions)):
-            chosen[row] = after_moves(positions[row], moves).flip().board
-        return chosen
+        """See `player.Player`. Raises ExternalProgramError if gnubg stops answering, or does not answer by a legal
+        play."""
+        rolled = [roll_of(*roll) for roll in rolls.tolist()]
+        chosen = self._ask_all(_position_after, list(zip(map(Position, boards.tolist()), rolled, strict=True)))
+        return np.array([position.board for position in chosen], np.int8).reshape(-1, 26)
 
     def _chances(self, boards: Boards) -> Chances:
-        questions = [rows_of(Position(board)) for board in boards.tolist()]
-        return np.array(self._ask_all(EVALUATE, questions), np.float32).reshape(-1, 5)
+        found = self._ask_all(GnubgServer.chances, list(map(Position, boards.tolist())))
+        return np.array(found, np.float32).reshape(-1, 5)
 
-    def _ask_all(self, form: tuple[str, str], questions: Sequence[object]) -> list[Any]:
-        """The answers in the order of the questions, from several processes."""
-        with (
-            tempfile.TemporaryDirectory(prefix="gnubg-") as folder,
-            when_cut_off(partial(shutil.rmtree, folder, ignore_errors=True)),
-            ThreadPoolExecutor(PROCESSES) as executor,
-        ):
-            parts = [questions[part::PROCESSES] for part in range(PROCESSES)]
-            folders = [Path(folder, str(part)) for part in range(PROCESSES)]
-            answers = list(executor.map(partial(self._ask, form), parts, folders))
-        return [answers[row % PROCESSES][row // PROCESSES] for row in range(len(questions))]
-
-    def _ask(self, form: tuple[str, str], questions: Sequence[object], folder: Path) -> list[Any]:
-        if not questions:
+    def _ask_all(self, ask: Callable[[GnubgServer, Question], Answer], questions: Sequence[Question]) -> list[Answer]:
+        """The answers in the order of the questions, from as many processes as there are threads to use."""
+        count = min(thread_count(), len(questions))
+        if not count:
             return []
-        folder.mkdir()
-        (folder / "questions.json").write_text(json.dumps(questions))
-        question, answer = form
-        script = SCRIPT.replace("PLY", str(self.ply)).replace("QUESTION", question).replace("ANSWER", answer)
-        return [json.loads(told) for told in ask_gnubg(script, folder)]
+        parts = [questions[part::count] for part in range(count)]
+        with self._asking, ThreadPoolExecutor(count) as executor:
+            try:
+                missing = range(len(self._servers), count)
+                self._servers += executor.map(GnubgServer, [self.ply] * len(missing))
+                answers = list(
+                    executor.map(lambda server, part: [ask(server, each) for each in part], self._servers, parts)
+                )
+            except ExternalProgramError:
+                self._servers = []  # others will answer the next questions
+                raise
+        return [answers[row % count][row // count] for row in range(len(questions))]
 
 
-def rows_of(position: Position) -> list[list[int]]:
-    """A position in the form of gnubg: the opponent's 25 counts, then those of the player on roll."""
-    return [list(row) for row in position.rows]
-
-
-def after_moves(position: Position, moves: list[int]) -> Position:
-    """The position after checker moves in the form of gnubg: from, to, from, to, ...; 25 is the bar, 0 is off."""
-    board = list(position.board)
-    for start, end in zip(moves[::2], moves[1::2], strict=True):
-        board[start if start < BAR else BAR] -= 1
-        if end > 0:
-            if board[end] == -1:
-                board[end] = 0
-                board[OPPONENT_BAR] += 1
-            board[end] += 1
-    return Position(board)
+def _position_after(server: GnubgServer, decision: tuple[Position, Roll]) -> Position:
+    """The position after the play that it chooses, with the opponent on roll. Raises ExternalProgramError."""
+    position, roll = decision
+    return position_after(server.play(position, roll), position, roll, "gnubg")

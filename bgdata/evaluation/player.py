@@ -14,8 +14,9 @@ from bgdata.evaluation.gnubg_player import GnubgPlayer
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.named import open_network_player
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
-from bgdata.evaluation.onnx_names import SUFFIX, is_onnx
+from bgdata.evaluation.player_files import ONNX, UBGI, is_onnx, is_ubgi
 from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.ubgi_player import UbgiPlayer
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.random import random_bits, random_stream
@@ -81,8 +82,9 @@ def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after
 
 
 def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None, *, tables: bool = True) -> Player:
-    """The player of this name: random, pubeval, gnubg or bgsage if installed, or an ONNX file. With a warehouse also
-    `network` or `network/NAME`, which plays with the bearoff tables of the warehouse unless `tables` is false.
+    """The player of this name: random, pubeval, gnubg or bgsage if installed, an ONNX file, or a file that starts an
+    engine of UBGI. With a warehouse also `network` or `network/NAME`, which plays with the bearoff tables of the
+    warehouse unless `tables` is false.
 
     Raises UnknownPlayerError, MissingTableError for a missing network, UsageError if `tables` is false for a player
     that is not a network, and what `OnnxEvaluator` raises.
@@ -93,13 +95,16 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
         raise UsageError(f"expected a network to play without tables, got {name}, which plays as it is")
     if is_onnx(name):
         return LookaheadPlayer(OnnxEvaluator(name), ply)
+    if is_ubgi(name):
+        return UbgiPlayer(name, ply)
     if name == "gnubg":
         return GnubgPlayer(ply)
     if name == "bgsage":
         return BgsagePlayer(ply)
     players: dict[str, type[RandomPlayer] | type[PubEval]] = {"random": RandomPlayer, "pubeval": PubEval}
     if name not in players:
-        known = [*players, "gnubg", "bgsage", *(["network"] if warehouse is not None else []), f"NAME{SUFFIX}"]
+        known = [*players, "gnubg", "bgsage", *(["network"] if warehouse is not None else [])]
+        known += [f"NAME{ONNX}", f"NAME{UBGI}"]
         raise UnknownPlayerError(f"expected a player among {', '.join(known)}, got {name}")
     if ply:
         raise UnknownPlayerError(f"expected --ply 0 for {name}, which does not look ahead, got {ply}")

@@ -1,4 +1,5 @@
-"""What players by other programs share: finished games are evaluated by the rules, all others by the program."""
+"""What players by other programs share: finished games are evaluated by the rules, all others by the program, and
+plays in its notation are understood."""
 
 from __future__ import annotations
 
@@ -6,11 +7,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from bgdata.errors import ExternalProgramError, IllegalPlayError
 from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.game.board_arrays import board_array
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards
+from bgdata.game.dice import Roll
+from bgdata.game.plays import parse_play
+from bgdata.game.position import Position
 
 
 def answers_of_program(boards: Boards, ask: Callable[[Boards], Chances]) -> Evaluations:
@@ -24,3 +29,12 @@ def answers_of_program(boards: Boards, ask: Callable[[Boards], Chances]) -> Eval
     found.sources[is_over] = AnswerSource.OVER
     found.chances[~is_over] = ask(boards[~is_over])
     return found
+
+
+def position_after(text: str, position: Position, roll: Roll, program: str) -> Position:
+    """The position after a play that a program answers by, with the opponent on roll; no text is no play. Raises
+    ExternalProgramError."""
+    try:
+        return parse_play(text, position, roll).next_position
+    except IllegalPlayError as error:
+        raise ExternalProgramError(f"{error}, in the answer of {program} about {position.id}") from error

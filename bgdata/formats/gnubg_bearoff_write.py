@@ -41,10 +41,10 @@ def write_one_sided(
     header = BearoffHeader("one_sided", points, 15, gammon_counts is not None, compressed)
     parts = [counts] if gammon_counts is None else [counts, gammon_counts]
     for part in parts:
-        _check_array(part, (header.position_count, ROLLS), np.uint16)
+        check_array(part, (header.position_count, ROLLS), np.uint16)
         for rows in _blocks(part):
             _check_sums(part[rows], rows.start)
-    _write(path, header, _compressed_chunks(parts) if compressed else _interleaved_chunks(parts))
+    write_file(path, header, _compressed_chunks(parts) if compressed else _interleaved_chunks(parts))
 
 
 def write_one_sided_normal(path: str | os.PathLike[str], points: int, moments: NDArray[np.float32]) -> None:
@@ -54,8 +54,8 @@ def write_one_sided_normal(path: str | os.PathLike[str], points: int, moments: N
     the rolls to bear the first of 15 checkers off. Raises UsageError and StorageError as `write_one_sided`.
     """
     header = BearoffHeader("one_sided", points, 15, has_gammon=True, is_normal=True)
-    _check_array(moments, (header.position_count, 4), np.float32)
-    _write(path, header, (moments[rows].astype("<f4").tobytes() for rows in _blocks(moments)))
+    check_array(moments, (header.position_count, 4), np.float32)
+    write_file(path, header, (moments[rows].astype("<f4").tobytes() for rows in _blocks(moments)))
 
 
 def write_two_sided(path: str | os.PathLike[str], points: int, checkers: int, codes: NDArray[np.uint16]) -> None:
@@ -67,11 +67,12 @@ def write_two_sided(path: str | os.PathLike[str], points: int, checkers: int, co
     """
     header = BearoffHeader("two_sided", points, checkers, is_cubeful=codes.shape[-1:] == (4,))
     count = header.position_count
-    _check_array(codes, (count, count, 4 if header.is_cubeful else 1), np.uint16)
-    _write(path, header, (codes[rows].astype("<u2").tobytes() for rows in _blocks(codes)))
+    check_array(codes, (count, count, 4 if header.is_cubeful else 1), np.uint16)
+    write_file(path, header, (codes[rows].astype("<u2").tobytes() for rows in _blocks(codes)))
 
 
-def _check_array(array: NDArray[Any], shape: tuple[int, ...], dtype: type[np.generic]) -> None:
+def check_array(array: NDArray[Any], shape: tuple[int, ...], dtype: type[np.generic]) -> None:
+    """Raise UsageError for another shape or type."""
     if array.shape != shape or array.dtype != dtype:
         raise UsageError(f"expected {np.dtype(dtype)}{list(shape)}, got {array.dtype}{list(array.shape)}")
 
@@ -123,7 +124,7 @@ def _windows(counts: NDArray[np.uint16]) -> tuple[NDArray[np.intp], NDArray[np.i
     return first, ROLLS - is_stored[:, ::-1].argmax(axis=1) - first
 
 
-def _write(path: str | os.PathLike[str], header: BearoffHeader, chunks: Iterable[bytes]) -> None:
+def write_file(path: str | os.PathLike[str], header: BearoffHeader, chunks: Iterable[bytes]) -> None:
     """Write header and chunks beside `path` and rename; StorageError names what failed."""
     path = Path(path)
     partial = path.with_name(path.name + ".partial")

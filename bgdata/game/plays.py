@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bgdata.errors import IllegalPlayError, shown
 from bgdata.game.board import BAR, HOME_POINTS, OPPONENT_BAR
-from bgdata.game.dice import ROLLS, RollLike, to_roll
+from bgdata.game.dice import ROLLS, Roll, RollLike, to_roll
 from bgdata.game.outcome import is_over
 
 if TYPE_CHECKING:
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
 OFF = 0
 NO_PLAY = "no play"  # the text of a play without checker moves
+NO_PLAYS = ("", NO_PLAY, "no move", "pass", "cannot move", "can't move", "dance", "fan")
 
 Board = tuple[int, ...]
-_STEP = re.compile(r"(bar|\d{1,2})((?:/(?:off|\d{1,2})\*?)+)(?:\(([1-4])\))?", re.ASCII | re.IGNORECASE)
+_STEP = re.compile(r"(bar|\d{1,2})((?:/(?:off|\d{1,2})\*?)+)(?:\(([1-4])\))?", re.ASCII)
+_LOOSE = re.compile(r"\s+(?=[-/*(])|(?<=[-/(])\s+|\s+(?=\))")  # spaces inside a step
+_DASH = re.compile(r"(?<=[\w*])-(?=\w)", re.ASCII)
 
 
 class CheckerMove(NamedTuple):
@@ -158,10 +161,14 @@ def _format_path(path: tuple[int, ...], hits: set[int]) -> str:
 def parse_play(text: str, position: Position, roll: RollLike | None = None) -> Play:
     """The legal play of a roll, or without one of any roll, that a text in the usual notation means; see `find_play`.
 
-    Raises IllegalPlayError or InvalidRollError.
+    Raises InvalidRollError, and IllegalPlayError, which says what rule is broken where there is a roll.
     """
     if roll is not None:
-        return find_play(text, legal_plays(position, roll))
+        try:
+            return find_play(text, legal_plays(position, roll))
+        except IllegalPlayError as error:
+            rule = broken_rule(text, position, roll)
+            raise IllegalPlayError(f"{error}: {rule}" if rule else str(error)) from None
     plays = {play.after_play: play for each in ROLLS for play in legal_plays(position, each)}
     return find_play(text, list(plays.values()))
 
@@ -188,10 +195,11 @@ def check_play(play: Play, position: Position, roll: RollLike | None = None) -> 
 def find_play(text: str, plays: Sequence[Play]) -> Play:
     """The one of the legal plays of a roll that a text in the usual notation means.
 
-    Moves may be combined or not, in any order; `*` may be left out, bar may be 25, and off 0. Raises IllegalPlayError.
+    Moves may be combined or not, in any order, with commas or spaces between them, and with dashes for slashes; `*` may
+    be left out, bar may be 25, and off 0. Raises IllegalPlayError.
     """
     change, stars, landings = _parse_steps(text)
-    fitting = [play for play in plays if _change(play) == change and play.hit_points >= stars]
+    fitting = [play for play in plays if _change(play.moves) == change and play.hit_points >= stars]
     hits = stars.union(*(play.hit_points & landings for play in fitting))
     exact = [play for play in fitting if play.hit_points == hits] or [p for p in fitting if p.hit_points >= hits]
     if len(exact) == 1:
@@ -199,6 +207,56 @@ def find_play(text: str, plays: Sequence[Play]) -> Play:
     if exact:
         raise IllegalPlayError(f"expected a play that says where it hits ({_some(exact)}), got {shown(text)}")
     raise IllegalPlayError(f"expected a legal play ({_some(plays)}), got {shown(text)}")
+
+
+def broken_rule(text: str, position: Position, roll: RollLike) -> str:
+    """What rule of the game the play of a text breaks, such as "the opponent holds 20"; nothing if it breaks none.
+
+    Raises InvalidRollError, and IllegalPlayError for a text that is no play at all.
+
+    >>> from bgdata import Position
+    >>> broken_rule("24/20 13/11", Position("4HPwATDgc/ABMA"), "42")
+    ''
+    >>> broken_rule("24/20", Position("4HPwATDgc/ABMA"), "42")
+    'another die can be played too'
+    >>> broken_rule("13/8 6/5", Position("4HPwATDgc/ABMA"), "51")
+    ''
+    >>> broken_rule("24/19 6/5", Position("4HPwATDgc/ABMA"), "51")
+    'the opponent holds 19'
+    """
+    change, stars, _ = _parse_steps(text)
+    board, roll, plays = position.board, to_roll(roll), legal_plays(position, roll)
+    fitting = [play for play in plays if _change(play.moves) == change]
+    if fitting:
+        missed = min((stars - play.hit_points for play in fitting), key=len)
+        return f"nothing is hit on {max(missed)}" if missed else ""
+    if not change:
+        return "a checker can move"
+    if not plays[0].moves:
+        return "no checker can move"
+    for point, count in sorted(change.items(), reverse=True):
+        name = {BAR: "the bar"}.get(point, str(point))
+        if count < 0 and board[point] + count < 0:
+            return f"fewer than {-count} checkers are on {name}" if board[point] > 0 else f"no checker is on {name}"
+        if count > 0 and point != OFF and board[point] < -1:
+            return f"the opponent holds {name}"
+    if played := _dice_played(change, board, roll):
+        is_less = played < len(plays[0].moves)
+        return "another die can be played too" if is_less else f"the {roll.high} can be played, and must be"
+    if board[BAR] + change[BAR] > 0:
+        return "checkers on the bar enter first"
+    if change[OFF] > 0 and any(board[point] + change[point] > 0 for point in range(HOME_POINTS + 1, BAR)):
+        return "no checker is borne off while others are not home"
+    if _dice_played(change, tuple(max(count, 0) for count in board), roll):
+        return "the opponent holds the points between"
+    return f"checkers do not move so by {roll.high} and {roll.low}"
+
+
+def _dice_played(change: Counter[int], board: Board, roll: Roll) -> int:
+    """How many dice make this change, played one by one; 0 if they do not."""
+    orders = dict.fromkeys([roll.dice, roll.dice[::-1]])
+    parts = (dice[:count] for dice in orders for count in range(1, len(dice) + 1))
+    return max((len(moves) for dice in parts for moves, _ in _ways(board, dice) if _change(moves) == change), default=0)
 
 
 def _some(plays: Sequence[Play]) -> str:
@@ -210,7 +268,7 @@ def _parse_steps(text: str) -> tuple[Counter[int], set[int], set[int]]:
     change: Counter[int] = Counter()
     stars: set[int] = set()
     landings: set[int] = set()
-    for step in [] if text.strip() == NO_PLAY else text.replace(",", " ").split():
+    for step in _steps(text):
         match = _STEP.fullmatch(step)
         if not match:
             raise IllegalPlayError(
@@ -226,15 +284,23 @@ def _parse_steps(text: str) -> tuple[Counter[int], set[int], set[int]]:
     return _without_zeros(change), stars, landings
 
 
+def _steps(text: str) -> list[str]:
+    """The steps of a text, as if it had been written with care: "24 - 18, Bar/20" is 24/18 and bar/20."""
+    text = text.strip().lower()
+    if " ".join(text.split()) in NO_PLAYS:
+        return []
+    return _DASH.sub("/", _LOOSE.sub("", text)).replace(",", " ").replace(";", " ").split()
+
+
 def _parse_point(name: str) -> int:
-    name = name.rstrip("*").lower()
+    name = name.rstrip("*")
     return BAR if name == "bar" else OFF if name == "off" else int(name)
 
 
-def _change(play: Play) -> Counter[int]:
-    """Checkers gained or lost on each point by a play."""
+def _change(moves: Sequence[CheckerMove]) -> Counter[int]:
+    """Checkers gained or lost on each point by checker moves."""
     change: Counter[int] = Counter()
-    for move in play.moves:
+    for move in moves:
         change[move.start] -= 1
         change[move.end] += 1
     return _without_zeros(change)

@@ -18,9 +18,11 @@ from bgdata.equity.cube import CubeRules, check_rules
 from bgdata.equity.doubling import check_money
 from bgdata.errors import UsageError
 from bgdata.evaluation.choices import NETWORK, Chooser
+from bgdata.evaluation.lookahead_player import RankedPlay
 from bgdata.evaluation.roll_values import likely_plays
 from bgdata.game.codec import Boards
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.position import Position
 from bgdata.kernel import in_threads
 from bgdata.play.cubeful_games import NOBODY, Terms
 from bgdata.play.cubeful_rollout_kernels import TrialSettings, fill_cubeful_blocks
@@ -37,6 +39,23 @@ class CubefulStart(NamedTuple):
     board: Boards  # [26]
     stakes: Stakes
     may_double: bool = True  # whether it may turn the cube before the first roll
+
+
+def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStart]:
+    """The actions of the player on roll before the roll, by name."""
+    board = np.array(position.board, np.int8)
+    starts = {"no double": CubefulStart(board, stakes, may_double=False)}
+    if stakes.may_double:
+        starts["double, take"] = CubefulStart(board, stakes.after_take(), may_double=False)
+    return starts
+
+
+def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: int) -> dict[str, CubefulStart]:
+    """The better plays by name, two or more if there are; the opponent is on roll after them, and may double."""
+    chosen = [row for place, row in enumerate(ranked[:most]) if place < 2 or row.loss <= within]
+    return {
+        str(row.play): CubefulStart(np.array(row.play.next_position.board, np.int8), stakes.flip()) for row in chosen
+    }
 
 
 class CubefulRollout(NamedTuple):

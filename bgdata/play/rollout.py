@@ -155,6 +155,24 @@ def roll_out(
     return RolloutResult.joined(results) if results else result_of(np.empty((0, 2, 2, 5)))
 
 
+def rolling(
+    board: Boards, chooser: Chooser, trials: int, most_trials: int, seed: int = 0, settings: RolloutSettings = PLAIN
+) -> Iterator[RolloutResult]:
+    """The result of `roll_out` for one int8[26] board after each round of `trials`, up to `most_trials` in all: whoever
+    watches it may stop at any time. Raises what `roll_out` raises."""
+    Limits(trials, most_trials=most_trials).check()
+    if chooser.kind != NETWORK:
+        raise UsageError("expected a player with networks to roll out, got one that only chooses plays")
+    kernel_settings, count = settings.for_kernels(seed), trials // BLOCK
+    boards, items, blocks = board[None], numbers_of(board[None], None), np.empty((1, 0, 2, 5))
+    for begin in range(0, most_trials // BLOCK, count):
+        found = np.empty((1, count, 2, 5))
+        arrays = np.ascontiguousarray(boards), items, np.full(1, begin, np.int64), found
+        in_threads(fill_blocks, count, chooser, kernel_settings, *arrays)
+        blocks = np.concatenate([blocks, found], axis=1)
+        yield result_of(blocks)
+
+
 def rolled_blocks(
     boards: Boards,
     chooser: Chooser,

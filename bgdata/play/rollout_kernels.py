@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.answers import choose_by_chances, fill_chances, fill_play_chances, start_plays
-from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source
+from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source, may_cover
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.choices import Chooser, networks_of, tables_of
 from bgdata.evaluation.evaluator import LAST_FINAL
@@ -191,7 +191,7 @@ def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
     position_class = class_of(board)
     if position_class == _OVER:
         return True
-    return stop > 0 and position_class <= _RACE and 0 < bearoff_source(tables, board) <= stop
+    return stop > 0 and may_cover(tables, position_class) and 0 < bearoff_source(tables, board) <= stop
 
 
 @kernel(borrows=True)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import choose_started, fill_chances, start_plays
-from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source
+from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source, may_cover
 from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.roll_values import (
@@ -171,7 +171,7 @@ def is_solved(tables: BearoffArrays, board: Boards) -> bool:
     """Whether the game is over, or a bearoff table knows the chances."""
     if outcome_of(board, CHECKERS) != 0:
         return True
-    return class_of(board) <= _RACE and int(bearoff_source(tables, board)) != 0
+    return may_cover(tables, class_of(board)) and int(bearoff_source(tables, board)) != 0
 
 
 @kernel(borrows=True)

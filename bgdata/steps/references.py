@@ -16,7 +16,6 @@ from bgdata.datasets.reference_scores import DATASET as SCORES
 from bgdata.datasets.reference_scores import ReferenceScoreParameters
 from bgdata.errors import MissingTableError
 from bgdata.evaluation.evaluator import Evaluator
-from bgdata.evaluation.gnubg_player import PROCESSES
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.named import open_named_evaluator
@@ -97,7 +96,7 @@ def error_rows(warehouse: Warehouse, references: Table, split: str, quantity: st
 def workers_text(name: str) -> str:
     """What evaluates for a player of this name: our threads, or what another program runs."""
     if name == "gnubg":
-        return f"{PROCESSES} processes"
+        return "1 process" if thread_count() == 1 else f"{thread_count()} processes"
     if name.partition("/")[0] != NETWORK:
         return "threads of its own"
     return "1 thread" if thread_count() == 1 else f"{thread_count()} threads"

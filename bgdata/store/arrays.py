@@ -12,6 +12,7 @@ import os
 import re
 import weakref
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -24,6 +25,7 @@ from bgdata.store.storage import open_regular, storage_errors
 
 Array = NDArray[Any]
 _HASHED_AT_ONCE_BYTES = 1 << 24
+ROW_HASHES = "_row_sha256"  # an array of this ending has the SHA-256 of each row of another
 _ALIGNMENT = 64  # of the values in a file, as numpy writes it
 # as numpy writes it: {'descr': '<f4', 'fortran_order': False, 'shape': (6, 4), }
 _HEADER = re.compile(
@@ -101,16 +103,18 @@ def mapped(handle: int, size: int) -> memoryview:
 
 
 class ArrayWriter:
-    """Writes a .npy file of known shape through plain file writes, so a table may be larger than memory."""
+    """Writes a .npy file of known shape through plain file writes, so a table may be larger than memory.
 
-    def __init__(self, path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> None:
+    With `keep`, the rows of a file of this shape that is there already stay until they are written."""
+
+    def __init__(self, path: Path, dtype: DTypeLike, shape: tuple[int, ...], *, keep: bool = False) -> None:
         self.dtype = np.dtype(dtype)
         self.shape = shape
-        self._path = path
+        self._path, self._keep = path, keep
         self._row_bytes = int(np.prod(shape[1:])) * self.dtype.itemsize
         header = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": shape}
         with storage_errors("write", path):
-            self._file = path.open("wb")
+            self._file = path.open("r+b" if keep and path.exists() else "wb")
             np.lib.format.write_array_header_1_0(self._file, header)
             self._start = self._file.tell()
             self._file.truncate(self._start + shape[0] * self._row_bytes)
@@ -121,6 +125,8 @@ class ArrayWriter:
         with storage_errors("write", self._path):
             self._file.seek(self._start + row * self._row_bytes)
             self._file.write(data.data if data.ndim else data.tobytes())
+            if self._keep:
+                self._file.flush()  # whoever is told that the row is there, may be killed now
 
     def __enter__(self) -> ArrayWriter:
         return self
@@ -138,13 +144,31 @@ def save_array(path: Path, values: Array) -> None:
         np.save(path, np.ascontiguousarray(values), allow_pickle=False)
 
 
+def damaged_rows(values: Array, hashes: Array) -> list[int]:
+    """The rows of an array whose SHA-256 is not as in uint8[rows, 32], in order."""
+    little = values.dtype.newbyteorder("<")
+
+    def is_damaged(row: int) -> bool:
+        data = np.ascontiguousarray(values[row], little).data.cast("B")
+        return hashlib.sha256(data).digest() != bytes(hashes[row])
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [row for row, found in enumerate(pool.map(is_damaged, range(len(values)))) if found]
+
+
 def values_digest(arrays: Mapping[str, Array]) -> str:
-    """SHA-256 over the names, dtypes, shapes and little-endian values of arrays, in order of name; 64 hex digits."""
+    """SHA-256 over the names, dtypes, shapes and little-endian values of arrays, in order of name; 64 hex digits.
+
+    Values of an array X beside which there is `X_row_sha256` are proven by that, the SHA-256 of each of its rows: so
+    any row can be proven alone.
+    """
     digest = hashlib.sha256()
     for name in sorted(arrays):
         values = arrays[name]
         little = values.dtype.newbyteorder("<")
         digest.update(json.dumps([name, little.str, list(values.shape)]).encode() + b"\n")
+        if name + ROW_HASHES in arrays:
+            continue
         step = max(1, _HASHED_AT_ONCE_BYTES * len(values) // max(1, values.nbytes))
         for row in range(0, len(values), step):
             digest.update(np.ascontiguousarray(values[row : row + step], little).reshape(-1).view(np.uint8).data)

@@ -260,9 +260,10 @@ def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str,
         plan.kind.computation.compute(Build(plan.parameters, plan.inputs, plan.warehouse, job))
         seconds = time.perf_counter() - start
         with storage_errors("write", plan.staging):
-            for entry in plan.kind.arrays:
+            for entry in plan.kind.arrays_of(plan.parameters):
                 sync(plan.staging / f"{entry.name}.npy")
-        hashes = {entry.name: sha256_file(plan.staging / f"{entry.name}.npy") for entry in plan.kind.arrays}
+        names = [entry.name for entry in plan.kind.arrays_of(plan.parameters)]
+        hashes = {name: sha256_file(plan.staging / f"{name}.npy") for name in names}
         computed = {"seconds": seconds, "arrays": hashes}
         write_file(plan.staging / COMPUTED, sealed(computed))
     job.clear_checkpoints()
@@ -286,7 +287,8 @@ def load_computed(plan: Plan, progress: Progress) -> dict[str, Any] | None:
 
 def arrays_of(plan: Plan) -> dict[str, Array]:
     """The arrays in the staging folder."""
-    return {entry.name: map_array(plan.staging / f"{entry.name}.npy") for entry in plan.kind.arrays}
+    names = [entry.name for entry in plan.kind.arrays_of(plan.parameters)]
+    return {name: map_array(plan.staging / f"{name}.npy") for name in names}
 
 
 def finish(plan: Plan, saved: Mapping[str, Any], progress: Progress) -> Manifest:
@@ -314,11 +316,12 @@ def write_tables(
     digest: str,
     recipe_key: str,
 ) -> int:
-    """Write the Parquet files of a version, which say themselves what they hold; returns the rows of the main table."""
+    """Write the Parquet files of a version, which say themselves what they hold; returns the rows of the main table,
+    which a large variant has in arrays alone."""
     from bgdata.store.parquet import write_parquet
 
     rows = []
-    for shape in kind.tables:
+    for shape in kind.tables_of(computed.parameters):
         footer = {
             "dataset": kind.name,
             "variant": kind.slug(computed.parameters),
@@ -334,14 +337,14 @@ def write_tables(
         }
         batches = kind.computation.table_batches(shape, computed)
         rows.append(write_parquet(folder / shape.file, batches, shape, footer, progress))
-    return rows[0]
+    return rows[0] if rows else kind.estimate(computed.parameters).rows
 
 
 def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], computed: Mapping[str, Any]) -> Manifest:
     """The manifest of the arrays and the Parquet file in the staging folder."""
     from bgdata.kernel_cache import kernel_fingerprint
 
-    hashes = {shape.file: sha256_file(plan.staging / shape.file) for shape in plan.kind.tables}
+    hashes = {shape.file: sha256_file(plan.staging / shape.file) for shape in plan.kind.tables_of(plan.parameters)}
     hashes |= {f"{name}.npy": digest for name, digest in computed["arrays"].items()}
     return Manifest(
         dataset=plan.kind.name,
@@ -398,8 +401,9 @@ def estimate_text(estimate: Estimate) -> str:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Size of all files below a folder; 0 where there is none."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    """Room that all files below a folder take, holes not counted; 0 where there is none."""
+    found = (path.stat() for path in folder.rglob("*") if path.is_file())
+    return sum(min(status.st_size, status.st_blocks * 512) for status in found)
 
 
 def readable_bytes(count: float) -> str:

@@ -86,11 +86,21 @@ def remove_database(path: Path) -> None:
 def parquet_files(warehouse: Versions, tables: Iterable[Table]) -> Iterator[Path]:
     """The Parquet files of versions that are as their manifests say: what a connection may open."""
     for table in tables:
-        for shape in warehouse.kinds[table.folder.parts[-3]].tables:
+        kind = warehouse.kinds[table.folder.parts[-3]]
+        for shape in kind.tables:
             try:
-                yield table.check_file(shape.file).resolve()
+                if is_stored(kind, shape, table):
+                    yield table.check_file(shape.file).resolve()
             except BgdataError:
                 continue
+
+
+def is_stored(kind: Dataset[Any], shape: TableShape, table: Table) -> bool:
+    """Whether a version has a Parquet file of this table, or should have one, as far as one can see."""
+    try:
+        return shape in kind.tables_of(kind.recorded(table.manifest))
+    except BgdataError:
+        return True
 
 
 def fill_catalog(
@@ -114,6 +124,8 @@ def fill_catalog(
     for kind in warehouse.kinds.values():
         for shape in kind.tables:
             for table in (table for table in current if table.folder.parts[-3] == kind.name):
+                if not is_stored(kind, shape, table):
+                    continue
                 try:
                     if table.folder in flaws:
                         raise flaws[table.folder]
@@ -245,6 +257,7 @@ def connect(
     limits: QueryLimits | None = None,
     allow_files: bool = False,
     outputs: Iterable[Path] = (),
+    mend: bool = True,
     functions: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """A connection of its own to the catalog in memory: it opens the tables of the warehouse and no other files.
@@ -252,10 +265,11 @@ def connect(
     With `limits` its configuration is locked too: for queries that anybody may have written, see `reading_query`.
     `allow_files` lets it open any file; `outputs` are files that it may write; `functions` adds
     functions to it. Raises MissingWarehouseError or
-    StorageError. Brings catalog.duckdb up to date, for other clients, where it is old and can be written.
+    StorageError. Brings catalog.duckdb up to date, for other clients, where it is old and can be written, unless
+    `mend` is false: then nothing is written.
     """
     warehouse.require()
-    if is_stale(warehouse):
+    if mend and is_stale(warehouse):
         with suppress(StorageError):
             write_catalog(warehouse)
     connection, tables = open_memory(), list(warehouse.versions())

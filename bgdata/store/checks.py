@@ -47,15 +47,16 @@ def run_sql_checks(kind: Dataset[Any], parameters: Parameters, folder: Path) -> 
     """Run every check of a kind on the tables in a folder; raises CheckFailedError naming the first offending row."""
     from bgdata.store.locked_sql import keep_to, open_memory
 
+    shapes = kind.tables_of(parameters)
     with open_memory() as connection:
-        sources = {shape: (folder / shape.file).resolve() for shape in kind.tables}
+        sources = {shape: (folder / shape.file).resolve() for shape in shapes}
         keep_to(connection, sources.values())
         run_scripts(connection, "macros")
         for shape, source in sources.items():
             columns = select_columns(kind, parameters, shape)
             query = f"select {columns} from read_parquet({quoted(str(source))})"
             connection.execute(f"create view {identifier(shape.name)} as {query}")
-        for shape in kind.tables:
+        for shape in shapes:
             for claim, query in sql_checks(shape.name):
                 rows = connection.sql(query).limit(1).fetchall()
                 if rows:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from bgdata.store.arrays import Array
     from bgdata.store.context import Build, Computed, Recheck
     from bgdata.store.manifest import Manifest, RawFile
+    from bgdata.store.progress import Progress
+    from bgdata.store.table import Table
     from bgdata.store.versions import Versions
 
 
@@ -93,6 +95,14 @@ class Dataset(ABC, Generic[P]):
         """The main table, and the side tables."""
         main = TableShape(self.main_table or self.name, PARQUET, self.summary, self.columns, self.key)
         return (main, *self.side_tables)
+
+    def tables_of(self, _parameters: P) -> tuple[TableShape, ...]:
+        """The tables of a variant that are in Parquet files: all, unless it is too large for them."""
+        return self.tables
+
+    def arrays_of(self, _parameters: P) -> tuple[FlatArray, ...]:
+        """The arrays of a variant. One that is named `X_row_sha256` proves the rows of array X; see `values_digest`."""
+        return self.arrays
 
     @property
     def is_labelled(self) -> bool:
@@ -229,6 +239,11 @@ class Computation(ABC, Generic[P]):
 
     def check_strict(self, arrays: Mapping[str, Array]) -> None:
         """Raise CheckFailedError when rows of the files were set aside because they break a rule."""
+
+    def repair(self, _parameters: P, _table: Table, _progress: Progress) -> int | None:
+        """Make those rows of a damaged version anew that are not as their hashes say, and return how many; None where
+        it has to be built again as a whole."""
+        return None
 
     def check_sample(self, recheck: Recheck[P]) -> str:
         """Recompute a random sample of rows from their successors, and say of how many: see `sampled`.

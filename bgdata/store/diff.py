@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bgdata.errors import UsageError
 from bgdata.store.checks import check_columns, select_columns
 from bgdata.store.dataset import Dataset
 from bgdata.store.declaration import Column
@@ -33,6 +34,8 @@ def define_version(connection: duckdb.DuckDBPyConnection, name: str, kind: Datas
     """Create a temporary view of one version with the declared columns. Raises OlderTableError or CorruptFileError for
     a version with other columns."""
     parameters: Parameters = kind.recorded(table.manifest)
+    if not kind.tables_of(parameters):
+        raise UsageError(f"expected a version with Parquet files, got {table.name}, which is too large for them")
     check_columns(connection, kind, kind.tables[0], table)
     columns = select_columns(kind, parameters, kind.tables[0])
     source = f"read_parquet({quoted(str(table.check_file(kind.tables[0].file).resolve()))})"

@@ -35,6 +35,8 @@ _SEAL = "sha256"  # hash of all other fields of the state
 class Job:
     """What `Dataset.compute` saves arrays and checkpoints with, in the staging folder."""
 
+    keeps = True  # whether a killed build can go on from what is in the folder
+
     def __init__(
         self,
         folder: Path,
@@ -58,9 +60,9 @@ class Job:
         """Save a finished array under its declared name."""
         save_array(self.folder / f"{name}.npy", values)
 
-    def create(self, name: str, dtype: DTypeLike, shape: tuple[int, ...]) -> ArrayWriter:
-        """Start an array that is written row by row; use as a context manager."""
-        return ArrayWriter(self.folder / f"{name}.npy", dtype, shape)
+    def create(self, name: str, dtype: DTypeLike, shape: tuple[int, ...], *, keep: bool = False) -> ArrayWriter:
+        """Start an array that is written row by row, or with `keep` go on with it; use as a context manager."""
+        return ArrayWriter(self.folder / f"{name}.npy", dtype, shape, keep=keep)
 
     def steps(
         self, unit: str, steps: Sequence[Step], sizes: Sequence[int], state: Mapping[str, Array]

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import duckdb
@@ -61,6 +62,17 @@ def lock(connection: duckdb.DuckDBPyConnection, limits: QueryLimits) -> None:
     connection.execute(f"set memory_limit = '{memory // 1000} kB'")
     connection.execute(f"set max_execution_time = {max(1, round(limits.seconds * 1000))}")
     connection.execute("set lock_configuration = true")
+
+
+def answered(
+    connection: duckdb.DuckDBPyConnection, query: str, given: Mapping[str, Any] | None = None
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """(names, rows) of a query with `given` parameters. Raises QueryError with DuckDB's first lines."""
+    try:
+        found = connection.execute(query, dict(given) if given else None)
+        return [column[0] for column in found.description or ()], found.fetchall()
+    except duckdb.Error as error:
+        raise QueryError(first_lines(error)) from error
 
 
 def reading_query(sql: str) -> str:

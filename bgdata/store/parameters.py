@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 from bgdata.errors import InvalidNameError, InvalidParameterError, ManifestFormatError, shown
@@ -78,6 +78,16 @@ def frozen(value: Any) -> Any:
     return tuple(map(frozen, value)) if isinstance(value, list) else value
 
 
+_HINTS: dict[type, Mapping[str, Any]] = {}
+
+
+def hints_of(declared: type) -> Mapping[str, Any]:
+    """The types of the fields of a class, read once: many recipes are made where the kinds of dataset are loaded."""
+    if declared not in _HINTS:
+        _HINTS[declared] = MappingProxyType(get_type_hints(declared))
+    return _HINTS[declared]
+
+
 @dataclass(frozen=True)
 class Parameters:
     """Base of every kind's parameters: each has a default. A whole number for a float becomes a float, so that 1 and
@@ -98,7 +108,7 @@ class Parameters:
     @classmethod
     def types(cls) -> dict[str, Any]:
         """The declared types of the parameters, by name."""
-        hints = get_type_hints(cls)
+        hints = hints_of(cls)
         return {name: hints[name] for name in cls.names()}
 
     def with_changes(self, changes: Mapping[str, Any]) -> Self:
@@ -173,7 +183,7 @@ def with_floats(declared: Any, value: Any) -> Any:
     if NoneType in choices:
         return with_floats(choices[0], value)
     if is_dataclass(declared) and type(value) is declared and declared is not Given:
-        types = get_type_hints(declared)
+        types = hints_of(declared)
         return replace(value, **{name: with_floats(each, getattr(value, name)) for name, each in types.items()})
     return value
 
@@ -202,7 +212,7 @@ def from_json(declared: Any, value: Any) -> Any:
     if NoneType in choices:
         return None if value is None else from_json(choices[0], value)
     if isinstance(declared, type) and is_dataclass(declared) and isinstance(value, dict):
-        types = get_type_hints(declared)
+        types = hints_of(declared)
         if set(value) == set(types):
             return declared(**{name: from_json(types[name], each) for name, each in value.items()})
     if type(value) is declared or is_whole_float(declared, value):

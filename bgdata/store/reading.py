@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bgdata.errors import QueryError
 from bgdata.store.checks import check_columns, select_columns
 from bgdata.store.dataset import Dataset
+from bgdata.store.declaration import TableShape
 from bgdata.store.names import identifier, quoted
 from bgdata.store.scripts import run_scripts
 from bgdata.store.table import Table
@@ -28,7 +29,7 @@ def connect_tables(
 
     sources: dict[str, list[str]] = {}
     shapes = [(table, kinds[table.manifest.dataset], shape) for table in tables
-              for shape in kinds[table.manifest.dataset].tables]  # fmt: skip
+              for shape in stored_tables(kinds[table.manifest.dataset], table)]  # fmt: skip
     files = [table.check_file(shape.file).resolve() for table, _, shape in shapes]
     with open_memory() as connection:
         keep_to(connection, [*files, *outputs])
@@ -42,6 +43,11 @@ def connect_tables(
         for name, selects in sources.items():
             connection.execute(f"create view {identifier(name)} as {' union all '.join(selects)}")
         yield connection
+
+
+def stored_tables(kind: Dataset[Any], table: Table) -> tuple[TableShape, ...]:
+    """The tables of a version that are in Parquet files."""
+    return kind.tables_of(kind.recorded(table.manifest))
 
 
 def only_row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:

@@ -39,6 +39,11 @@ class Table:
     def __repr__(self) -> str:
         return f"Table({self.folder})"
 
+    def _repr_html_(self) -> str:
+        from bgdata.store.table_html import version_html
+
+        return version_html(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickled table is the path of its version: unpickling maps the same files, or raises an error if the version
         is gone."""

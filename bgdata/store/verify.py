@@ -23,7 +23,7 @@ from bgdata.errors import (
     ManifestFormatError,
     OlderTableError,
 )
-from bgdata.store.arrays import Array, ArrayWriter, values_digest
+from bgdata.store.arrays import ROW_HASHES, Array, ArrayWriter, damaged_rows, values_digest
 from bgdata.store.catalog import check_catalog
 from bgdata.store.checks import check_columns, run_sql_checks
 from bgdata.store.context import Build, Computed, Recheck
@@ -155,8 +155,9 @@ def check_manifest(warehouse: Versions, table: Table) -> None:
     """The manifest is readable, describes a known kind, its parameters are those of the variant, and it lists the files
     that the kind declares."""
     kind = warehouse.kind(table.manifest.dataset)
-    kind.recorded(table.manifest)
-    declared = {shape.file for shape in kind.tables} | {f"{array.name}.npy" for array in kind.arrays}
+    parameters = kind.recorded(table.manifest)
+    declared = {shape.file for shape in kind.tables_of(parameters)}
+    declared |= {f"{array.name}.npy" for array in kind.arrays_of(parameters)}
     listed = {entry.name for entry in table.manifest.files}
     if listed != declared:
         wrong = ", ".join(sorted(listed ^ declared))
@@ -178,9 +179,24 @@ def check_hashes(table: Table) -> None:
 
 def check_values(table: Table) -> None:
     """The arrays have the digest that names the version."""
-    found = values_digest(table.arrays())
+    arrays = table.arrays()
+    for name, values in arrays.items():
+        if name + ROW_HASHES in arrays:
+            check_rows(table, name, values, arrays[name + ROW_HASHES])
+    found = values_digest(arrays)
     if found != table.manifest.digest:
         raise DigestMismatchError(f"expected the value digest {table.manifest.digest} in {table.name}, found {found}")
+
+
+def check_rows(table: Table, name: str, values: Array, hashes: Array) -> None:
+    """Every row of an array has its hash."""
+    wrong = damaged_rows(values, hashes)
+    if wrong:
+        rows = ", ".join(map(str, wrong[:5])) + (" ..." if len(wrong) > 5 else "")
+        raise DigestMismatchError(
+            f"expected the rows of {name} in {table.name} as their hashes say, found {len(wrong):,} damaged: {rows}; "
+            "try: bgdata verify --repair"
+        )
 
 
 def check_form(table: Table, kind: Dataset[Any]) -> None:
@@ -199,8 +215,15 @@ def check_form(table: Table, kind: Dataset[Any]) -> None:
             raise CorruptFileError(f"expected readable Parquet files in {table.folder}, found: {error}") from error
 
 
+def require_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
+    """Raise CheckSkippedError for a version that is too large for Parquet."""
+    if not kind.tables_of(parameters):
+        raise CheckSkippedError(f"{table.name} is too large for Parquet: it has flat arrays alone")
+
+
 def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
     """The Parquet files hold exactly the rows that the arrays say."""
+    require_parquet(table, kind, parameters)
     check_form(table, kind)
     for shape in kind.tables:
         path = table.folder / shape.file
@@ -211,6 +234,7 @@ def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> N
 
 def check_sql(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
     """The SQL checks of the kind hold in every row."""
+    require_parquet(table, kind, parameters)
     check_form(table, kind)
     run_sql_checks(kind, parameters, table.folder)
 
@@ -234,6 +258,8 @@ class Comparison(Job):
     Raises CheckFailedError naming the first value that differs.
     """
 
+    keeps = False
+
     def __init__(self, table: Table, progress: Progress) -> None:
         super().__init__(table.folder, progress, title=table.name)
         self.table = table
@@ -242,7 +268,7 @@ class Comparison(Job):
         """Compare a whole array."""
         self.compare(name, 0, np.ascontiguousarray(values), self.table.array(name))
 
-    def create(self, name: str, dtype: DTypeLike, shape: tuple[int, ...]) -> ArrayWriter:
+    def create(self, name: str, dtype: DTypeLike, shape: tuple[int, ...], *, keep: bool = False) -> ArrayWriter:  # noqa: ARG002
         """Compare an array row by row."""
         found = self.table.array(name)
         if (found.shape, found.dtype) != (shape, np.dtype(dtype)):

@@ -17,12 +17,12 @@ select manifest->'parameters'->>'player' as player,
        (manifest->'statistics'->>'loss_error_bound')::double as loss_error_bound
 from manifests
 where manifest->>'dataset' = 'referee_scores' and is_current;
-comment on view referee_summary is 'What players lose in bearoffs that an exact table has solved';
+comment on view referee_summary is 'What players lose in bearoffs and contact endgames that an exact table has solved';
 comment on column referee_summary.player is 'Player';
 comment on column referee_summary.ply is 'Plies that the player looks ahead, 0 for the static evaluation';
 comment on column referee_summary.player_version is 'Version of the player as it says it';
 comment on column referee_summary.has_tables is 'Whether it plays as it is; if not, a network without bearoff tables';
-comment on column referee_summary.referee is 'Variant of bearoff_two_sided that judges: points x checkers';
+comment on column referee_summary.referee is 'What judges: points x checkers of bearoff_two_sided, or 25 x checkers of contact_endgame';
 comment on column referee_summary.seed is 'Seed of the games that the decisions are from';
 comment on column referee_summary.decisions is 'Decisions';
 comment on column referee_summary.mean_loss is 'Mean loss of cubeless equity a decision [points]';

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.bearoff.combine import correct_equities, excess, one_roll_ahead, one_sided_equities, win_chance
+from bgdata.bearoff.combine import Combination, correct_equities, excess, one_roll_ahead, one_sided_equities, win_chance
 from bgdata.bearoff.plays import all_plays
 from bgdata.datasets.bearoff_error import COMBINATIONS, DATASET, ErrorParameters
 from bgdata.errors import InvalidParameterError
@@ -59,6 +59,51 @@ def test_one_roll_ahead_plays_every_roll() -> None:
     assert (found >= combined - 1e-13).all()  # the best plays by it are at least as good as those for the fewest rolls
 
 
+def matrix_of(found: list[dict[int, Fraction]]) -> np.ndarray:
+    """float64[N, rolls] chances of exactly n rolls."""
+    matrix = np.zeros((len(found), max(map(max, found)) + 1))
+    for row, chances in enumerate(found):
+        matrix[row, : max(chances) + 1] = as_array(chances)
+    return matrix
+
+
+def gammon_chance(winner: dict[int, Fraction], first_off: dict[int, Fraction], rolls_before: int) -> Fraction:
+    """Chance that the winner is off in n rolls, and the other side has not borne a checker off in n - rolls_before."""
+    return sum(
+        (chance * other for n, chance in winner.items() for m, other in first_off.items() if m > n - rolls_before),
+        Fraction(0),
+    )
+
+
+def test_gammons_are_sums_over_both_distributions_too() -> None:
+    """Of every pair of up to 15 checkers on the ace point, and of some on two points."""
+    small = [layout for layout in layouts(2, 15)[1:] if sum(layout) % 7 == 1 or sum(layout) == 15]
+    full = [layout for layout in small if sum(layout) == 15]
+    rolls, first_off = [race(layout, 0) for layout in small], [race(layout, 14) for layout in full]
+    begin = len(small) - len(full)
+    assert small[begin:] == full
+    combination = Combination(matrix_of(rolls), first_chances=matrix_of(first_off))
+    found = combination.equities(0, len(small))
+    for row, column in product(range(len(small)), repeat=2):
+        expected = 2 * one_sided_win_chance(rolls[row], rolls[column]) - 1
+        if column >= begin:
+            expected += gammon_chance(rolls[row], first_off[column - begin], 1)
+        if row >= begin:
+            expected -= gammon_chance(rolls[column], first_off[row - begin], 0)
+        assert found[row, column] == pytest.approx(float(expected), abs=1e-13)
+    parts = [combination.equities(n, min(n + 5, len(small))) for n in range(0, len(small), 5)]
+    assert np.concatenate(parts).tobytes() == found.tobytes()
+
+
+def test_a_combination_is_corrected_as_a_whole_table_is() -> None:
+    matrix = matrix_of([race(layout, 0) for layout in layouts(6, 2)[1:]])
+    wastages = np.linspace(5, 8, len(matrix))
+    expected = one_sided_equities(matrix)
+    assert Combination(matrix).equities(0, len(matrix)).tobytes() == expected.tobytes()
+    correct_equities(expected, wastages, wastages)
+    assert Combination(matrix, wastages).equities(3, 9).tobytes() == expected[3:9].tobytes()
+
+
 def test_the_leader_is_overrated() -> None:
     """The more so the less the trailer wastes; where the game is even, or over, by nothing."""
     assert excess(0.5, 8.0, 6.0) == pytest.approx(0.375 * (0.019 + 0.0007 * 8 - 0.0021 * 6), abs=1e-15)
@@ -71,7 +116,7 @@ def test_the_leader_is_overrated() -> None:
         [equity - excess(equity, 8.0 - row, 8.0 - column) for column, equity in enumerate(line)]
         for row, line in enumerate(equities.tolist())
     ]
-    correct_equities(equities, np.array([8.0, 7.0]))
+    correct_equities(equities, *[np.array([8.0, 7.0])] * 2)
     assert equities.tolist() == expected
 
 

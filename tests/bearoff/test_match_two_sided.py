@@ -112,12 +112,9 @@ def test_a_dead_cube_is_a_game_without_one(score: MatchScore, cube_value: int) -
 
 
 def test_cubeless_chances_are_those_of_the_money_table() -> None:
-    from bgdata.bearoff.two_sided import equity_rows, solve_total, start_pairs
+    from tests.bearoff.test_two_sided import rows as solved_for_money
 
-    pairs = start_pairs(4, 4)
-    for total in pairs.totals:
-        solve_total(pairs, total)
-    money = np.array([row[:, 0] for _, row in sorted((i, r.copy()) for i, r in equity_rows(pairs, 1.0, np.float32))])
+    money = solved_for_money(4, 4)[:, :, 0]
     chances = win_chances(solved(4, 4, away(3, 3), 1))
     assert np.abs(2 * chances[1:, 1:] - 1 - money[1:, 1:]).max() < 2e-6
 
@@ -145,18 +142,15 @@ def test_values_do_not_depend_on_the_thread_count() -> None:
         score = away(3, 5)
         with threads(count):
             match = solved(4, 4, score, 1)
-        return (
-            no_double_of(match, CubeState(0, 1, CENTERED), score).tobytes() + column_by_index(match.pairs, 3).tobytes()
-        )
+        return no_double_of(match, CubeState(0, 1, CENTERED), score).tobytes() + column_by_index(match, 3).tobytes()
 
     assert values(1) == values(2)
 
 
 def money_columns(points: int, checkers: int) -> np.ndarray:
     from tests.bearoff.test_two_sided import rows
-    from tests.bearoff.test_two_sided import solved as solved_for_money
 
-    return rows(solved_for_money(points, checkers))
+    return rows(points, checkers)
 
 
 def test_long_matches_approach_money() -> None:

@@ -2,46 +2,38 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from bgdata.bearoff import two_sided
 from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.tables import equity_limit
-from bgdata.bearoff.two_sided import Pairs, equity_rows, pairs_of_total, solve_tasks, solve_total, start_pairs, tasks_of
+from bgdata.bearoff.two_sided import ALL, REACH, Window, release, solve_batch, start_window, zeros
+from bgdata.bearoff.two_sided_rows import equity_rows
 from bgdata.computations.bearoff_two_sided import error_bound
+from bgdata.errors import TooLargeError
 from bgdata.kernel import threads
 from tests.reference.bearoff import cube_value, equities, layouts
 
 
-def solved(points: int, checkers: int) -> Pairs:
-    pairs = start_pairs(points, checkers)
-    for total in pairs.totals:
-        solve_total(pairs, total)
-    return pairs
-
-
-def solved_in_float64(points: int, checkers: int) -> Pairs:
-    pairs = start_pairs(points, checkers)
-    pairs.cells[1:] = 0  # not filled yet: may hold anything
-    pairs = pairs._replace(cells=pairs.cells.astype(np.float64))
-    for total in pairs.totals:
-        tasks = np.array(list(tasks_of(pairs, total)), np.int64).reshape(-1, 4)
-        solve_tasks(tasks, pairs.play_start, pairs.results, pairs.cells, np.empty(0, np.float64), None)
-    return pairs
-
-
-def rows(pairs: Pairs, dtype: type = np.float64, limit: float = 1.0) -> NDArray[np.float64]:
-    count = len(pairs.order)
+def rows(
+    points: int, checkers: int, dtype: type = np.float32, arithmetic: type = np.float32, limit: float = 1.0
+) -> NDArray[np.float64]:
+    count = layout_count(points, checkers)
     table: NDArray[np.float64] = np.empty((count, count, 4), dtype)
-    for index, row in equity_rows(pairs, limit, dtype):
+    for index, row in equity_rows(points, checkers, limit, dtype, arithmetic=arithmetic):
         table[index] = row
     return table
 
 
 @pytest.mark.parametrize(("points", "checkers"), [(6, 2), (3, 3), (4, 3), (8, 2), (1, 15), (2, 4)])
 def test_equities_are_exact(points: int, checkers: int) -> None:
-    table = rows(solved(points, checkers), np.float32)
+    table = rows(points, checkers)
     enumerated = layouts(points, checkers)
     for index, on_roll in enumerate(enumerated):
         for other, opponent in enumerate(enumerated):
@@ -51,7 +43,7 @@ def test_equities_are_exact(points: int, checkers: int) -> None:
 
 
 def test_gammons_count_when_all_checkers_are_on_the_board() -> None:
-    table = rows(solved(2, 15), np.float32)
+    table = rows(2, 15)
     enumerated = layouts(2, 15)
     generator = np.random.default_rng(0)
     for index, other in generator.integers(1, len(enumerated), (8, 2)).tolist():
@@ -63,15 +55,14 @@ def test_gammons_count_when_all_checkers_are_on_the_board() -> None:
 
 @pytest.mark.parametrize(("points", "checkers"), [(2, 15), (3, 10), (6, 4), (10, 3), (18, 2), (6, 6)])
 def test_rounding_of_the_recursion_stays_within_the_stated_bound(points: int, checkers: int) -> None:
-    single, double = rows(solved(points, checkers), np.float32), rows(solved_in_float64(points, checkers))
+    single, double = rows(points, checkers), rows(points, checkers, np.float64, np.float64)
     assert 0 < np.abs(single - double).max() < equity_limit(checkers) * (1e-6 + 1e-8 * points * checkers)
 
 
 @pytest.mark.parametrize(("points", "checkers"), [(6, 4), (2, 15)])
 def test_codes_round_once_to_nearest(points: int, checkers: int) -> None:
-    pairs = solved(points, checkers)
     limit = equity_limit(checkers)
-    codes, exact = rows(pairs, np.uint16, limit), rows(pairs)
+    codes, exact = rows(points, checkers, np.uint16, limit=limit), rows(points, checkers)
     assert np.abs(codes * (limit / 32767.5) - limit - exact).max() <= limit / 65535 * (1 + 1e-9)
     assert codes[0].max() <= 65535
 
@@ -85,28 +76,93 @@ def test_example_of_gnubgs_manual() -> None:
     assert [round(float(equity), 6) for equity in exact] == [0.342250, 0.344136, 0.160494, 0.160494]
     assert round(float(cube_value(exact[2], exact[3])), 6) == 0.320988
     assert round(float((1 + exact[0]) / 2), 6) == 0.671125
-    found = rows(solved(6, 2))[position_index([0, 1, 0, 0, 1, 0]), position_index([0, 1, 1, 0, 0, 0])]
+    found = rows(6, 2)[position_index([0, 1, 0, 0, 1, 0]), position_index([0, 1, 1, 0, 0, 0])]
     assert np.abs(found - [float(equity) for equity in exact]).max() < error_bound(6, 2)
 
 
 def test_values_do_not_depend_on_the_thread_count() -> None:
     with threads(1):
-        one = rows(solved(6, 5), np.float32)
+        one = rows(6, 5)
     with threads(2):
-        two = rows(solved(6, 5), np.float32)
+        two = rows(6, 5)
     assert one[1:].tobytes() == two[1:].tobytes()
 
 
 @pytest.mark.parametrize(("points", "checkers"), [(1, 1), (3, 2), (6, 5)])
 def test_every_pair_is_solved_once(points: int, checkers: int) -> None:
-    pairs = start_pairs(points, checkers)
-    count = layout_count(points, checkers)
-    assert sum(pairs_of_total(pairs, total) for total in pairs.totals) == (count - 1) ** 2
-    for total in pairs.totals:
-        covered = [
-            (on_roll, other)
-            for a, b, c, d in tasks_of(pairs, total)
-            for on_roll in range(a, b)
-            for other in range(c, d)
-        ]
-        assert len(covered) == len(set(covered)) == pairs_of_total(pairs, total)
+    window = start_window(points, checkers)
+    start = window.slots.layer_start
+    seen = np.zeros((len(window.slots.order),) * 2, np.int64)
+    for totals in window.batches():
+        for solved in solve_batch(window, totals):
+            for block in solved.blocks:
+                on_roll, opponent = (slice(*start[pips : pips + 2]) for pips in (block.on_roll, block.opponent))
+                seen[on_roll, opponent] += 1
+                assert block.on_roll + block.opponent in totals
+    assert (seen[1:, 1:] == 1).all()
+    assert seen.sum() == (layout_count(points, checkers) - 1) ** 2
+
+
+def table_of(windows: list[Window], after: Callable[[Window, int], None]) -> NDArray[np.float32]:
+    """[on-roll slot, opponent slot, column] of windows that are solved one after the other; `after` each batch."""
+    count = len(windows[0].slots.order)
+    table = np.zeros((count, count, 4), np.float32)
+    for window in windows:
+        start = window.slots.layer_start
+        for totals in window.batches():
+            for solved in solve_batch(window, totals):
+                for block in solved.blocks:
+                    on_roll, opponent = (slice(*start[pips : pips + 2]) for pips in (block.on_roll, block.opponent))
+                    found = table[on_roll, opponent][:, :, list(window.columns)]
+                    values = solved.values[block.place : block.place + found.size]
+                    table[on_roll, opponent, window.columns[0] : window.columns[-1] + 1] = values.reshape(found.shape)
+            after(window, totals.stop)
+    return table
+
+
+def test_columns_may_be_solved_in_turn_and_far_cells_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies further back than a roll is spoilt here, so that whoever reads it is found."""
+    monkeypatch.setattr(two_sided, "KEPT_BYTES", 0)
+
+    def spoil(window: Window, total: int) -> None:
+        release(window, total)
+        start = window.slots.layer_start
+        cells = window.cells.reshape(-1, len(window.slots.order), window.row_bytes // 4)
+        for opponent in range(1, window.slots.most_pips + 1):
+            last = min(max(total - REACH - opponent, 1), window.slots.most_pips + 1)
+            cells[window.tile_start[opponent] : window.tile_start[opponent + 1], 1 : start[last]] = np.float32(-9)
+
+    together = table_of([start_window(6, 5, ALL)], lambda _window, _total: None)
+    in_turn = table_of([start_window(6, 5, (0,)), start_window(6, 5, (1, 2, 3))], spoil)
+    assert together.tobytes() == in_turn.tobytes()
+    assert together[1:, 1:].all()
+
+
+def test_a_window_may_be_larger_than_memory() -> None:
+    """As only what is written counts."""
+    setting = Path("/proc/sys/vm/overcommit_memory")
+    if setting.exists() and setting.read_text().strip() == "2":
+        pytest.skip("this system counts memory before it is used")
+    installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with zeros(4 * installed) as memory:
+        memory[3 * installed] = 1
+        assert memory[3 * installed - 1 : 3 * installed + 2] == b"\0\1\0"
+
+
+def test_more_memory_than_addresses_is_one_line() -> None:
+    with pytest.raises(TooLargeError, match=r"expected a system that gives \d+\.\d GB of memory"):
+        zeros(1 << 60)
+
+
+def test_memory_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole pages of rows that nobody needs any more read as zeros, and finished games stay."""
+    monkeypatch.setattr(two_sided, "KEPT_BYTES", 0)
+    window = start_window(6, 5)
+    for totals in window.batches():
+        for _ in solve_batch(window, totals):
+            pass
+    cells = window.cells.reshape(-1, len(window.slots.order), window.row_bytes // 4)
+    before = np.count_nonzero(cells)
+    release(window, window.slots.totals.stop)
+    assert np.count_nonzero(cells) < 0.8 * before
+    assert (cells[:, 0].reshape(-1, 4, 16)[window.tile_start[1], :, 0] == -1).all()

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.benchmarks import site
 from tests.benchmarks.measure import ROOT, Measured, in_own_process, run_command
 from tests.oracles import find_gnubg_tool
 
@@ -170,6 +171,12 @@ def game_rows() -> Iterator[Row]:
     yield Row("the same, imported as a version (hashes, Parquet, SQL checks)", seconds_text(imported), "-")
 
 
+def site_rows() -> Iterator[Row]:
+    """Pages of the explorer over the default warehouse."""
+    for figure in site.figures(ROOT / "warehouse", 200, 60):
+        yield Row(figure.work, figure.found, figure.goal)
+
+
 def clone_row() -> Row:
     """`make build` in a fresh clone: seconds, and what it leaves on disk."""
     with tempfile.TemporaryDirectory() as folder:
@@ -196,6 +203,7 @@ def main() -> int:
         game_rows(),
         player_rows(),
         feed_rows(),
+        site_rows(),
         iter([clone_row()] if options.clone else []),
     ):
         for row in rows:

@@ -17,12 +17,11 @@ WAREHOUSE = Path("warehouse")
 
 def two_sided(points: int, checkers: int, repeats: int) -> float:
     """Four exact equities of every pair."""
-    from bgdata.bearoff.two_sided import solve_total, start_pairs
+    from bgdata.bearoff.two_sided_rows import equity_rows
 
     def solve(points: int, checkers: int) -> None:
-        pairs = start_pairs(points, checkers)
-        for total in pairs.totals:
-            solve_total(pairs, total)
+        for _ in equity_rows(points, checkers):
+            pass
 
     solve(2, 2)
     return best_of(repeats, lambda: solve(points, checkers))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.cli import claims
 from bgdata.datasets.claims import DATASET
+from bgdata.rows import claims
 from tests.cli.command_line import error_of, run, succeeds
 
 

@@ -13,9 +13,9 @@ import click
 import pytest
 
 import bgdata
-from bgdata.cli import claims
 from bgdata.datasets.claims import DATASET as CLAIMS
 from bgdata.datasets.common.race import RaceParameters
+from bgdata.rows import claims
 from bgdata.store.lockfile import save_lock
 from tests.cli.command_line import POSITION, run
 from tests.cli.test_cli import EVERY
@@ -71,6 +71,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
         ("pubeval", "--games", "4", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs"),
         ("random", "--games", "4", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs"),
     ],
+    "ladder": [("network/tiny", "pubeval", "--alone", "--games", "4")],
     "compare": [
         (),
         ("network/tiny", "network/tiny:1", "--split", "validation", "--quantity", "win"),
@@ -99,9 +100,12 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "met show": [("published-12",), ("published-12", "--away", "3-5"), ("published-12", "--away", "1-5", "--crawford")],
     "met compare": [("published-12", "published-12", "--length", "3")],
     "cube-life": [("--points", "2", "--checkers", "2")],
+    "race-error": [("--table", "6x6")],
+    "race-rules": [("selfplay/{corpus}", "--table", "6x6")],
     "claims": [(), ("A12",)],
     "train games": [("games", "--network", "tiny", "--games", "11")],
     "train td": [("tiny-too", *TINY)],
+    "train turn-input": [("--games", "4", "--units", "4", "--row-games", "2")],
     "train sl": [
         ("tinier", "--labels", "selfplay_labels", "--start", "network/tiny", "--epochs", "1", "--test-games", "4")
     ],
@@ -111,6 +115,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
 NO_DATA = {
     "build", "fetch", "play", "export gnubg-bd", "export table", "export text", "export letters", "export met",
     "export onnx", "export torch", "met plot", "train plot", "use", "rm", "lock", "catalog", "completion",
+    "external", "fibs", "ubgi", "serve",
 }  # fmt: skip
 PRINTING = {" ".join(names) for names in EVERY if "form" in {each.name for each in EVERY[names].params}} - NO_DATA
 CASES = [(name, form) for name in SAMPLES for form in ("csv", "json")]

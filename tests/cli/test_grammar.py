@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from bgdata.cli import SECTIONS, main
 from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shortened
+from bgdata.cli.own_tables import own_folder
 from bgdata.process import BROKEN_PIPE
 from tests.cli.command_line import error_of, run, succeeds
 
@@ -27,7 +28,8 @@ NOTE = re.compile(r"  \[(default|env var): [^\]]+\]$")
 # picture
 OTHER_WORDS = {
     ("train td", "rate"), ("train td", "batch"), ("train sl", "batch"), ("train sl", "rate"),
-    ("export table", "form"), ("export text", "form"), ("train plot", "page"),
+    ("export table", "form"), ("export text", "form"), ("train plot", "page"), ("external", "save"),
+    ("fibs", "save"), ("fibs", "length"), ("fibs", "port"), ("fibs", "host"), ("fibs", "patience"), ("fibs", "games"),
 }  # fmt: skip
 
 
@@ -80,9 +82,9 @@ def test_the_warehouse_is_named_before_or_after_the_command(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     assert listed("--warehouse", "x", "list") == listed("list", "--warehouse", "x") == "x"
     assert listed("--warehouse", "x", "list", "--warehouse", "x") == "x"
-    assert listed("list") == "warehouse"
+    assert listed("list") == str(own_folder())
     assert listed("list", variable="y y") == "y y"
-    assert listed("list", variable="") == "warehouse"
+    assert listed("list", variable="") == str(own_folder())
     assert listed("list", "--warehouse", "x", variable="y") == "x"
     assert listed("--warehouse", "x", "list", variable="y") == "x"
 
@@ -148,16 +150,28 @@ GIVEN = {  # what the other arguments are, so that the long one is looked at
     "position": "4HPwATDgc/ABMA", "kind": "bearoff_gammon", "files": "x", "source": "gnubg", "sql": "select 1",
     "player": "pubeval", "match": "x.mat", "corpus": "selfplay/x", "study": "index", "version": "a/b/r1-00000000",
     "met": "x", "other": "x", "table": "a/b", "name": "x", "shell": "bash", "before": "a/b", "after": "a/b",
+    "user": "x",
 }  # fmt: skip
 NEEDED = {"output": "x", "form": "csv", "labels": "x"}
 UNLESS_ASKED = {  # options without which nothing is done or told
-    "--away", "--play", "--plot", "--svg", "--save", "--watch", "--one-sided", "--two-sided", "--points", "--checkers",
-    "--file", "--page",
+    "--away", "--play", "--plot", "--svg", "--save", "--record", "--watch", "--one-sided", "--two-sided", "--points",
+    "--checkers", "--file", "--page", "--static", "--hypergammon", "--contact",
 }  # fmt: skip
 # commands that compute or ask for long where nothing is wrong with what they are given
 LENGTHY = {
-    *(("train", "td"), ("train", "sl"), ("build",), ("rebuild",), ("selfplay",), ("score",), ("play",), ("study",)),
-    *(("reference",), ("openings",)),
+    *(
+        ("train", "td"),
+        ("train", "sl"),
+        ("train", "turn-input"),
+        ("build",),
+        ("rebuild",),
+        ("selfplay",),
+        ("score",),
+        ("play",),
+        ("study",),
+        ("ladder",),
+    ),
+    *(("reference",), ("openings",), ("fibs",)),
 }
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import bgdata
-from bgdata.cli.imports import published_files
 from bgdata.computations.gnubg_benchmark import SAMPLE
 from bgdata.datasets import gnubg_benchmark
 from bgdata.errors import DownloadError, StorageError
+from bgdata.steps.imports import published_files
 from bgdata.store.download import download
 from bgdata.store.lockfile import PinnedFile, load_lock, load_pins, save_lock
 from bgdata.store.progress import Silence

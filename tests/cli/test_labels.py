@@ -71,7 +71,7 @@ def test_tables(warehouse: Warehouse) -> None:
 def test_gnubg(warehouse: Warehouse) -> None:
     shown = succeeds(warehouse.root, "label", "positions/sample", "--engine", "gnubg").splitlines()
     table = warehouse.open("engine_labels", "positions-sample-by-gnubg-0ply")
-    assert shown == [str(table.folder), f"2 positions by gnubg {gnubg_program.gnubg_version()}, 0-ply"]
+    assert shown == [str(table.folder), f"2 positions by gnubg {gnubg_program.gnubg_version()}-external, 0-ply"]
 
 
 def test_a_program_that_is_not_installed(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

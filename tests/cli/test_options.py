@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bgdata.cli.options import parse_away
 from bgdata.errors import InvalidScoreError, UsageError
 from bgdata.game.match import MatchScore
+from bgdata.rows.stakes import parse_away
 
 
 @pytest.mark.parametrize(("text", "numbers"), [("3-5", (3, 5)), ("1-1", (1, 1)), ("07-120", (7, 120))])

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import bgdata
-from bgdata.cli.probe import cube_action
 from bgdata.game.identifiers import identify
 from bgdata.game.position import Position
+from bgdata.rows.probe import cube_action
 from tests.cli.command_line import ON_ROLL, OPPONENT, POSITION, error_of, position_id, run, succeeds
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,15 +43,17 @@ def test_a_table_made_from_damaged_cells_is_found(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int | None
 ) -> None:
     """What a damaged checkpoint became: some cells are wrong, and all others follow from them as they should."""
-    warehouse, solve = bgdata.open_warehouse(memory_path), two_sided.solve_total
+    warehouse, solve = bgdata.open_warehouse(memory_path), two_sided.solve_batch
 
-    def damaged(pairs: two_sided.Pairs, total: int) -> None:
-        solve(pairs, total)
-        if total == 20:
-            pairs.cells[60:70, 2, :, 3:9] += np.float32(0.05)
+    def damaged(window: two_sided.Window, totals: range) -> Iterator[two_sided.Solved]:
+        for solved in solve(window, totals):
+            if 20 in totals:
+                solved.values[:240] += np.float32(0.05)
+                two_sided.restore(window, solved)
+            yield solved
 
     with monkeypatch.context() as patch:
-        patch.setattr(computation, "solve_total", damaged)
+        patch.setattr(computation, "solve_batch", damaged)
         table = warehouse.build("bearoff_two_sided", TwoSidedParameters(4, 5))
     found = {
         finding.check: finding for finding in verify(warehouse, [table], sample_rows=rows, seed=0, progress=Silence())

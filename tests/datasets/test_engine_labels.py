@@ -168,7 +168,7 @@ def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
 @needs_gnubg_tool("gnubg")
 def test_gnubg_answers(small_root: Path, memory_path: Path) -> None:
     source = bgdata.open_warehouse(small_root).open("positions", "sample").array("boards")
-    parameters = EngineParameters(VersionRef("positions", "sample"), "gnubg", 0, gnubg_version())
+    parameters = EngineParameters(VersionRef("positions", "sample"), "gnubg", 0, f"{gnubg_version()}-external")
     context = Context(parameters, {}, Warehouse(memory_path, {}))
     found = asked(engine_labels.open_engine(context), parameters, source)
     assert found[source.tolist().index(list(START.board)), 0] == pytest.approx(0.52, abs=0.01)

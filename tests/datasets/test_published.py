@@ -52,7 +52,8 @@ def test_what_comes_with_bgdata_is_whole_and_small(kind: Dataset[Any], package: 
         assert {entry.name: entry.sha256 for entry in table.manifest.files} == {
             path.name: sha256_file(path) for path in folder.iterdir() if path.name != "manifest.json"
         }
-    assert sum(path.stat().st_size for path in package.rglob("*.*")) <= 2_000_000
+    most = 4_000_000 if package == SHIPPED else 2_000_000  # networks in training come along, to learn on from
+    assert sum(path.stat().st_size for path in package.rglob("*.*")) <= most
 
 
 def test_networks_that_come_with_bgdata_can_be_opened() -> None:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from bgdata.errors import ExternalProgramError, InvalidPositionError, UnknownPlayerError
-from bgdata.evaluation import gnubg_program
+from bgdata.evaluation import gnubg_program, gnubg_server
+from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.evaluator import AnswerSource, Evaluator
-from bgdata.evaluation.gnubg_player import GnubgPlayer, after_moves
+from bgdata.evaluation.gnubg_player import GnubgPlayer
 from bgdata.evaluation.gnubg_program import ask_gnubg, gnubg_version, require_gnubg
+from bgdata.evaluation.gnubg_server import GnubgServer
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import flip_boards
@@ -19,6 +27,7 @@ from bgdata.game.dice import roll_of
 from bgdata.game.plays import legal_plays, parse_play
 from bgdata.game.position import START, Position
 from bgdata.play.random_games import random_game_positions
+from tests.game.gnubg_rules import after_moves
 from tests.oracles import needs_gnubg_tool
 
 
@@ -47,7 +56,7 @@ def test_gnubg_chooses() -> None:
     boards = np.vstack([np.array([START.board] * 3, np.int8), games.boards[:39]])
     rolls = np.vstack([np.array([[3, 1], [4, 2], [6, 1]], np.int8), games.rolls[:39]])
     player = open_named_player("gnubg")
-    assert (player.label, player.version) == ("gnubg-0ply", gnubg_version())
+    assert (player.label, player.version) == ("gnubg-0ply", f"{gnubg_version()}-external")
     assert repr(player) == "GnubgPlayer(gnubg-0ply)"
     chosen = flip_boards(player.choose_plays(boards, rolls)).tolist()
     for row, play in enumerate(("8/5 6/5", "8/4 6/4", "13/7 8/7")):
@@ -81,6 +90,70 @@ def test_gnubg_evaluates(ply: int) -> None:
     assert chances[3] == pytest.approx([0.671125, 0, 0, 0, 0], abs=1e-4)
     assert chances[4] == pytest.approx([1, 1, 0, 0, 0], abs=1e-4)
     assert player.accuracy == {program: f"GNU Backgammon {gnubg_version()}, its {ply}-ply"}
+
+
+SCRIPT = """
+import gnubg, json
+for command in ["set player 0 human", "set player 1 human", "set automatic game off", "new session", "set jacoby off"]:
+    gnubg.command(command)
+info = gnubg.cubeinfo(1, -1, 1, 0, (0, 0), 0)
+info['jacoby'] = 0
+context = gnubg.evalcontext(0, PLY, 1, 0, 0.0)
+for rows, dice in json.load(open("questions.json")):
+    chances = gnubg.evaluate(rows, info, context)[:5]
+    tell(json.dumps([chances, gnubg.findbestmove(rows, info, context, tuple(dice))]))
+"""
+
+
+@needs_gnubg_tool("gnubg")
+@pytest.mark.parametrize("ply", [0, 1])
+def test_gnubg_answers_as_its_scripts_do(ply: int, tmp_path: Path) -> None:
+    """The same chances, to six decimals, and plays that it values the same: of equal ones it may choose another."""
+    games = random_game_positions(20, seed=4)
+    boards, rolls = games.boards[::97][:40], games.rolls[::97][:40]
+    positions = [Position(board) for board in boards.tolist()]
+    rows = [[list(row) for row in position.rows] for position in positions]
+    (tmp_path / "questions.json").write_text(json.dumps(list(zip(rows, rolls.tolist(), strict=True))))
+    told = [json.loads(line) for line in ask_gnubg(SCRIPT.replace("PLY", str(ply)), tmp_path)]
+    player = GnubgPlayer(ply)
+    assert np.abs(player.evaluate_many(boards).chances - [chances for chances, _ in told]).max() < 6e-7
+    theirs = [after_moves(position, moves).flip().board for position, (_, moves) in zip(positions, told, strict=True)]
+    ours = player.choose_plays(boards, rolls)
+    values = [player.evaluate_many(each).chances for each in (ours, np.array(theirs, np.int8))]
+    assert cubeless_equities(values[0]) == pytest.approx(cubeless_equities(values[1]), abs=1e-6)
+
+
+@needs_gnubg_tool("gnubg")
+def test_gnubg_that_dies_and_others_that_follow() -> None:
+    player, board = GnubgPlayer(), np.array([START.board], np.int8)
+    before = player.evaluate_many(board).chances
+    player._servers[0].close()
+    with pytest.raises(ExternalProgramError, match="expected gnubg to"):
+        player.evaluate_many(board)
+    assert player.evaluate_many(board).chances.tobytes() == before.tobytes()
+    assert pickle.loads(pickle.dumps(player)).evaluate_many(board).chances.tobytes() == before.tobytes()
+
+
+@needs_gnubg_tool("gnubg")
+def test_no_gnubg_stays_behind() -> None:
+    """A process that is killed cannot end those that it started: they end by themselves."""
+    code = (
+        "import os; from bgdata.evaluation.gnubg_server import GnubgServer; from bgdata.game.position import START;"
+        "server = GnubgServer(0); server.chances(START); print(server.process_id, flush=True); os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    number = int(done.stdout)
+    until = time.monotonic() + 30
+    while psutil.pid_exists(number) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not psutil.pid_exists(number)
+
+
+@needs_gnubg_tool("gnubg")
+def test_gnubg_that_does_not_listen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gnubg_server, "require_gnubg", lambda: "/bin/false")
+    with pytest.raises(ExternalProgramError, match="expected gnubg to listen within 60 s, found none"):
+        GnubgServer(0)
 
 
 @needs_gnubg_tool("gnubg")

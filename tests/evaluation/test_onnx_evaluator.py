@@ -150,7 +150,7 @@ def test_a_file_is_a_player_by_its_name(ours: Path) -> None:
         open_named_player(str(ours), tables=False)
     with pytest.raises(UsageError, match="expected a ply from 0 to 3, got 4"):
         open_named_player(str(ours), 4)
-    with pytest.raises(UnknownPlayerError, match=r"NAME\.onnx, got ours$"):
+    with pytest.raises(UnknownPlayerError, match=r"NAME\.ubgi, got ours$"):
         open_named_player("ours")
 
 

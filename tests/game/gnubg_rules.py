@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from bgdata.game.board import BAR, OPPONENT_BAR
 from bgdata.game.position import Position
 from tests.oracles import ask_gnubg
 
@@ -56,3 +57,16 @@ def gnubg_classes(positions: Sequence[Position], folder: Path) -> list[int]:
     """The class of each position."""
     (folder / "questions.json").write_text(json.dumps([[list(row) for row in position.rows] for position in positions]))
     return list(map(int, ask_gnubg(PREAMBLE + CLASSES, folder)))
+
+
+def after_moves(position: Position, moves: list[int]) -> Position:
+    """The position after checker moves in the form of gnubg: from, to, from, to, ...; 25 is the bar, 0 is off."""
+    board = list(position.board)
+    for start, end in zip(moves[::2], moves[1::2], strict=True):
+        board[start if start < BAR else BAR] -= 1
+        if end > 0:
+            if board[end] == -1:
+                board[end] = 0
+                board[OPPONENT_BAR] += 1
+            board[end] += 1
+    return Position(board)

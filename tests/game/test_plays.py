@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bgdata.errors import IllegalPlayError, InvalidRollError
 from bgdata.game.dice import ROLLS, Roll
-from bgdata.game.plays import CheckerMove, Play, legal_plays, parse_play
+from bgdata.game.plays import CheckerMove, Play, broken_rule, legal_plays, parse_play
 from bgdata.game.position import START, Position
 from tests.game.strategies import positions
 from tests.reference.plays import boards_after
@@ -143,6 +143,10 @@ def test_text_is_read_back(before: Position, roll: Roll) -> None:
         ("24/23 23/20", "31", "24/20"),
         ("13/7 13/7 24/18 24/18", "66", "24/18(2) 13/7(2)"),
         ("24/18(2) 13/7(2)", "66", "24/18(2) 13/7(2)"),
+        ("24/18, 13/11", "62", "24/18 13/11"),
+        (" 13-11;24 - 18 ", "62", "24/18 13/11"),
+        ("24 / 18 (2),13/7( 2 )", "66", "24/18(2) 13/7(2)"),
+        ("24/18/16", "62", "24/16"),
     ],
 )
 def test_ways_to_write_a_play(text: str, roll: str, shown: str) -> None:
@@ -178,7 +182,9 @@ def test_text_that_leaves_open_where_it_hits() -> None:
         ("no play", "expected a legal play [(]24/23 24/21 or"),
         ("", "expected a legal play [(]24/23 24/21 or"),
         ("8/5*", "expected a legal play [(]24/23 24/21 or"),
-        ("8-5", "expected checker moves such as 'bar/22[*] 6/5[(]2[)]', got '8-5'"),
+        ("8+5", "expected checker moves such as 'bar/22[*] 6/5[(]2[)]', got '8[+]5'"),
+        ("8-5-", "expected checker moves"),
+        ("24/18 18", "expected checker moves"),
         ("8/5(0)", "expected checker moves"),
         ("8", "expected checker moves"),
         ("5/8", "expected points that go down from 25 to 0, got '5/8'"),
@@ -190,6 +196,58 @@ def test_text_that_leaves_open_where_it_hits() -> None:
 def test_wrong_text(text: str, message: str) -> None:
     with pytest.raises(IllegalPlayError, match=message):
         parse_play(text, START, "31")
+
+
+@pytest.mark.parametrize("text", ["", "no play", "No  Play", "PASS", "dance", "cannot move"])
+def test_ways_to_write_no_play(text: str) -> None:
+    closed = position({25: 1}, {19: 2, 20: 2, 21: 2, 22: 2, 23: 2, 24: 2})
+    assert parse_play(text, closed, "31").moves == ()
+
+
+BAR_AND_BLOCKS = position({25: 2, 8: 2}, {24: 2, 22: 1, 5: 2})
+HOME = position({6: 1, 4: 1, 1: 1}, {24: 2})
+
+
+@pytest.mark.parametrize(
+    ("before", "roll", "text", "rule"),
+    [
+        (START, "31", "8/5 6/5", ""),
+        (START, "31", "8/5* 6/5", "nothing is hit on 5"),
+        (START, "31", "no play", "a checker can move"),
+        (START, "31", "23/20 6/5", "no checker is on 23"),
+        (START, "66", "24/18(3) 13/7", "fewer than 3 checkers are on 24"),
+        (START, "51", "24/19 6/5", "the opponent holds 19"),
+        (START, "55", "24/14 13/3", "the opponent holds the points between"),
+        (START, "31", "8/5", "another die can be played too"),
+        (START, "66", "24/18(2) 13/7", "another die can be played too"),
+        (START, "31", "8/4 6/5", "checkers do not move so by 3 and 1"),
+        (START, "31", "8/6 6/4", ""),
+        (START, "61", "6/off 8/7", "no checker is borne off while others are not home"),
+        (BAR_AND_BLOCKS, "32", "8/5 bar/23", "the opponent holds 5"),
+        (BAR_AND_BLOCKS, "32", "bar/22* 8/6", "checkers on the bar enter first"),
+        (BAR_AND_BLOCKS, "32", "bar/22*", "another die can be played too"),
+        (BAR_AND_BLOCKS, "32", "25/22/20", "checkers on the bar enter first"),
+        (BAR_AND_BLOCKS, "11", "bar/24", "no checker can move"),
+        (position({25: 1}, {19: 2, 20: 2, 21: 2, 22: 2, 23: 2, 24: 2}), "11", "bar/24", "no checker can move"),
+        (position({10: 1}, {3: 2, 24: 2}), "61", "10/9", "the 6 can be played, and must be"),
+        (HOME, "52", "4/off", "checkers do not move so by 5 and 2"),
+        (HOME, "64", "6/off 4/off", ""),
+    ],
+)
+def test_which_rule_is_broken(before: Position, roll: str, text: str, rule: str) -> None:
+    assert broken_rule(text, before, roll) == rule
+    if rule:
+        with pytest.raises(IllegalPlayError, match=rf"^expected a legal play \(.*\), got .*: {rule}$"):
+            parse_play(text, before, roll)
+
+
+@given(positions, rolls, rolls, st.integers(0))
+def test_a_rule_is_broken_by_every_other_play(before: Position, roll: Roll, other: Roll, number: int) -> None:
+    """Plays of another roll, as texts: none is refused without a reason, and no legal one has any."""
+    plays = legal_plays(before, other)
+    play = plays[number % len(plays)]
+    is_legal = any(each.after_play == play.after_play for each in legal_plays(before, roll))
+    assert (broken_rule(str(play), before, roll) == "") == is_legal
 
 
 def test_wrong_roll() -> None:

@@ -18,7 +18,6 @@ import numpy as np
 
 from bgdata.datasets import all_kinds
 from bgdata.equity.cube import CubeRules
-from bgdata.evaluation.gnubg_player import after_moves
 from bgdata.evaluation.networks.named import open_network_player
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.classes import PositionClass, position_class
@@ -30,6 +29,7 @@ from bgdata.play.corpus import self_play
 from bgdata.play.cubeful_rollout import CubefulStart, roll_out_with_cube
 from bgdata.play.rollout import Limits
 from bgdata.warehouse import Warehouse
+from tests.game.gnubg_rules import after_moves
 from tests.oracles import ask_gnubg
 
 SCRIPT = """

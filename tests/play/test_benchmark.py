@@ -285,7 +285,7 @@ def test_gnubg_on_the_published_rows(imports: Imports, ply: int, expected: dict[
         pytest.skip(f"the figures are of gnubg 1.07, this is {gnubg_version()}")
     published(imports)
     for class_, error_rate in expected.items():
-        statistics = scores(imports, "gnubg", ply, gnubg_version(), class_).manifest.statistics
+        statistics = scores(imports, "gnubg", ply, f"{gnubg_version()}-external", class_).manifest.statistics
         assert statistics["error_rate"] == pytest.approx(error_rate, rel=2e-6)
         assert statistics["unlisted_share"] == 0
     assert open_named_player("gnubg", ply).label == f"gnubg-{ply}ply"

@@ -15,13 +15,13 @@ import bgdata
 from bgdata.datasets import all_kinds
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.evaluation.bearoff import map_tables
-from bgdata.evaluation.gnubg_player import after_moves
 from bgdata.evaluation.networks.named import open_network_player
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.position import Position
 from bgdata.play.rollout import RolloutResult, RolloutSettings, roll_out
 from bgdata.warehouse import Warehouse
 from tests.evaluation.sample_networks import pips_networks
+from tests.game.gnubg_rules import after_moves
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 
 SCRIPT = """

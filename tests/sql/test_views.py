@@ -17,6 +17,7 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.combine import win_chance
+from bgdata.bearoff.race_rules import NAMES
 from bgdata.datasets.bearoff_error import ErrorParameters
 from bgdata.datasets.bearoff_gammon import BearoffGammon
 from bgdata.datasets.reference_positions import THEMES
@@ -366,10 +367,12 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
     }
     assert found.pop("cube_decisions") == str(rows["cube_life"])
     assert int(found.pop("cube_life_by_length")) > 1
+    assert found.pop("race_rule_losses") == str(len(NAMES))
     assert found.pop("bearoff_match_decisions") == str((20 - 1) ** 2)  # pairs of layouts that are not over
     assert "match_equity_differences" in found
     assert found.pop("bearoff_error_positions") == str(rows["bearoff_error"])
     assert found.pop("benchmark_differences") == "0"  # nobody to compare with
+    assert found.pop("ladder_by_play") == str(rows["ladder"])
     assert found.pop("benchmark_choices") == found.pop("benchmark_losses") == str(rows["benchmark_scores"])
     assert found.pop("reference_errors") == str(
         6 * 2 * (1 + len(THEMES))

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from bgdata.errors import MissingTableError
+from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
 
 def opened(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:
-    """The input network, or else the named version. Raises MissingTableError."""
-    return table or warehouse.open_reference(place)
+    """The input network, or else the named version, which may be one that comes with the package. Raises
+    MissingTableError."""
+    if table:
+        return table
+    try:
+        return warehouse.open_reference(place)
+    except MissingTableError:
+        shipped = Table(SHIPPED / place.variant / place.version)
+        if place.version and shipped.folder.is_dir() and shipped.manifest.dataset == place.kind:
+            return shipped
+        raise

@@ -7,12 +7,12 @@ import re
 from bgdata.equity.cube import ExactCube
 from bgdata.errors import BgdataError, MissingTableError, UnknownPlayerError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
-from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff
+from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff, MoneyEndgame
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS, SHIPPED
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
-from bgdata.evaluation.onnx_names import is_onnx
+from bgdata.evaluation.player_files import is_onnx
 from bgdata.store.table import Table
 from bgdata.store.versions import VERSION, Versions
 
@@ -73,15 +73,16 @@ def open_network_player(
 
 
 def map_player(warehouse: Versions, network: str = "", ply: int = 0) -> LookaheadPlayer:
-    """A player with the best bearoff tables of a warehouse, and one of its networks or the one that comes with bgdata;
-    or an ONNX file as it is, which uses exact tables for cube decisions alone.
+    """A player with the best bearoff tables and contact endgames of a warehouse, and one of its networks or the one
+    that comes with bgdata; or an ONNX file as it is, which uses exact tables for cube decisions alone.
 
     Only what is needed is read, and nothing is copied. Raises MissingWarehouseError, MissingTableError for a missing
     network, CorruptFileError, UsageError for a ply that is not 0 to MOST_PLY, and what `OnnxEvaluator` raises.
     """
     warehouse.require()
-    bearoff = open_bearoff(warehouse)
-    cubes: list[ExactCube] = [MoneyBearoff(bearoff.two_sided)] if bearoff.two_sided else []
+    bearoff = open_bearoff(warehouse, with_endgames=True)
+    cubes: list[ExactCube] = [MoneyEndgame(bearoff.endgame)] if bearoff.endgame else []
+    cubes += [MoneyBearoff(bearoff.two_sided)] if bearoff.two_sided else []
     cubes += [MatchBearoff(each) for each in warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
     if is_onnx(network):
         return LookaheadPlayer(OnnxEvaluator(network), ply, cubes=cubes)

@@ -109,8 +109,8 @@ class MappedNetwork(NetworkPlayer):
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, warehouse: Versions | None = None) -> None:
         used = [each.folder for each in (table, bearoff.two_sided, bearoff.one_sided, bearoff.gammon) if each]
-        version = version_by(used)
-        accuracy = _Accuracy(table, bearoff, version, warehouse)
+        accuracy = _Accuracy(table, bearoff, version_by(used), warehouse)  # games are scored without endgames
+        version = version_by([*used, bearoff.endgame.folder] if bearoff.endgame else used)
         super().__init__(open_networks(table), bearoff.arrays, table.folder.parent.name, accuracy, version)
         self._recipe = table, bearoff, warehouse
 
@@ -124,7 +124,10 @@ class _Accuracy(Mapping[AnswerSource, str]):
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Versions | None) -> None:
         self.table, self.bearoff, self.version, self.warehouse = table, bearoff, version, warehouse
-        tables = {AnswerSource.EXACT: bearoff.two_sided, AnswerSource.COMBINED: bearoff.one_sided}
+        tables = {
+            AnswerSource.EXACT: bearoff.two_sided or bearoff.endgame,
+            AnswerSource.COMBINED: bearoff.one_sided,
+        }
         self.sources = (*(source for source, found in tables.items() if found), *_NETWORKS)
 
     @cached_property

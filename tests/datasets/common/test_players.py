@@ -17,6 +17,7 @@ from bgdata.store.names import is_name
         ("network/td/r1-0123abcd", "network-td-r1-0123abcd-1ply"),
         ("mine.onnx", "onnx-mine-1ply"),
         ("/some/where/My net (2).v3.onnx", "onnx-my-net-2-v3-1ply"),
+        ("wildbg.ubgi", "ubgi-wildbg-1ply"),
         ("é.onnx", "onnx-1ply"),
         (f"{'long-' * 30}.onnx", f"onnx-{'long-' * 8}1ply"),
     ],

@@ -85,7 +85,8 @@ def test_wrong_names(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         open_named_player("network/x", 0, warehouse)
     with pytest.raises(
-        UnknownPlayerError, match=r"expected a player among random, pubeval, gnubg, bgsage, NAME\.onnx, got network"
+        UnknownPlayerError,
+        match=r"expected a player among random, pubeval, gnubg, bgsage, NAME\.onnx, NAME\.ubgi, got network",
     ):
         open_named_player("network")
     monkeypatch.setattr(named_network, "SHIPPED", small_root / "none")

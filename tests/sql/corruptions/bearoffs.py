@@ -10,6 +10,39 @@ def pair(table: str, change: str, on_roll: int = 5, opponent: int = 7) -> Corrup
     return changed(table, change, on_roll_index=on_roll, opponent_index=opponent)
 
 
+def rule(change: str, weighting: str = "equal") -> Corruption:
+    """A changed value of one rule of thumb."""
+    return changed("race_rules", change, rule="keith", cube_decision="double", weighting=weighting, part="all")
+
+
+def group(change: str) -> Corruption:
+    """A changed value of one group of pairs."""
+    return changed("race_error", change, grouping="checkers", on_roll_group=2, opponent_group=3)
+
+
+def endgames(table: str, limit: int, columns: list[str]) -> dict[str, list[Corruption]]:
+    """Damage that every table of few checkers anywhere is checked for."""
+    name = {1: "a_point", 3: "three_points"}[limit]
+    return {
+        f"{table}__equities_within_{name}": [
+            *(pair(table, f"{column} = {limit}.001") for column in columns),
+            *(pair(table, f"{column} = 'nan'") for column in columns),
+        ],
+        f"{table}__owning_the_cube_never_hurts": [
+            pair(table, "owned = centered - 0.0001"),
+            pair(table, "centered = opponent_owned - 0.0001"),
+            pair(table, "owned = cubeless - 0.0001"),
+            pair(table, "opponent_owned = cubeless + 0.0001"),
+        ],
+        f"{table}__every_pair_once": [
+            Corruption(f"delete from {table} where {PAIR}", {"variant": "1", "pairs": 600}),
+            Corruption(f"insert into {table} from {table} where {PAIR}", {"variant": "1", "pairs": 602}),
+            Corruption(f"update {table} set opponent_index = 8 where {PAIR}", {"variant": "1", "pairs": 601}),
+            Corruption(f"update {table} set on_roll_index = 6 where {PAIR}", {"variant": "1", "pairs": 601}),
+        ],
+    }
+
+
 PAIR = "on_roll_index = 5 and opponent_index = 7"
 CORRUPTIONS: dict[str, list[Corruption]] = {
     "cube_life__chances_are_possible": [
@@ -34,6 +67,58 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
     "cube_life__redoubling_asks_for_more_than_doubling": [
         pair("cube_life", "redouble_margin = double_margin + 0.001"),
         pair("cube_life", "redouble_margin = 'nan'"),
+    ],
+    **endgames("contact_endgame", 1, ["cubeless", "owned", "centered", "opponent_owned"]),
+    **endgames("hypergammon", 3, ["cubeless", "owned", "centered", "opponent_owned", "centered_jacoby"]),
+    "hypergammon__chances_are_possible": [
+        pair("hypergammon", "win = 1.01"),
+        pair("hypergammon", "win_gammon = win + 0.01"),
+        pair("hypergammon", "win_backgammon = win_gammon + 0.01"),
+        pair("hypergammon", "lose_gammon = 1.01 - win"),
+        pair("hypergammon", "lose_backgammon = 'nan'"),
+    ],
+    "hypergammon__chances_make_the_cubeless_equity": [
+        pair("hypergammon", "win_gammon = win_gammon - 0.0001"),
+        pair("hypergammon", "cubeless = cubeless + 0.0001"),
+    ],
+    "race_error__figures_are_possible": [
+        group("mean_difference = mean_absolute_difference + 0.001"),
+        group("mean_difference = 'nan'"),
+        group("mean_absolute_difference = sd_difference + abs(mean_difference) + 0.001"),
+        group("sd_difference = -0.001"),
+        group("largest_difference = mean_difference - 0.001"),
+        group("smallest_difference = mean_difference + 0.001"),
+        group("smallest_difference = null"),
+        group("largest_on_roll_index = 0"),
+        group("smallest_opponent_index = 0"),
+    ],
+    "race_error__groups_add_up": [
+        Corruption(
+            "update race_error set pairs = pairs + 1 "
+            "where grouping = 'checkers' and on_roll_group = 2 and opponent_group = 3",
+            {"grouping": "checkers"},
+        ),
+        Corruption(
+            "update race_error set mean_difference = mean_difference + 0.0001 "
+            "where grouping = 'wastage' and pairs = (select max(pairs) from race_error where grouping = 'wastage')",
+            {"grouping": "wastage"},
+        ),
+        Corruption("delete from race_error where grouping = 'pips' and on_roll_group = 3", {"grouping": "pips"}),
+    ],
+    "race_rules__losses_are_possible": [
+        rule("mean_loss_per_cube = -0.001"),
+        rule("mean_loss_per_cube = largest_loss + 0.001"),
+        rule("mean_loss_per_cube = 'nan'"),
+        rule("largest_loss = 4.001"),
+        rule("error_share = 1.001"),
+        rule("error_share = 'nan'"),
+        rule("on_roll_index = null"),
+        rule("opponent_index = null"),
+    ],
+    "race_rules__every_rule_decides_the_same_positions": [
+        rule("positions = positions - 1"),
+        rule("occurrences = occurrences + 1"),
+        rule("occurrences = occurrences + 1", "played"),
     ],
     "bearoff_match__chances_between_losing_and_certainty": [
         pair("bearoff_match", "cubeless_mwc = double_pass_mwc + 0.001"),

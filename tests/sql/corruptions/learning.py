@@ -69,4 +69,27 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
             *("turns_per_game = 12.9", "turns_per_game = 400.1", "turns_per_game = null"),
         )
     ],
+    "turn_input__games_ascend_in_equal_steps": [
+        Corruption("update turn_input set games = 7 where games = 5 and arm = 'no input'", {"games": 7}),
+        Corruption("update turn_input set games = 4 where games = 5 and arm = 'no input'", {"games": 4}),  # twice
+        Corruption("update turn_input set games = 0 where games = 2 and arm = 'dice kept'", {"games": 0}, rows=3),
+    ],
+    "turn_input__arms_have_the_same_rows": [
+        Corruption("delete from turn_input where games = 4 and arm = 'no input'", {"games": 4}),
+        Corruption("update turn_input set arm = 'other' where games = 4 and arm = 'no input'", {"games": 4}),
+        Corruption("update turn_input set arm = 'no input' where games = 4 and arm = 'dice kept'", {"games": 4}),
+    ],
+    "turn_input__figures_are_possible": [
+        changed("turn_input", change, games=4, arm="dice kept")
+        for change in (
+            *(f"{name} = {value}" for name in ("win", "side_difference") for value in (-1.01, 1.01, "null")),
+            *("win_gammon = 1.01", "win_backgammon = -0.01", "lose_gammon = 'nan'", "lose_backgammon = 1.01"),
+            *("gammon_share = -0.01", "backgammon_share = 1 - gammon_share + 0.01", "gammon_share = null"),
+            *("turns_per_game = 12.9", "turns_per_game = 400.1", "turns_per_game = null"),
+        )
+    ],
+    "turn_input__without_the_input_the_dice_do_not_matter": [
+        changed("turn_input", change, games=4, arm="no input")
+        for change in ("win = 0.51", "win = null", "win_gammon = lose_gammon + 0.01", "lose_backgammon = 0.9")
+    ],
 }

@@ -1,0 +1,113 @@
+"""The inner loop of two-sided tables, in vectors: the lowest of some rows, lane by lane.
+
+Written as a loop over lanes inside a loop over rows, Numba keeps the lowest values in memory, and loads and stores them
+for every row. Here they are vectors, which LLVM keeps in registers, and all columns go through one loop: where it ends
+is what processors cannot predict.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from bgdata.kernel import Array, kernel
+
+TILE = 16  # lanes side by side: one cache line of float32
+_INDEX = ir.IntType(64)
+
+
+def vector_at(builder: Any, array: Any, item: Any, kind: Any) -> Any:
+    """A pointer to the vector of TILE values that begins with an item of an array."""
+    return builder.bitcast(builder.gep(array.data, [item]), ir.VectorType(kind, TILE).as_pointer())
+
+
+def subtracting(columns: int) -> Any:
+    """The instruction for rows of so many columns."""
+
+    @intrinsic
+    def subtract_lowest(
+        _context: Any,
+        totals: Any,
+        _weight: Any,
+        cells: Any,
+        _first: Any,
+        results: Any,
+        _begin: Any,
+        _end: Any,
+    ) -> Any:
+        """totals[item] -= weight * the lowest of cells[first + result * width + item] for all items of a row, over
+        results[begin:end], of which there is one at least; width is columns * TILE. Arrays are contiguous and of one
+        dimension."""
+
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            totals_, weight_, cells_, first_, results_, begin_, end_ = (
+                context.make_array(kind)(context, builder, value) if isinstance(kind, types.Array) else value
+                for kind, value in zip(signature.args, arguments, strict=True)
+            )
+            cell, total = (context.get_data_type(signature.args[n].dtype) for n in (2, 0))
+            cell_bytes, total_bytes = (signature.args[n].dtype.bitwidth // 8 for n in (2, 0))
+            is_integer = isinstance(cell, ir.IntType)
+
+            def row(item: Any) -> list[Any]:
+                result = builder.sext(builder.load(builder.gep(results_.data, [item])), _INDEX)
+                place = builder.add(first_, builder.mul(result, _INDEX(columns * TILE)))
+                places = [builder.add(place, _INDEX(column * TILE)) for column in range(columns)]
+                return [builder.load(vector_at(builder, cells_, each, cell), align=cell_bytes) for each in places]
+
+            start, second = row(begin_), builder.add(begin_, _INDEX(1))
+            before = builder.block
+            head, body, after = (builder.append_basic_block(name) for name in ("rows", "row", "lowest"))
+            builder.branch(head)
+            builder.position_at_end(head)
+            item, *lowest = [builder.phi(kind) for kind in (_INDEX, *[ir.VectorType(cell, TILE)] * columns)]
+            builder.cbranch(builder.icmp_signed("<", item, end_), body, after)
+            builder.position_at_end(body)
+            less = builder.icmp_signed if is_integer else builder.fcmp_ordered
+            lower = [builder.select(less("<", new, old), new, old) for new, old in zip(row(item), lowest, strict=True)]
+            following = builder.add(item, _INDEX(1))
+            builder.branch(head)
+            for phi, at_first, later in zip((item, *lowest), (second, *start), (following, *lower), strict=True):
+                phi.add_incoming(at_first, before)
+                phi.add_incoming(later, body)
+            builder.position_at_end(after)
+            wide = ir.VectorType(total, TILE)
+            one = builder.insert_element(wide(ir.Undefined), weight_, ir.IntType(32)(0))
+            weights = builder.shuffle_vector(one, one, ir.VectorType(ir.IntType(32), TILE)([0] * TILE))
+            for column, found in enumerate(lowest):
+                pointer = vector_at(builder, totals_, _INDEX(column * TILE), total)
+                old = builder.load(pointer, align=total_bytes)
+                if is_integer:
+                    new = builder.sub(old, builder.mul(weights, builder.sext(found, wide)))
+                else:
+                    new = builder.fsub(old, builder.fmul(weights, found))
+                builder.store(new, pointer, align=total_bytes)
+            return context.get_dummy_value()
+
+        intp = types.intp
+        return types.void(totals, totals.dtype, cells, intp, results, intp, intp), emit
+
+    return subtract_lowest
+
+
+subtract_lowest_of_1, subtract_lowest_of_3, subtract_lowest_of_4 = map(subtracting, (1, 3, 4))
+
+
+@kernel(borrows=True)
+def subtract_rolls(
+    totals: Array, weights: Array, cells: Array, first: int, columns: int, results: Array, play_start: Array, rolls: int
+) -> None:
+    """Fills totals[column, lane] with minus the sum over rolls of its weight x the lowest of cells[first + result x
+    columns x TILE + ...], for 1, 3 or 4 columns; `rolls` is the first roll's place in `play_start`."""
+    for item in range(columns * TILE):
+        totals[item] = 0
+    for roll in range(weights.shape[0]):
+        begin, end = play_start[rolls + roll], play_start[rolls + roll + 1]
+        if columns == 1:
+            subtract_lowest_of_1(totals, weights[roll], cells, first, results, begin, end)
+        elif columns == 3:
+            subtract_lowest_of_3(totals, weights[roll], cells, first, results, begin, end)
+        else:
+            subtract_lowest_of_4(totals, weights[roll], cells, first, results, begin, end)

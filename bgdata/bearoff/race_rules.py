@@ -1,0 +1,335 @@
+"""Rules of thumb for the cube in races: what players reckon at the board, as others published them.
+
+A rule is a kernel of (sides, on_roll, opponent): rows of the array that `side_counts` makes of layouts, whose columns
+are counted once for each layout. It answers with bits: DOUBLE, REDOUBLE (if the player on roll owns the cube) and PASS.
+`NAMES` lists the rules in the order of their numbers, `RULES` says where each is from.
+
+Rules are stated with exact numbers, multiplied where the published text has fractions. All are for money play.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.bearoff.index import position_index
+from bgdata.errors import InvalidPositionError, UsageError, shown
+from bgdata.kernel import Array, kernel
+
+DOUBLE, REDOUBLE, PASS = 1, 2, 4  # bits in the order of decisions
+HOME = 6  # points of the home board
+# columns of sides
+PIPS, EFFECTIVE, CHECKERS, POINTS, OUTSIDE, CROSSOVERS, FIRST_GAP = range(7)
+THORP, KEITH, WARD, ISIGHT, FOUND = range(9, 14)  # the points 4, 5 and 6 have a column each from FIRST_GAP on
+N_COUNTS = 16  # one for each of the found rules
+FOUND_RULE = 13  # number of the first of them
+
+
+class Penalties(NamedTuple):
+    """Pips that are added to the pip count: for each checker beyond the spare ones on the ace, deuce and three point,
+    for each gap on points 4, 5 and 6, for each checker, for an odd number of checkers; less some for each home point
+    that is held."""
+
+    ace: int = 0
+    ace_spare: int = 0
+    deuce: int = 0
+    deuce_spare: int = 0
+    three: int = 0
+    three_spare: int = 0
+    gap: int = 0
+    checker: int = 0
+    odd: int = 0
+    point: int = 0
+
+
+class Decision(NamedTuple):
+    """What a rule says: whether to double a centered cube, to redouble, and whether the opponent takes."""
+
+    doubles: bool
+    redoubles: bool
+    takes: bool
+
+
+def side_counts(layouts: NDArray[np.int8], effective_pips: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[n, N_COUNTS]: what rules count of int8[n, points] layouts with these effective pip counts; 0 for the
+    found rules, whose counts are `penalized_pips`."""
+    points = np.arange(layouts.shape[1])
+    checkers = np.zeros((len(layouts), max(HOME, layouts.shape[1])), np.int64)
+    checkers[:, : layouts.shape[1]] = layouts
+    above = [np.maximum(checkers - spare, 0) for spare in range(4)]  # checkers beyond the spare ones of a point
+    counts = np.zeros((len(layouts), N_COUNTS))
+    counts[:, PIPS] = layouts @ (points + 1)
+    counts[:, EFFECTIVE] = effective_pips
+    counts[:, CHECKERS] = checkers.sum(axis=1)
+    counts[:, POINTS] = (checkers[:, :HOME] > 0).sum(axis=1)
+    counts[:, OUTSIDE] = checkers[:, HOME:].sum(axis=1)
+    counts[:, CROSSOVERS] = layouts @ (points // HOME)
+    counts[:, FIRST_GAP : FIRST_GAP + 3] = checkers[:, 3:HOME] == 0
+    gaps = counts[:, FIRST_GAP : FIRST_GAP + 3].sum(axis=1)
+    counts[:, THORP] = counts[:, PIPS] + 2 * counts[:, CHECKERS] + checkers[:, 0] - counts[:, POINTS]
+    counts[:, KEITH] = counts[:, PIPS] + 2 * above[1][:, 0] + above[1][:, 1] + above[3][:, 2] + gaps
+    counts[:, WARD] = counts[:, PIPS] + 2 * above[2][:, 0] + above[2][:, 1]
+    counts[:, ISIGHT] = counts[:, WARD] + above[3][:, 2]
+    return counts
+
+
+def penalized_pips(layouts: NDArray[np.int8], penalties: Penalties) -> NDArray[np.int64]:
+    """int64[n]: pips of int8[n, points] layouts with what is added."""
+    checkers = np.zeros((len(layouts), max(HOME, layouts.shape[1])), np.int64)
+    checkers[:, : layouts.shape[1]] = layouts
+    pips: NDArray[np.int64] = checkers @ np.arange(1, checkers.shape[1] + 1)
+    for point in range(3):
+        weight, spare = penalties[2 * point : 2 * point + 2]
+        pips += weight * np.maximum(checkers[:, point] - spare, 0)
+    pips += penalties.gap * (checkers[:, 3:HOME] == 0).sum(axis=1)
+    pips += penalties.checker * checkers.sum(axis=1) + penalties.odd * (checkers.sum(axis=1) % 2)
+    pips -= penalties.point * (checkers[:, :HOME] > 0).sum(axis=1)
+    return pips
+
+
+@kernel(inline=True)
+def graded(lead: float, double_from: float, redouble_from: float, take_up_to: float) -> int:
+    """The answer of a rule that compares one measure of the lead of the player on roll."""
+    return (lead >= double_from) * DOUBLE + (lead >= redouble_from) * REDOUBLE + (lead > take_up_to) * PASS
+
+
+@kernel(borrows=True)
+def percent_8_9_12(sides: Array, on_roll: int, opponent: int) -> int:
+    """Double if the opponent has 8 % more pips, redouble from 9 % on, take up to 12 %."""
+    pips = sides[on_roll, PIPS]
+    return graded(100.0 * (sides[opponent, PIPS] - pips), 8.0 * pips, 9.0 * pips, 12.0 * pips)
+
+
+@kernel(borrows=True)
+def percent_10(sides: Array, on_roll: int, opponent: int) -> int:
+    """Pips of the player on roll and a tenth more: double if they are at most 2 above the opponent's, redouble if at
+    most 1 above; take if they are at most 2 below."""
+    return graded(10.0 * sides[opponent, PIPS] - 11.0 * sides[on_roll, PIPS], -20.0, -10.0, 20.0)
+
+
+@kernel(borrows=True)
+def thorp(sides: Array, on_roll: int, opponent: int) -> int:
+    """Count pips, 2 for each checker, 1 more for each on the ace point, less 1 for each home point that is held; the
+    player on roll adds a tenth if that is above 30. Double up to 2 above the opponent's count, redouble up to 1 above;
+    take if the doubler's is at most 2 below."""
+    count = sides[on_roll, THORP]
+    return graded(10.0 * sides[opponent, THORP] - (11.0 if count > 30.0 else 10.0) * count, -20.0, -10.0, 20.0)
+
+
+@kernel(borrows=True)
+def thorp_from_30(sides: Array, on_roll: int, opponent: int) -> int:
+    """Thorp's count with the tenth added at exactly 30, too."""
+    count = sides[on_roll, THORP]
+    return graded(10.0 * sides[opponent, THORP] - (11.0 if count >= 30.0 else 10.0) * count, -20.0, -10.0, 20.0)
+
+
+@kernel(borrows=True)
+def thorp_rounded(sides: Array, on_roll: int, opponent: int) -> int:
+    """Thorp's count with the tenth rounded down, and a pass from exactly 2 on."""
+    count = sides[on_roll, THORP]
+    adjusted = count + count // 10.0 if count > 30.0 else count
+    return graded(sides[opponent, THORP] - adjusted, -2.0, -1.0, 1.0)
+
+
+@kernel(borrows=True)
+def ward(sides: Array, on_roll: int, opponent: int) -> int:
+    """Add 2 for each checker on the ace point beyond the second and 1 on the deuce point; then, for what one has more
+    than the other, 2 a checker and 1/2 for one outside the home board, less 1 a home point. The player on roll adds a
+    tenth. Double up to 2 above the opponent's, redouble up to 1 above; take up to 2 below where both have 50 pips on
+    average, 3 at 75, 4 from 100 on, in a straight line between."""
+    own = 110.0 * (sides[on_roll, WARD] + ward_excess(sides, on_roll, opponent))
+    other = 100.0 * (sides[opponent, WARD] + ward_excess(sides, opponent, on_roll))
+    longer = 2.0 * (sides[on_roll, PIPS] + sides[opponent, PIPS]) - 200.0
+    return graded(other - own, -200.0, -100.0, 200.0 + min(max(longer, 0.0), 200.0))
+
+
+@kernel(borrows=True)
+def ward_excess(sides: Array, side: int, other: int) -> float:
+    """What a side adds, in Ward's formula, for what it has more than the other."""
+    checkers = sides[side, CHECKERS] - sides[other, CHECKERS]
+    outside = sides[side, OUTSIDE] - sides[other, OUTSIDE]
+    points = sides[side, POINTS] - sides[other, POINTS]
+    return float(2.0 * max(checkers, 0.0) + 0.5 * max(outside, 0.0) - max(points, 0.0))
+
+
+@kernel(borrows=True)
+def keith(sides: Array, on_roll: int, opponent: int) -> int:
+    """Add 2 for each checker beyond the first on the ace point, 1 beyond the first on the deuce point and beyond the
+    third on the three point, 1 for each gap on points 4, 5 and 6. The player on roll adds a seventh, rounded down.
+    Double up to 4 above the opponent's count, redouble up to 3 above, take from 2 above on."""
+    count = sides[on_roll, KEITH]
+    return graded(sides[opponent, KEITH] - (count + count // 7.0), -4.0, -3.0, -2.0)
+
+
+@kernel(borrows=True)
+def isight(sides: Array, on_roll: int, opponent: int) -> int:
+    """Add 1 for each checker more than the opponent has, 2 for each beyond the second on the ace point, 1 beyond the
+    second on the deuce point and beyond the third on the three point, 1 for each gap on points 4, 5 and 6 where the
+    opponent has none, 1 for each crossover more than the opponent needs. With counts L and T of leader and trailer,
+    80 - L / 3 + 2 (T - L): double from 68 on, redouble from 70 on, take up to 76."""
+    own = sides[on_roll, ISIGHT] + isight_excess(sides, on_roll, opponent)
+    other = sides[opponent, ISIGHT] + isight_excess(sides, opponent, on_roll)
+    return graded(240.0 - own + 6.0 * (other - own), 204.0, 210.0, 228.0)
+
+
+@kernel(borrows=True)
+def isight_excess(sides: Array, side: int, other: int) -> float:
+    """What a side adds, in the Isight method, for what it has more than the other."""
+    gaps = 0.0
+    for gap in range(FIRST_GAP, FIRST_GAP + 3):
+        gaps += sides[side, gap] * (1.0 - sides[other, gap])
+    checkers = sides[side, CHECKERS] - sides[other, CHECKERS]
+    crossovers = sides[side, CROSSOVERS] - sides[other, CROSSOVERS]
+    return float(gaps + max(checkers, 0.0) + max(crossovers, 0.0))
+
+
+@kernel(borrows=True)
+def kleinman(sides: Array, on_roll: int, opponent: int) -> int:
+    """With D the lead in pips and 4, S the sum of pips less 4, K = D^2 / S: double from 0.5 on, redouble from 0.7 on,
+    take up to 1.2. Behind by 4 or more, no double."""
+    pips, other = sides[on_roll, PIPS], sides[opponent, PIPS]
+    lead, total = other - pips + 4.0, other + pips - 4.0
+    if lead <= 0.0:
+        return 0
+    return graded(10.0 * lead * lead, 5.0 * total, 7.0 * total, 12.0 * total)
+
+
+@kernel(inline=True)
+def last_take_62(pips: float) -> float:
+    """The largest deficit that is taken by rule 62, against a leader with these pips."""
+    return math.floor((pips - 5.0) / 7.0) if pips <= 62.0 else math.ceil(pips / 10.0) + 1.0
+
+
+@kernel(borrows=True)
+def trice_62(sides: Array, on_roll: int, opponent: int) -> int:
+    """Of the pips of the player on roll: up to 62, less 5, by 7, rounded down; above, by 10, rounded up, and 1. Take if
+    the opponent is at most so far behind; double if within 3 of that, redouble if within 2."""
+    last = last_take_62(sides[on_roll, PIPS])
+    return graded(sides[opponent, PIPS] - sides[on_roll, PIPS], last - 3.0, last - 2.0, last)
+
+
+@kernel(borrows=True)
+def effective_62(sides: Array, on_roll: int, opponent: int) -> int:
+    """Rule 62 with effective pip counts less 7, what a position wastes that wastes little, in place of pips."""
+    last = last_take_62(sides[on_roll, EFFECTIVE] - 7.0)
+    return graded(sides[opponent, EFFECTIVE] - sides[on_roll, EFFECTIVE], last - 3.0, last - 2.0, last)
+
+
+@kernel(borrows=True)
+def effective_rolls(sides: Array, on_roll: int, opponent: int) -> int:
+    """With N the effective pips of the player on roll by 7, rounded: take if at most N - 3 effective pips behind;
+    double if within 2 of that, redouble if within 1."""
+    last = math.floor(sides[on_roll, EFFECTIVE] / 7.0 + 0.5) - 3.0
+    return graded(sides[opponent, EFFECTIVE] - sides[on_roll, EFFECTIVE], last - 2.0, last - 1.0, last)
+
+
+@kernel(borrows=True)
+def effective_sevens(sides: Array, on_roll: int, opponent: int) -> int:
+    """With N such that 7 N + 1 is nearest to the effective pips of the player on roll: double from N - 5 effective pips
+    ahead on, redouble from N - 4 on, take up to N - 1."""
+    n = math.floor((sides[on_roll, EFFECTIVE] - 1.0) / 7.0 + 0.5)
+    return graded(sides[opponent, EFFECTIVE] - sides[on_roll, EFFECTIVE], n - 5.0, n - 4.0, n - 1.0)
+
+
+@kernel(borrows=True)
+def penalized(sides: Array, on_roll: int, opponent: int, column: int, limits: Array) -> int:
+    """Of the penalized pips in a column of sides: the player on roll adds one in limits[0], rounded down, or nothing at
+    0; limits[1:] are of what the opponent has more then: from where on to double and to redouble, up to where to
+    take."""
+    count = sides[on_roll, column]
+    adjusted = count + count // limits[0] if limits[0] > 0 else count
+    return graded(sides[opponent, column] - adjusted, limits[1], limits[2], limits[3])
+
+
+@kernel(borrows=True)
+def answer(rule: int, sides: Array, on_roll: int, opponent: int, limits: Array) -> int:
+    """The answer of the rule of this number; int64[n, 4] limits are those of the found rules."""
+    if rule == 0:
+        return percent_8_9_12(sides, on_roll, opponent)
+    if rule == 1:
+        return percent_10(sides, on_roll, opponent)
+    if rule == 2:
+        return thorp(sides, on_roll, opponent)
+    if rule == 3:
+        return thorp_from_30(sides, on_roll, opponent)
+    if rule == 4:
+        return thorp_rounded(sides, on_roll, opponent)
+    if rule == 5:
+        return ward(sides, on_roll, opponent)
+    if rule == 6:
+        return keith(sides, on_roll, opponent)
+    if rule == 7:
+        return isight(sides, on_roll, opponent)
+    if rule == 8:
+        return kleinman(sides, on_roll, opponent)
+    if rule == 9:
+        return trice_62(sides, on_roll, opponent)
+    if rule == 10:
+        return effective_62(sides, on_roll, opponent)
+    if rule == 11:
+        return effective_rolls(sides, on_roll, opponent)
+    if rule == 12:
+        return effective_sevens(sides, on_roll, opponent)
+    return penalized(sides, on_roll, opponent, FOUND + rule - FOUND_RULE, limits[rule - FOUND_RULE])
+
+
+class Rule(NamedTuple):
+    """Where a rule was published, and whether it asks for effective pip counts."""
+
+    source: str
+    is_effective: bool = False
+
+
+GLOSSARY = "Backgammon Galore glossary (bkgm.com)"
+# in the order of their numbers
+RULES = {
+    "8-9-12": Rule(f"{GLOSSARY}; S. Woodhead, rec.games.backgammon, 11 September 1991"),
+    "10-percent": Rule(f"{GLOSSARY}; D. Zare, Effective Pip Count (GammonVillage, 2003)"),
+    "thorp": Rule(f"E. O. Thorp, The Mathematics of Gambling; as in the {GLOSSARY}"),
+    "thorp-from-30": Rule("C. Bower, rec.games.backgammon, 23 January 1997"),
+    "thorp-rounded": Rule("J. Greenwood, rec.games.backgammon, 30 June 1997"),
+    "ward": Rule("J. Ward, The Doubling Cube in Backgammon I (1982); M. Storer, rec.games.backgammon, 24 January 1992"),
+    "keith": Rule("T. Keith, Cube Handling in Noncontact Positions (2004)"),
+    "isight": Rule("A. Reichert, Insights with Isight (2014); Taper_Mike, bgonline.org, 10 December 2014"),
+    "kleinman": Rule("D. Kleinman; O. Johansen, rec.games.backgammon, 22 February 2001"),
+    "rule-62": Rule(
+        "W. Trice, Backgammon Boot Camp; takes as P. Simborg has them (backgammon.org), doubles as in "
+        "boardgamestrategy.blogspot.com, 12 March 2011"
+    ),
+    "epc-62": Rule("rule-62; effective less 7 pips as D. Zare has it (bkgm.com, archive 1102)", is_effective=True),
+    "epc-rolls": Rule(
+        "W. Trice, GammonVillage, 15 November 2007; Stick, bkgm.com, archive 1592 (2012)", is_effective=True
+    ),
+    "epc-sevens": Rule("4winds.blog, 7 January 2025", is_effective=True),
+}
+FOUND_NAMES = ("found-equal", "found-played", "found-longer")  # by the search, for three weightings of positions
+NAMES = (*RULES, *FOUND_NAMES)
+
+
+def race_decision(
+    rule: str, on_roll: Sequence[int], opponent: Sequence[int], effective_pips: tuple[float, float] | None = None
+) -> Decision:
+    """What a rule of `RULES` says of two layouts, checkers on points 1, 2, ... of the player on roll and of the
+    opponent; some rules need the effective pip counts of both.
+
+    >>> race_decision("keith", [0, 1, 2, 2, 2, 2], [0, 0, 2, 3, 2, 2])
+    Decision(doubles=True, redoubles=True, takes=True)
+
+    Raises UsageError for an unknown rule, and for one that has no answer without effective pip counts,
+    InvalidPositionError for a side that is no layout or has no checkers left.
+    """
+    if rule not in RULES:
+        raise UsageError(f"expected a rule of {', '.join(RULES)}, got {shown(rule)}")
+    if effective_pips is None and RULES[rule].is_effective:
+        raise UsageError(f"expected the effective pip counts of both sides for {rule}, got none")
+    if not position_index(on_roll) or not position_index(opponent):
+        raise InvalidPositionError("expected checkers on both sides, got a race that is over")
+    points = max(len(on_roll), len(opponent))
+    layouts = np.array([[*side, *[0] * (points - len(side))] for side in (on_roll, opponent)], np.int8)
+    sides = side_counts(layouts, np.array(effective_pips or (0.0, 0.0)))
+    bits = answer(NAMES.index(rule), sides, 0, 1, np.zeros((len(FOUND_NAMES), 4), np.int64))
+    return Decision(bool(bits & DOUBLE), bool(bits & REDOUBLE), not bits & PASS)

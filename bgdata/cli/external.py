@@ -1,0 +1,180 @@
+"""`bgdata external`: gnubg plays against the player."""
+
+from __future__ import annotations
+
+import json
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from bgdata.cli.met import find_met_or_file
+from bgdata.cli.options import (
+    OUTPUT,
+    beavers_option,
+    jacoby_option,
+    met_option,
+    player_options,
+)
+from bgdata.cli.own_tables import open_player
+from bgdata.errors import ExternalProgramError, MissingTableError, StorageError
+from bgdata.game.plays import NO_PLAY
+from bgdata.process import go_on
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.protocols.decisions import Decisions
+    from bgdata.protocols.external import Exchange, ExternalPlayer, Question
+
+HOST = "localhost"
+
+
+@click.command()
+@click.option(
+    "--port",
+    default=7200,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="Port to listen on; 0 takes a free one.",
+)
+@met_option
+@jacoby_option
+@beavers_option
+@player_options
+@click.option(
+    "--patience",
+    type=click.IntRange(1, 86_400),
+    metavar="SECONDS",
+    help="Give up on a program that says nothing for so many seconds.  [default: never]",
+)
+@click.option("--once", is_flag=True, help="End when the first program that connects has gone.")
+@click.option(
+    "--record", type=OUTPUT, metavar="FILE", help="Write every question and reply to FILE, a JSON object a line."
+)
+@click.pass_obj
+def external(
+    warehouse: Warehouse, /, port: int, once: bool, patience: int | None, record: Path | None, **options: Any
+) -> None:
+    """Play games against gnubg, which connects to this command.
+
+    Then in gnubg: set player 0 external localhost:7200, and new match 7 or new session. It asks for plays, doubles and
+    answers to them, in matches and for money. It does not say whether the Jacoby rule holds: --jacoby does. Ctrl-C ends
+    the command.
+
+    \b
+      bgdata external --port 7200 --ply 1
+      bgdata external --once --record games.jsonl
+    """
+    from bgdata.protocols.external import ExternalPlayer
+
+    decisions = decisions_of(warehouse, options)
+    with ExitStack() as stack:
+        listening = stack.enter_context(listen(port))
+        lines = stack.enter_context(opened(record)) if record else None
+        here = listening.getsockname()[1]
+        click.echo(f"{decisions.player.label} listens; in gnubg: set player 0 external {HOST}:{here}")
+        try:
+            while True:
+                player = ExternalPlayer(decisions, is_jacoby=bool(options["jacoby"]))
+                connection, _ = listening.accept()
+                with connection:
+                    serve(connection, player, patience, lines)
+                if once:
+                    return
+        except KeyboardInterrupt:
+            go_on()
+            click.echo("stopped")
+
+
+def decisions_of(warehouse: Warehouse, options: dict[str, Any]) -> Decisions:
+    """A player of the warehouse that handles the cube, in matches too if there is a match equity table. Raises what
+    `own_tables.open_player` and `met.find_met_or_file` raise."""
+    from bgdata.equity.cube import CubeRules
+    from bgdata.protocols.decisions import Decisions
+
+    player = open_player(warehouse, options["network"], options["ply"])
+    try:
+        met = find_met_or_file(warehouse, options["met"])
+    except MissingTableError as error:
+        if options["met"]:
+            raise
+        click.echo(f"for money only: {error}", err=True)
+        met = None
+    return Decisions(player, CubeRules(met=met, has_beavers=bool(options.get("beavers"))))
+
+
+def listen(port: int) -> socket.socket:
+    """A socket that listens on this machine alone. Raises StorageError where it cannot."""
+    try:
+        return socket.create_server((HOST, port))
+    except OSError as error:
+        raise StorageError(
+            f"expected a port to listen on, got {port}: {(error.strerror or str(error)).lower()}"
+        ) from error
+
+
+def opened(path: Path) -> IO[str]:
+    """A file that lines are added to. Raises StorageError."""
+    try:
+        return path.open("a", buffering=1, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
+
+
+def serve(connection: socket.socket, player: ExternalPlayer, patience: int | None, record: IO[str] | None) -> None:
+    """Answer one connection to its end, print every exchange, and keep it in a record if there is one."""
+    from bgdata.evaluation.talk import Talk
+
+    heading, count = "", 0
+    try:
+        for exchange in player.exchanges(Talk(connection.fileno(), connection.fileno(), "gnubg"), patience):
+            if exchange.question and (told := headline(exchange.question)) != heading:
+                heading = told
+                click.echo(f"\n{heading}")
+            click.echo(f"  {describe(exchange)}")
+            if record:
+                record.write(json.dumps(as_row(exchange)) + "\n")
+            count += 1
+    except ExternalProgramError as error:
+        click.echo(f"error: {error}", err=True)
+    click.echo(f"\ngnubg has gone after {count} question{'s' * (count != 1)}")
+
+
+def headline(question: Question) -> str:
+    """What is played, and the score."""
+    own, other = (f"{name} {score}" for name, score in zip(question.players, question.scores, strict=True))
+    what = f"{question.length}-point match" if question.length else "money"
+    return f"{what}: {own}, {other}" + (", Crawford game" if question.stakes.is_crawford else "")
+
+
+def describe(exchange: Exchange) -> str:
+    """`31: 8/5 6/5`, or another reply and what it is to."""
+    question = exchange.question
+    if question is None:
+        return exchange.reply
+    if question.asked == "answer":
+        return f"double to {2 * question.stakes.cube.value}: {exchange.reply}"
+    return f"{question.roll}: {exchange.reply or NO_PLAY}" if question.roll else exchange.reply
+
+
+def as_row(exchange: Exchange) -> dict[str, Any]:
+    """An exchange as an object of the record."""
+    question = exchange.question
+    if question is None:
+        return {"reply": exchange.reply, "line": exchange.line}
+    return {
+        "asked": question.asked,
+        "players": question.players,
+        "length": question.length,
+        "scores": question.scores,
+        "is_crawford": question.stakes.is_crawford,
+        "position_id": question.position.id,
+        "roll": str(question.roll) if question.roll else None,
+        "cube_value": question.stakes.cube.value,
+        "cube_owner": question.stakes.cube.owner,
+        "reply": exchange.reply,
+        "line": exchange.line,
+    }

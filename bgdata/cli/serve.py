@@ -1,0 +1,117 @@
+"""`bgdata serve`: the explorer, a read-only site over a warehouse."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from bgdata.cli.own_tables import build_small_tables
+from bgdata.errors import MissingExtraError, StorageError
+from bgdata.warehouse import Warehouse
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+@click.command()
+@click.option(
+    "--host",
+    default=LOCAL[0],
+    show_default=True,
+    metavar="ADDRESS",
+    help="Address to listen on. Others than this machine's own let anybody on the network in.",
+)
+@click.option(
+    "--port",
+    default=8000,
+    show_default=True,
+    type=click.IntRange(0, 65_535),
+    metavar="N",
+    help="Port to listen on; 0 takes a free one.",
+)
+@click.option(
+    "--static",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write the pages that need no server into this folder, and end.",
+)
+@click.pass_obj
+def serve(warehouse: Warehouse, host: str, port: int, folder: Path | None) -> None:
+    """Show the warehouse as a site in the browser.
+
+    Positions with everything that is known of them, tables with what proves them, match equity tables, claims, scores,
+    games, openings, and SQL. The site only reads. It needs no other server, works without JavaScript, and answers JSON
+    at the same addresses, with .json behind them.
+
+    Everybody who can reach the address can read all tables of the warehouse, and let this machine compute. Unless that
+    is meant, leave --host as it is.
+
+    \b
+      bgdata serve
+      bgdata serve --port 9000 --warehouse ~/tables
+      bgdata serve --host 0.0.0.0
+      bgdata serve --static pages
+    """
+    if folder is None:
+        open_site(warehouse, host, port)
+    else:
+        write_pages(warehouse, folder)
+
+
+def write_pages(warehouse: Warehouse, folder: Path) -> None:
+    """Write the pages that need no server. Raises MissingWarehouseError, MissingExtraError or StorageError."""
+    warehouse.require()
+    with needed_extra():
+        from bgdata.web.static_site import write_static
+    click.echo(f"wrote {write_static(warehouse, folder)} pages into {folder}", err=True)
+
+
+@contextmanager
+def needed_extra() -> Iterator[None]:
+    """Raise MissingExtraError where a package is missing inside the block."""
+    try:
+        yield
+    except ImportError as error:
+        said = f"expected the extra web, found no {error.name}; try: pip install 'bgdata[web]'"
+        raise MissingExtraError(said) from error
+
+
+def open_site(warehouse: Warehouse, host: str, port: int) -> None:
+    """Serve until interrupted. Raises MissingWarehouseError, MissingExtraError, or StorageError for an address that
+    cannot be listened on."""
+    with needed_extra():
+        import uvicorn
+
+        from bgdata.web.app import LOOPBACK, create_app
+        from bgdata.web.position import warm_up
+    build_small_tables(warehouse)
+    warehouse.require()
+    is_local = host in LOCAL
+    app = create_app(warehouse, hosts=LOOPBACK if is_local else ())
+    with listening(host, port) as listener:
+        warm_up(app.state.site)
+        where = f"[{host}]" if ":" in host else host
+        click.echo(
+            f"serving {warehouse.root} at http://{where}:{listener.getsockname()[1]}/ (stop with Ctrl-C)", err=True
+        )
+        if not is_local:
+            click.echo(
+                f"warning: anybody who reaches {host} can read all tables of {warehouse.root} and run queries", err=True
+            )
+        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, timeout_keep_alive=30)
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens. What answers on its connections goes out at once: head and body of an answer are written
+    one after the other, and the second would wait 40 ms for the first to be acknowledged. Raises StorageError."""
+    try:
+        found = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return found
+    except OSError as error:
+        raise StorageError(f"expected an address to listen on, got {host}:{port}: {error.strerror}") from error

@@ -1,0 +1,201 @@
+"""A two-sided table on its way to disk: what is solved is kept in files, from which a killed build goes on.
+
+In the folder of the job:
+
+    checkpoint-000000012/       values of a batch as solved, float32, and a seal; kept while later ones depend on them
+    checkpoint.layers/          for each group of columns and layer on roll what will be stored, until its rows are made
+
+Every block of a layer stands behind its SHA-256, so that what was damaged meanwhile is found before it becomes a row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.bearoff.two_sided import BATCH, REACH, Block, Solved, Window, calls_of, restore, values_of
+from bgdata.bearoff.two_sided_rows import Scale, block_place
+from bgdata.errors import CorruptFileError, DigestMismatchError
+from bgdata.store.job import Job, read_sealed, sealed
+from bgdata.store.storage import remove_folder, storage_errors, write_file
+
+NEEDED = -(-REACH // BATCH)  # batches that the next one depends on
+STATE, VALUES = "state.json", "values"
+WAITING = 3  # calls whose values may wait to be written
+SEAL_BYTES = 32
+
+
+class Parts:
+    """Files of a table that is being solved. One thread writes them while others solve; use as a context manager."""
+
+    def __init__(self, job: Job, scale: Scale, groups: Sequence[tuple[int, ...]]) -> None:
+        self._job, self._scale, self._groups = job, scale, groups
+        self._layers = job.folder / "checkpoint.layers"
+        self._partial = job.folder / "checkpoint.partial"
+        self._file: IO[bytes] | None = None
+        self._digest = hashlib.sha256()
+        self._pool = ThreadPoolExecutor(1)
+        self._waiting: deque[Future[None]] = deque()
+        self._has_failed = False
+
+    def __enter__(self) -> Parts:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        if self._file:
+            self._file.close()
+
+    def write(self, action: Callable[..., None], *arguments: Any) -> None:
+        """Have the writing thread do something after all that it was given before. Raises what went wrong before."""
+        while len(self._waiting) >= WAITING or (self._waiting and self._waiting[0].done()):
+            self._waiting.popleft().result()
+        self._waiting.append(self._pool.submit(self._do, action, *arguments))
+
+    def _do(self, action: Callable[..., None], *arguments: Any) -> None:
+        if self._has_failed:  # a batch must not be sealed after rows that were not written
+            return
+        try:
+            action(*arguments)
+        except BaseException:
+            self._has_failed = True
+            raise
+
+    def finish(self) -> None:
+        """Wait until all is written. Raises what went wrong."""
+        while self._waiting:
+            self._waiting.popleft().result()
+
+    def done(self) -> int:
+        """Batches, of all groups, that a killed build has solved and kept; 0 for none, or where they are damaged."""
+        for folder in sorted(self._job.folder.glob("checkpoint-*"), reverse=True):
+            try:
+                record = read_sealed(folder / STATE)
+                if record["recipe"] == self._job.recipe:
+                    return int(record["done"])
+            except (KeyError, ValueError, OSError) as error:
+                self._job.progress.note(f"{error}; what was kept is damaged, and the build begins anew")
+            break
+        return 0
+
+    def restore(self, window: Window, done: int, first: int) -> None:
+        """Fill the cells of a window from the batches `first` to `done`, as far as later ones depend on them; the
+        window's own first batch is number `first`. Raises CorruptFileError or DigestMismatchError."""
+        batches = window.batches()
+        for n in range(max(first, done - NEEDED), done):
+            folder = self._folder(n + 1)
+            path = folder / VALUES
+            expected, found = read_sealed(folder / STATE)["values"], hashlib.sha256()
+            with storage_errors("read", path), path.open("rb") as file:
+                for blocks in calls_of(window, batches[n - first]):
+                    values = np.empty(values_of(window, blocks), window.cells.dtype)
+                    if file.readinto(values.data.cast("B")) != values.nbytes:
+                        raise CorruptFileError(f"expected more values in {path}, found its end")
+                    found.update(values.data.cast("B"))
+                    restore(window, Solved(blocks, values))
+            if found.hexdigest() != expected:
+                raise DigestMismatchError(f"expected SHA-256 {expected[:16]}... of {path}, found another")
+
+    def put(self, window: Window, group: int, solved: Solved) -> None:
+        """Keep what was solved: as solved, for later batches of a build that goes on, and as it will be stored."""
+        self.write(self._put, window, group, solved)
+
+    def _put(self, window: Window, group: int, solved: Solved) -> None:
+        with storage_errors("write", self._partial):
+            if self._file is None:
+                remove_folder(self._partial)
+                self._partial.mkdir()
+                self._layers.mkdir(exist_ok=True)
+                self._file, self._digest = (self._partial / VALUES).open("wb", buffering=0), hashlib.sha256()
+            data = solved.values.data.cast("B")
+            write_all(self._file.fileno(), data, None)
+            self._digest.update(data)
+        stored = self._scale.stored(solved.values)
+        columns = len(window.columns)
+        for block in solved.blocks:
+            begin, end = block_place(window.slots, block.on_roll, block.opponent, columns)
+            values = stored[block.place : block.place + end - begin].data.cast("B")
+            path = self._layer(group, block.on_roll)
+            with storage_errors("write", path):
+                handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+                try:
+                    seal = hashlib.sha256(values).digest()
+                    write_all(handle, memoryview(seal), self._offset(begin, block))
+                    write_all(handle, values, self._offset(begin, block) + SEAL_BYTES)
+                finally:
+                    os.close(handle)
+
+    def seal(self, done: int) -> None:
+        """All of batch number `done` is solved, and written by now; the rows of its layers too."""
+        self.write(self._seal, done)
+
+    def _seal(self, done: int) -> None:
+        with storage_errors("write a checkpoint to", self._partial):
+            if self._file:
+                self._file.close()
+                self._file = None
+            record = {"done": done, "recipe": self._job.recipe, "values": self._digest.hexdigest()}
+            write_file(self._partial / STATE, sealed(record))
+            remove_folder(self._folder(done))
+            self._partial.rename(self._folder(done))
+            remove_folder(self._folder(done - NEEDED))
+
+    def take(self, window: Window, group: int, layer: int) -> NDArray[Any]:
+        """The stored values of a whole layer. Raises DigestMismatchError for one that was changed."""
+        slots, columns = window.slots, len(self._groups[group])
+        _, end = block_place(slots, layer, slots.most_pips, columns)
+        values = np.empty(end, self._scale.dtype)
+        path = self._layer(group, layer)
+        with storage_errors("read", path), path.open("rb", buffering=0) as file:
+            for opponent in range(1, slots.most_pips + 1):
+                begin, end = block_place(slots, layer, opponent, columns)
+                seal, data = bytearray(SEAL_BYTES), values[begin:end].data.cast("B")
+                file.seek(self._offset(begin, Block(layer, opponent, 0)))
+                file.readinto(seal)
+                file.readinto(data)
+                if hashlib.sha256(data).digest() != seal:
+                    raise DigestMismatchError(f"expected {path} as it was written, found it changed")
+        return values
+
+    def drop(self, layers: range) -> None:
+        """Delete the stored values of layers whose rows are made, once the batch that finished them is sealed."""
+        self.write(self._drop, layers)
+
+    def _drop(self, layers: range) -> None:
+        for layer in layers:
+            for group in range(len(self._groups)):
+                self._layer(group, layer).unlink(missing_ok=True)
+
+    def _folder(self, done: int) -> Path:
+        return self._job.folder / f"checkpoint-{done:09d}"
+
+    def _layer(self, group: int, layer: int) -> Path:
+        return self._layers / f"{group}-{layer}"
+
+    def _offset(self, begin: int, block: Block) -> int:
+        return begin * self._scale.dtype.itemsize + (block.opponent - 1) * SEAL_BYTES
+
+
+def clear_parts(job: Job) -> None:
+    """Delete all that a killed build left."""
+    for folder in job.folder.glob("checkpoint*"):
+        remove_folder(folder)
+
+
+def write_all(handle: int, data: memoryview, offset: int | None) -> None:
+    """Write all bytes to a file, at an offset or where it stands."""
+    while data:
+        count = os.write(handle, data) if offset is None else os.pwrite(handle, data, offset)
+        data = data[count:]
+        offset = None if offset is None else offset + count

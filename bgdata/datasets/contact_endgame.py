@@ -1,0 +1,104 @@
+"""Both sides with a few checkers left, anywhere on the board: the ends of ordinary games, contact and hits included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+
+from bgdata.errors import InvalidParameterError
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
+
+POINTS = 25  # 24 and the bar, as in `endgames.layouts`
+MOST_CHECKERS = 3
+UNIT = "points per unit cube"
+ON_ROLL = Column("on_roll_index", "INTEGER", "", "Index of the layout of the player on roll on 24 points and the bar")
+OPPONENT = Column("opponent_index", "INTEGER", "", "Index of the opponent's layout, in the same way")
+CUBE_COLUMNS = (
+    Column("owned", "FLOAT", UNIT, "No-double equity when the player on roll owns the cube"),
+    Column("centered", "FLOAT", UNIT, "No-double equity when the cube is in the middle"),
+    Column("opponent_owned", "FLOAT", UNIT, "Equity when the opponent owns the cube"),
+)
+ROLLS = 21
+PLAYS_A_ROLL = 6  # of a layout against one set of made points, about
+
+
+def layouts_of(checkers: int) -> int:
+    """Number of layouts of up to so many checkers."""
+    return comb(POINTS + checkers, checkers)
+
+
+def pairs_of(checkers: int) -> int:
+    """Number of ordered pairs of layouts that share no point, neither of them empty."""
+    layouts = layouts_of(checkers)
+    apart = sum(
+        comb(24, taken) * comb(checkers + 1, taken + 1) * comb(POINTS - taken + checkers, checkers)
+        for taken in range(checkers + 1)
+    )
+    return apart - 2 * layouts + 1
+
+
+@dataclass(frozen=True)
+class EndgameParameters(Parameters):
+    """Each side has 1 to `checkers` on the board."""
+
+    checkers: int = 3
+
+
+class ContactEndgame(Dataset[EndgameParameters]):
+    """One row for each pair of layouts that share no point; gammons are impossible, since a side has borne off."""
+
+    name = "contact_endgame"
+    revision = 1
+    summary = (
+        "Exact equities of positions in which each side has a few checkers left, anywhere on the board and on the bar, "
+        "for the player on roll who does not double now: money game, unlimited cube, optimal play and cube from there."
+    )
+    source = "Computed: value iteration over all legal plays and cube actions of both sides, between bounds that close"
+    columns = (
+        ON_ROLL,
+        OPPONENT,
+        Column("cubeless", "FLOAT", "points", "Equity without a doubling cube: 2 x chance of winning - 1"),
+        *CUBE_COLUMNS,
+    )
+    key = ("on_roll_index", "opponent_index")
+    whole_rows = 10_000_000
+    arrays = (
+        FlatArray(
+            "equities",
+            "float32",
+            "on-roll index, opponent index, (cubeless, owned, centered, opponent_owned)",
+            "Equities; NaN where both sides stand on one point, or neither has a checker",
+        ),
+    )
+    parameters = EndgameParameters
+    defaults = ()  # minutes: what has no contact is in the bearoff tables
+    smallest = EndgameParameters(1)
+
+    def slug(self, parameters: EndgameParameters) -> str:
+        return str(parameters.checkers)
+
+    def check_parameters(self, parameters: EndgameParameters) -> None:
+        if not 1 <= parameters.checkers <= MOST_CHECKERS:
+            raise InvalidParameterError(f"expected 1 to {MOST_CHECKERS} checkers, got {parameters.checkers}")
+
+    def estimate(self, parameters: EndgameParameters) -> Estimate:
+        return endgame_estimate(parameters, lanes=8, stored=16, work=0)
+
+
+def endgame_estimate(parameters: EndgameParameters, *, lanes: int, stored: int, work: int) -> Estimate:
+    """What a build needs with so many lanes, and so many bytes stored and worked with, for each pair."""
+    cells = layouts_of(parameters.checkers) ** 2
+    plays = layouts_of(parameters.checkers) * POINTS * ROLLS * (8 * PLAYS_A_ROLL + 12)
+    bounds = cells * (4 * lanes + 1)
+    rows = pairs_of(parameters.checkers)
+    return Estimate(
+        rows=rows,
+        disk_bytes=cells * stored + rows * (8 + stored),
+        memory_bytes=max(bounds, cells * work) + cells * stored + plays + (1 << 28),
+        checkpoint_bytes=bounds,
+    )
+
+
+DATASET = ContactEndgame()

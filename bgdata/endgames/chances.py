@@ -1,0 +1,161 @@
+"""How often each side wins, with gammons and backgammons, when both play for the best cubeless equity.
+
+The plays are known from solved equities: of equally good ones the first in the order of `Plays`. What follows from them
+is found between bounds that begin at 0 and 1 and close round by round, whatever is between them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.bearoff.race import ROLL_COUNT
+from bgdata.endgames.layouts import Layouts
+from bgdata.endgames.plays import WEIGHTS, Plays
+from bgdata.endgames.solver import is_possible, pairs_of
+from bgdata.kernel import Array, in_threads, kernel
+
+CHANCES = 5  # win, win gammon, win backgammon, lose gammon, lose backgammon
+CLOSED = 5e-6  # bounds as close as this are left alone
+OTHER_SIDE = np.array([0, 3, 4, 1, 2])  # of the side that played: its gammons are lost by whoever is on roll then
+
+
+class Chosen(NamedTuple):
+    """The pair that the best play of each roll leads to, for all pairs."""
+
+    layouts: Layouts
+    pairs: NDArray[np.int32]  # [on roll, opponent, 21] next on roll * layouts + next opponent
+
+
+@kernel()
+def choose_plays(
+    begin: int, end: int, wanted: Array, made: Array, sets: int, shifts: Array, hit: Array, start: Array,
+    results: Array, touched: Array, cubeless: Array, chosen: Array,
+) -> None:  # fmt: skip
+    """Fills chosen[on roll, opponent, roll] of players on roll begin to end with the pairs that are wanted."""
+    count = len(made)
+    for on_roll in range(begin, end):
+        for opponent in range(count):
+            if not wanted[on_roll, opponent]:
+                continue
+            first = (on_roll * sets + made[opponent]) * ROLL_COUNT
+            for roll in range(ROLL_COUNT):
+                lowest = np.float32(4.0)
+                for play in range(start[first + roll], start[first + roll + 1]):
+                    mask, which = touched[play], 0
+                    for blot in range(shifts.shape[1]):
+                        which |= (mask >> shifts[opponent, blot] & 1) << blot
+                    after = hit[opponent, which]
+                    if cubeless[after, results[play]] < lowest:
+                        lowest = cubeless[after, results[play]]
+                        chosen[on_roll, opponent, roll] = after * count + results[play]
+
+
+def best_plays(layouts: Layouts, plays: Plays, cubeless: NDArray[np.float32]) -> Chosen:
+    """The best play of every roll, from float32[on roll, opponent] cubeless equities."""
+    wanted = is_possible(layouts)
+    wanted[0], wanted[:, 0] = False, False
+    chosen = Chosen(layouts, np.zeros((*wanted.shape, ROLL_COUNT), np.int32))
+    in_threads(
+        choose_plays, len(layouts), wanted, layouts.made, len(layouts.blocked), layouts.shifts, layouts.hit,
+        plays.start, plays.results, plays.touched, np.ascontiguousarray(cubeless), chosen.pairs,
+    )  # fmt: skip
+    return chosen
+
+
+@kernel()
+def add_chances(
+    begin: int, end: int, opponents: Array, total: int, pips: Array, order: Array, layer_start: Array, is_open: Array,
+    places: Array, chosen: Array, bounds: Array, values: Array,
+) -> None:  # fmt: skip
+    """Fills values[place, bound, chance] of the open pairs of a total of pips from bounds[pair, bound, chance] of those
+    that the chosen plays lead to."""
+    sums = np.empty((2, CHANCES))
+    for item in range(begin, end):
+        opponent = opponents[item]
+        layer = total - pips[opponent]
+        for n in range(layer_start[layer], layer_start[layer + 1]):
+            on_roll = order[n]
+            if not is_open[on_roll, opponent]:
+                continue
+            sums[:] = 0
+            for roll in range(ROLL_COUNT):
+                pair = chosen[on_roll, opponent, roll]
+                for bound in range(2):
+                    sums[bound, 0] += WEIGHTS[roll] * (np.float32(1) - bounds[pair, 1 - bound, 0])
+                    for chance in range(1, CHANCES):
+                        sums[bound, chance] += WEIGHTS[roll] * bounds[pair, bound, OTHER_SIDE[chance]]
+            place = places[item] + n - layer_start[layer]
+            for bound in range(2):
+                for chance in range(CHANCES):
+                    values[place, bound, chance] = sums[bound, chance] / 36.0
+
+
+@kernel()
+def keep_chances(
+    begin: int, end: int, opponents: Array, total: int, pips: Array, order: Array, layer_start: Array, is_open: Array,
+    places: Array, values: Array, bounds: Array, widths: Array, closed: float,
+) -> None:  # fmt: skip
+    """Fills bounds[pair, bound, chance] from values[place, bound, chance], is_open, and widths[opponent] with the
+    largest distance of two bounds."""
+    count = len(pips)
+    for item in range(begin, end):
+        opponent = opponents[item]
+        layer = total - pips[opponent]
+        for n in range(layer_start[layer], layer_start[layer + 1]):
+            on_roll = order[n]
+            if not is_open[on_roll, opponent]:
+                continue
+            found, width = values[places[item] + n - layer_start[layer]], 0.0
+            bounds[on_roll * count + opponent] = found
+            for chance in range(CHANCES):
+                width = max(width, found[1, chance] - found[0, chance])
+            is_open[on_roll, opponent] = width > closed
+            widths[item] = max(widths[item], width)
+
+
+class ChanceBounds(NamedTuple):
+    """Bounds of the chances of all pairs when the chosen plays are played."""
+
+    chosen: Chosen
+    values: NDArray[np.float32]  # [on roll * layouts + opponent, lower or upper, chance]
+    is_open: NDArray[np.bool_]  # [on roll, opponent]
+
+
+def start_chances(chosen: Chosen, lost: NDArray[np.int8]) -> ChanceBounds:
+    """Bounds of which only those of finished games are closed; `lost` as from `solver.stakes`."""
+    layouts = chosen.layouts
+    values = np.zeros((len(layouts), len(layouts), 2, CHANCES), np.float32)
+    values[:, :, 1] = 1
+    values[:, 0], values[0, :] = 0, 0
+    values[0, 1:, :, 0] = 1
+    for points in (2, 3):
+        values[1:, 0, :, points + 1] = (lost[1:] >= points)[:, None]
+        values[0, 1:, :, points - 1] = (lost[1:] >= points)[:, None]
+    is_open = is_possible(layouts)
+    is_open[0], is_open[:, 0] = False, False
+    return ChanceBounds(chosen, values.reshape(-1, 2, CHANCES), is_open)
+
+
+def solve_chances_of_total(bounds: ChanceBounds, total: int) -> float:
+    """Close the bounds of the open pairs of a total of pips; the largest distance that is left between two bounds."""
+    layouts = bounds.chosen.layouts
+    pairs = pairs_of(layouts, total)
+    values, widths = np.empty((int(pairs.places[-1]), 2, CHANCES), np.float32), np.zeros(len(pairs.opponents))
+    shared = pairs.opponents, total, layouts.pips, layouts.order, layouts.start, bounds.is_open, pairs.places
+    in_threads(
+        add_chances, len(pairs.opponents), *shared, bounds.chosen.pairs, bounds.values, values, least=pairs.least
+    )
+    in_threads(keep_chances, len(pairs.opponents), *shared, values, bounds.values, widths, CLOSED, least=pairs.least)
+    return float(widths.max(initial=0))
+
+
+def fill_chances(bounds: ChanceBounds, chances: NDArray[np.float32]) -> float:
+    """Fills chances[on roll, opponent, chance] with the middle of the bounds, NaN where two sides share a point or
+    neither has checkers; the largest distance of a middle from a bound."""
+    low, high = bounds.values[:, 0], bounds.values[:, 1]
+    chances[...] = (low + np.float32(0.5) * (high - low)).reshape(chances.shape)
+    chances[~is_possible(bounds.chosen.layouts)] = np.nan
+    return float((high - low)[is_possible(bounds.chosen.layouts).reshape(-1)].max()) / 2

@@ -1,0 +1,143 @@
+"""Layouts of few checkers anywhere on the board, and what a solver asks of them.
+
+A layout is one side's checkers on its own points 1 to 24 and on the bar, which counts as point 25; the rest are borne
+off. Layouts rank as those of bearoff tables do (see `bearoff.index`), which is the order of gnubg's hypergammon files.
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.bearoff.layouts import fill_layouts, pip_counts, pip_layers
+from bgdata.game.codec import Boards
+from bgdata.kernel import Array, kernel
+
+POINTS = 25
+BAR = 25  # as a point
+MOST_CHECKERS = 4
+_LARGEST = POINTS + MOST_CHECKERS
+BINOMIAL = np.array([[comb(n, r) for r in range(POINTS + 1)] for n in range(_LARGEST + 1)])
+NO_SHIFT = 31  # of a mask of points, whose bits are 1 to 24
+
+
+class Layouts(NamedTuple):
+    """All layouts of up to `checkers`, in index order, and as an opponent's seen from the other side."""
+
+    checkers: int
+    counts: NDArray[np.int8]  # [layouts, 25] checkers on points 1 to 25
+    pips: NDArray[np.int16]
+    order: NDArray[np.int32]  # by pips, as of `pip_layers`
+    start: NDArray[np.int64]
+    made: NDArray[np.int32]  # [layouts] which set of `blocked` its made points are
+    blocked: NDArray[np.uint32]  # [sets] the made points of an opponent, as bits 1 to 24 of the player on roll
+    points: NDArray[np.uint32]  # [layouts] all its points, in the same way
+    blots: NDArray[np.uint32]  # [layouts] its points with one checker, in the same way
+    shifts: NDArray[np.uint8]  # [layouts, 4] points of its blots for the player on roll, the rest NO_SHIFT
+    hit: NDArray[np.int32]  # [layouts, 16] the layout when the blots of these bits are hit
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+
+def layout_count(checkers: int) -> int:
+    """Number of layouts of at most so many checkers on 24 points and the bar."""
+    return comb(POINTS + checkers, checkers)
+
+
+@kernel(borrows=True)
+def layout_rank(counts: Array) -> int:
+    """The index of a layout of 25 counts."""
+    index = above = 0
+    for column in range(1, POINTS + 1):
+        above += counts[POINTS - column]
+        index += BINOMIAL[above + column - 1, column]
+    return index
+
+
+@kernel()
+def fill_hits(counts: Array, shifts: Array, hit: Array) -> None:
+    """Fills shifts[layout] and hit[layout] as `Layouts` has them."""
+    moved = np.empty(POINTS, np.int8)
+    for layout in range(len(counts)):
+        found = 0
+        for point in range(1, BAR):
+            if counts[layout, point - 1] == 1:
+                shifts[layout, found] = BAR - point
+                found += 1
+        for bits in range(1 << found):
+            moved[:] = counts[layout]
+            for blot in range(found):
+                if bits >> blot & 1:
+                    moved[BAR - shifts[layout, blot] - 1] -= 1
+                    moved[BAR - 1] += 1
+            hit[layout, bits] = layout_rank(moved)
+
+
+def _sums(bits: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    found: NDArray[np.uint32] = bits.sum(axis=1, dtype=np.uint32)
+    return found
+
+
+def seen_across(counts: NDArray[np.int8], least: int) -> NDArray[np.uint32]:
+    """uint32[layouts]: points with `least` checkers or more, as bits of the points of the other side."""
+    bits = np.uint32(1) << (BAR - np.arange(1, BAR, dtype=np.uint32))
+    return _sums(np.where(counts[:, : BAR - 1] >= least, bits, np.uint32(0)))
+
+
+def all_layouts(checkers: int) -> Layouts:
+    """Every layout of up to so many checkers."""
+    counts = np.zeros((layout_count(checkers), POINTS), np.int8)
+    fill_layouts(counts)
+    pips = pip_counts(counts)
+    blocked, made = np.unique(seen_across(counts, 2), return_inverse=True)
+    shifts = np.full((len(counts), MOST_CHECKERS), NO_SHIFT, np.uint8)
+    hit = np.zeros((len(counts), 1 << MOST_CHECKERS), np.int32)
+    fill_hits(counts, shifts, hit)
+    points = seen_across(counts, 1)
+    return Layouts(
+        checkers,
+        counts,
+        pips,
+        *pip_layers(pips),
+        made.astype(np.int32),
+        blocked,
+        points,
+        points & ~blocked[made],
+        shifts,
+        hit,
+    )
+
+
+def own_points(counts: NDArray[np.int8]) -> NDArray[np.uint32]:
+    """uint32[layouts]: points 1 to 24 with a checker, as bits of the own points."""
+    bits = np.uint32(1) << np.arange(1, BAR, dtype=np.uint32)
+    return _sums(np.where(counts[:, : BAR - 1] > 0, bits, np.uint32(0)))
+
+
+def boards_of(on_roll: NDArray[np.int8], opponent: NDArray[np.int8]) -> Boards:
+    """int8[n, 26] boards of counts[n, 25] on points 1 to 24 and the bar of both sides."""
+    boards = np.zeros((len(on_roll), BAR + 1), np.int8)
+    boards[:, 1:] = on_roll
+    boards[:, BAR - 1 : 0 : -1] -= opponent[:, : BAR - 1]
+    boards[:, 0] = opponent[:, BAR - 1]
+    return boards
+
+
+def layout_indexes(boards: Boards) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """int64[n] each: the layouts of the player on roll and of the opponent on int8[n, 26] boards."""
+    theirs = np.concatenate([-boards[:, BAR - 1 : 0 : -1], boards[:, :1]], axis=1)
+    ranks = np.empty((2, len(boards)), np.int64)
+    for side, counts in enumerate((boards[:, 1:], theirs)):
+        fill_ranks(np.ascontiguousarray(np.maximum(counts, 0)), ranks[side])
+    return ranks[0], ranks[1]
+
+
+@kernel()
+def fill_ranks(counts: Array, ranks: Array) -> None:
+    """Fills ranks[row] with the index of the layout counts[row, 25]."""
+    for row in range(len(counts)):
+        ranks[row] = layout_rank(counts[row])

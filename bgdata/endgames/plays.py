@@ -1,0 +1,185 @@
+"""The legal plays of few checkers: where they lead, and which points they touch down on.
+
+What an opponent can forbid is the points that it has made, and with few checkers it has made one or two at most. So
+plays are listed once for each layout and each set of such points. A play hits the blots that it touches down on; the
+same layout reached over other points is another play.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
+from bgdata.endgames.layouts import BAR, POINTS, Layouts, layout_rank, own_points
+from bgdata.kernel import Array, in_threads, kernel
+
+DICE = np.array([(high, low) for high in range(2, 7) for low in range(1, high)] + [(die, die) for die in range(1, 7)])
+WEIGHTS = np.array([2] * NON_DOUBLES + [1] * (ROLL_COUNT - NON_DOUBLES), np.float64)
+MOST_PLAYS = 1024  # of a roll with four checkers
+
+
+class Plays(NamedTuple):
+    """The plays of every layout against every set of made points, for each of 21 rolls."""
+
+    start: NDArray[np.int64]  # [(layout * sets + set) * 21 + roll] first play, and one past the last of all
+    results: NDArray[np.int32]  # [plays] layout after the play
+    touched: NDArray[np.uint32]  # [plays] points touched down on, as bits 1 to 24
+    reach: NDArray[np.uint32]  # [rolls of all lists] points that any play of a roll touches down on
+
+
+@kernel(borrows=True)
+def can_move(counts: Array, point: int, die: int, blocked: int) -> bool:
+    """Whether a checker on a point can move by a die: counts[25] of the side, blocked points as bits."""
+    if counts[point - 1] == 0 or (point != BAR and counts[BAR - 1] > 0):
+        return False
+    if point > die:
+        return blocked >> (point - die) & 1 == 0
+    behind = 0  # checkers that must move before this one can be borne off
+    for index in range(point if point < die else 6, POINTS):
+        behind += counts[index]
+    return behind == 0
+
+
+@kernel(borrows=True)
+def move(counts: Array, point: int, die: int) -> int:
+    """Move a checker by a die in counts[25]; the bit of the point that it touches, 0 if it is borne off."""
+    counts[point - 1] -= 1
+    if point <= die:
+        return 0
+    counts[point - die - 1] += 1
+    return 1 << (point - die)
+
+
+@kernel(borrows=True)
+def move_back(counts: Array, point: int, die: int) -> None:
+    """Take `move` back in counts[25]."""
+    counts[point - 1] += 1
+    if point > die:
+        counts[point - die - 1] -= 1
+
+
+@kernel(borrows=True)
+def keep(results: Array, touched: Array, count: int, result: int, mask: int) -> int:
+    """Add one play to results[count] and touched[count] unless it is there; the new count."""
+    for play in range(count):
+        if results[play] == result and touched[play] == mask:
+            return count
+    results[count], touched[count] = result, mask
+    return count + 1
+
+
+@kernel(borrows=True)
+def list_two_dice(counts: Array, first: int, second: int, blocked: int, results: Array, touched: Array) -> int:
+    """Fills results[play] and touched[play] with the plays of two different dice, the larger one first; how many."""
+    count = singles = 0
+    is_full = False
+    for which in range(2):
+        die, other = (first, second) if which == 0 else (second, first)
+        is_late = which == 1 and singles > 0  # the larger die goes first where only one can be played
+        for point in range(BAR, 0, -1):
+            if not can_move(counts, point, die, blocked):
+                continue
+            mask, moved = move(counts, point, die), False
+            for after in range(BAR, 0, -1):
+                if can_move(counts, after, other, blocked):
+                    if not is_full:
+                        is_full, count = True, 0
+                    both = mask | move(counts, after, other)
+                    count = keep(results, touched, count, layout_rank(counts), both)
+                    move_back(counts, after, other)
+                    moved = True
+            if not moved and not is_full and not is_late:
+                count = keep(results, touched, count, layout_rank(counts), mask)
+                singles += 1
+            move_back(counts, point, die)
+    return count
+
+
+@kernel(borrows=True)
+def list_doubles(
+    counts: Array, die: int, blocked: int, results: Array, touched: Array, points: Array, masks: Array
+) -> int:
+    """Fills results[play] and touched[play] with the plays of a double, each from the rear forwards; how many.
+
+    points[4] and masks[5] are for work.
+    """
+    count = longest = depth = 0
+    masks[0] = 0
+    point = BAR
+    while True:
+        while point > 0 and not can_move(counts, point, die, blocked):
+            point -= 1
+        if depth < 4 and point > 0:
+            points[depth] = point
+            masks[depth + 1] = masks[depth] | move(counts, point, die)
+            depth += 1
+            if depth > longest:
+                longest, count = depth, 0
+            if depth == longest:
+                count = keep(results, touched, count, layout_rank(counts), masks[depth])
+            if depth < 4:
+                continue
+        if depth == 0:
+            return count
+        depth -= 1
+        move_back(counts, points[depth], die)
+        point = points[depth] - 1
+
+
+@kernel()
+def list_plays(
+    begin: int,
+    end: int,
+    layouts: Array,
+    own: Array,
+    blocked: Array,
+    dice: Array,
+    start: Array,
+    results: Array,
+    touched: Array,
+) -> None:
+    """Fills results[play] and touched[play] of layouts begin to end, from `start` on; with no room in them, `start`
+    gets how many plays each roll has."""
+    is_counting = len(results) == 0
+    sets, found_results, found_touched = len(blocked), np.empty(MOST_PLAYS, np.int32), np.empty(MOST_PLAYS, np.uint32)
+    counts, points, masks = np.empty(POINTS, np.int8), np.empty(4, np.int64), np.empty(5, np.int64)
+    for layout in range(begin, end):
+        counts[:] = layouts[layout]
+        for which in range(sets):
+            if own[layout] & blocked[which] or layout == 0:
+                continue
+            for roll in range(len(dice)):
+                high, low = dice[roll]
+                if high != low:
+                    count = list_two_dice(counts, high, low, blocked[which], found_results, found_touched)
+                else:
+                    count = list_doubles(counts, high, blocked[which], found_results, found_touched, points, masks)
+                if count == 0:
+                    found_results[0], found_touched[0] = layout, 0
+                    count = 1
+                place = (layout * sets + which) * ROLL_COUNT + roll
+                if is_counting:
+                    start[place + 1] = count
+                    continue
+                results[start[place] : start[place] + count] = found_results[:count]
+                touched[start[place] : start[place] + count] = found_touched[:count]
+
+
+def all_plays(layouts: Layouts) -> Plays:
+    """Every legal play of the layouts, whatever an opponent of as many checkers has made."""
+    start = np.zeros(len(layouts) * len(layouts.blocked) * ROLL_COUNT + 1, np.int64)
+    own = own_points(layouts.counts)
+    given = (layouts.counts, own, layouts.blocked.astype(np.int64), DICE, start)
+    none = np.empty(0, np.int32), np.empty(0, np.uint32)
+    in_threads(list_plays, len(layouts), *given, *none)
+    np.cumsum(start, out=start)
+    plays = Plays(
+        start, np.empty(start[-1], np.int32), np.empty(start[-1], np.uint32), np.empty(len(start) - 1, np.uint32)
+    )
+    in_threads(list_plays, len(layouts), *given, plays.results, plays.touched)
+    begins = np.minimum(start[:-1], start[-1] - 1)
+    plays.reach[:] = np.where(np.diff(start) > 0, np.bitwise_or.reduceat(plays.touched, begins), 0)
+    return plays

@@ -1,0 +1,51 @@
+"""Probing contact endgames: memory-mapped, a few microseconds a position."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from bgdata.bearoff.tables import Equities
+from bgdata.errors import NotCoveredError, shown
+from bgdata.game.board import BAR, CHECKERS
+from bgdata.store.table import Table
+
+_BINOMIAL = [[math.comb(n, r) for r in range(BAR + 1)] for n in range(BAR + CHECKERS + 1)]
+
+
+class EndgameTable:
+    """A table of a few checkers a side anywhere: exact equities of every pair of layouts that share no point.
+
+    A pickled table is just the path of its version.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.checkers = int(table.manifest.parameters["checkers"])
+        self.stored = table.array("equities")  # [layouts, layouts, 4]
+
+    def __repr__(self) -> str:
+        return f"EndgameTable({self.table.name}: {self.table.manifest.rows:,} pairs of layouts)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.table,)
+
+    def probe(self, on_roll: Sequence[int], opponent: Sequence[int]) -> Equities:
+        """The equities of the player on roll; each side's checkers on its points 1 to 24 and on the bar. Raises
+        NotCoveredError for more checkers than the table has, none, or both sides on one point."""
+        sides = list(on_roll), list(opponent)
+        if all(0 < sum(side) <= self.checkers and len(side) == BAR and min(side) >= 0 for side in sides):
+            found = self.stored[rank(sides[0]), rank(sides[1])].tolist()
+            if not math.isnan(found[0]):
+                return Equities(*found)
+        raise NotCoveredError(f"expected a position in {self.table.name}, got {shown(sides[0])} against {sides[1]}")
+
+
+def rank(counts: Sequence[int]) -> int:
+    """The index of a layout of 25 counts, as `layouts.layout_rank` finds it."""
+    index = above = 0
+    for column in range(1, BAR + 1):
+        above += counts[BAR - column]
+        index += _BINOMIAL[above + column - 1][column]
+    return index

@@ -1,0 +1,16 @@
+"""Which names of players are files, and what kind of: light to import, for declarations of datasets too."""
+
+from __future__ import annotations
+
+ONNX = ".onnx"
+UBGI = ".ubgi"
+
+
+def is_onnx(name: str) -> bool:
+    """Whether the name of a player is that of an ONNX file."""
+    return name.endswith(ONNX)
+
+
+def is_ubgi(name: str) -> bool:
+    """Whether the name of a player is a file that says how an engine of UBGI is started."""
+    return name.endswith(UBGI)

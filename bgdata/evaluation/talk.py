@@ -1,0 +1,111 @@
+"""Talking with another program in lines, over a socket or pipes: of bounded length, and with bounded patience."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from contextlib import suppress
+
+from bgdata.errors import ExternalProgramError, InvalidMessageError, shown
+
+MOST_BYTES = 4096  # of a line that makes sense
+_CHUNK = 1 << 16
+_UNBLOCKED = 512  # bytes that never block where anything can be written
+
+
+class Talk:
+    """Lines read from one file descriptor and written to another, which may be the same; it closes neither.
+
+    `name` is who is at the other end, for error messages.
+    """
+
+    def __init__(self, reading: int, writing: int, name: str, most_bytes: int = MOST_BYTES) -> None:
+        self._reading, self._writing, self.name, self._most_bytes = reading, writing, name, most_bytes
+        self._unread = bytearray()
+        self._is_ended = False
+
+    def read_line(self, patience_seconds: float | None = None, prompt: str = "") -> str | None:
+        """The next line without its end and without NUL bytes, or None where the other side has ended. A `prompt` is a
+        line even though the other side does not end it.
+
+        Raises InvalidMessageError for a line that is too long or no text: it is read to its end and dropped, and none
+        of it is kept on the way. Raises ExternalProgramError if no whole line comes in time, or the last is cut off.
+        """
+        until = None if patience_seconds is None else time.monotonic() + patience_seconds
+        is_too_long = False
+        while b"\n" not in self._unread:
+            if prompt and bytes(self._unread).strip() == prompt.encode():
+                self._unread.clear()
+                return prompt
+            if len(self._unread) > self._most_bytes:
+                is_too_long = True
+                self._unread.clear()
+            if not self._receive(until, patience_seconds):
+                self._check_end(is_too_long=is_too_long)
+                return None
+        line, _, rest = bytes(self._unread).partition(b"\n")
+        self._unread = bytearray(rest)
+        if is_too_long or len(line) > self._most_bytes:
+            raise InvalidMessageError(f"expected lines of at most {self._most_bytes} bytes, got a longer one")
+        return _text(line)
+
+    def write_line(self, text: str, patience_seconds: float | None = None) -> None:
+        """Say a line. Raises ExternalProgramError if the other side is gone, or does not read in time."""
+        left = f"{text}\n".encode()
+        try:
+            while left:
+                if not select.select([], [self._writing], [], patience_seconds)[1]:
+                    raise ExternalProgramError(f"expected {self.name} to read within {patience_seconds:g} s")
+                left = left[os.write(self._writing, left[:_UNBLOCKED]) :]
+        except OSError as error:
+            raise ExternalProgramError(f"expected {self.name} to listen, found it gone: {error.strerror}") from error
+
+    def ask(self, text: str, patience_seconds: float | None = None) -> str:
+        """The line that answers a line. Raises ExternalProgramError."""
+        self.write_line(text, patience_seconds)
+        try:
+            answer = self.read_line(patience_seconds)
+        except InvalidMessageError as error:
+            raise ExternalProgramError(f"{error}, in the answer of {self.name} to {shown(text)}") from error
+        if answer is None:
+            raise ExternalProgramError(f"expected {self.name} to answer {shown(text)}, found it gone")
+        return answer
+
+    def _receive(self, until: float | None, patience_seconds: float | None) -> bool:
+        """Whether more has come; False at the end."""
+        if self._is_ended:
+            return False
+        left = None if until is None else max(0.0, until - time.monotonic())
+        if not select.select([self._reading], [], [], left)[0]:
+            half = f", only {shown(_shown_bytes(self._unread))}" if self._unread else ""
+            raise ExternalProgramError(f"expected a line of {self.name} within {patience_seconds:g} s, got none{half}")
+        more = b""
+        with suppress(ConnectionError):
+            more = os.read(self._reading, _CHUNK)
+        self._unread += more.replace(b"\0", b"")
+        self._is_ended = not more
+        return bool(more)
+
+    def _check_end(self, *, is_too_long: bool) -> None:
+        """Raise ExternalProgramError if the last line is cut off."""
+        half, self._unread = bytes(self._unread), bytearray()
+        if half or is_too_long:
+            raise ExternalProgramError(
+                f"expected {self.name} to end its last line, found it gone after {shown(_shown_bytes(half))}"
+            )
+
+
+def _text(line: bytes) -> str:
+    """A line as text. Raises InvalidMessageError."""
+    try:
+        text = line.decode().strip()
+    except UnicodeDecodeError:
+        raise InvalidMessageError(f"expected a line of text, got {shown(line)}") from None
+    if not text.replace("\t", " ").isprintable():
+        raise InvalidMessageError(f"expected a line of printable text, got {shown(text)}")
+    return text
+
+
+def _shown_bytes(data: bytes | bytearray) -> str:
+    return bytes(data[-100:]).decode(errors="replace")

@@ -1,0 +1,202 @@
+"""Any engine that speaks UBGI as a player, and as an evaluator if it answers `go eval`, as ours does.
+
+A file NAME.ubgi says how it is started, and below what it is told to set, a key and a value a line:
+
+    bgdata ubgi --network taught-400
+    engine.seed 7
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+import shlex
+import subprocess
+import weakref
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import (
+    EngineRefusedError,
+    ExternalProgramError,
+    InvalidMessageError,
+    MissingFileError,
+    UnknownPlayerError,
+    UsageError,
+    shown,
+)
+from bgdata.evaluation.chances import Chances
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.programs import answers_of_program, position_after
+from bgdata.evaluation.talk import Talk
+from bgdata.game.codec import Boards
+from bgdata.game.dice import Roll, roll_of
+from bgdata.game.position import Position
+
+PATIENCE_SECONDS = 600  # for one line of an engine
+MOST_LINES = 10_000  # that an engine says before it answers
+
+
+class UbgiPlayer:
+    """The engine of a file NAME.ubgi; `ply` 1 or more asks it to look so many rolls ahead. Its process is started with
+    the first question, and ends with this one. Raises MissingFileError, and UnknownPlayerError for a file that does not
+    say what to start."""
+
+    def __init__(self, path: str, ply: int = 0) -> None:
+        try:
+            text = Path(path).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise MissingFileError(f"expected a file of text that starts an engine, found none in {path}") from error
+        first, *rest = [line for line in text.splitlines() if line.strip() and not line.startswith("#")] or [""]
+        self.command, self._settings = _words(first, path), [line.split() for line in rest]
+        if ply:
+            self._settings.append(["engine.ply", str(ply + 1)])
+        if wrong := [each for each in self._settings if len(each) != 2]:
+            raise UnknownPlayerError(f"expected lines KEY VALUE below the command in {path}, got {shown(wrong[0])}")
+        self.path, self.ply = path, ply
+        self._text = text
+        self._engine: _Engine | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.label})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path, self.ply)
+
+    @property
+    def label(self) -> str:
+        """The name of the file and the ply, such as gnubg-0ply."""
+        return f"{re.sub('[^A-Za-z0-9]+', '-', Path(self.path).stem)}-{self.ply}ply"
+
+    @property
+    def version(self) -> str:
+        """Eight hex digits that change with what the engine says of itself, and with its file."""
+        said = repr([self._asked.said, self._text, self.ply])
+        return hashlib.sha256(said.encode()).hexdigest()[:8]
+
+    @property
+    def accuracy(self) -> Mapping[AnswerSource, str]:
+        """What the engine says of itself; see `evaluator.Evaluator`."""
+        return {AnswerSource.PROGRAM: ", ".join(self._asked.said)}
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """See `evaluator.Evaluator`. Raises ExternalProgramError if the engine stops answering, and UsageError for one
+        that does not evaluate."""
+        return answers_of_program(boards, self._chances)
+
+    def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
+        """See `player.Player`. Raises ExternalProgramError if the engine stops answering, or does not answer by a legal
+        play."""
+        chosen = np.empty_like(boards)
+        for row, (board, roll) in enumerate(zip(boards.tolist(), rolls.tolist(), strict=True)):
+            chosen[row] = self._play(Position(board), roll_of(*roll)).board
+        return chosen
+
+    def _play(self, position: Position, roll: Roll) -> Position:
+        told = self._asked.ask(
+            [f"position gnubgid {position.id}", f"dice {roll.high} {roll.low}", self._asked.go], "bestmove"
+        )
+        return position_after(told, position, roll, self.label)
+
+    def _chances(self, boards: Boards) -> Chances:
+        return np.array([self._evaluation(Position(board)) for board in boards.tolist()], np.float32).reshape(-1, 5)
+
+    def _evaluation(self, position: Position) -> list[float]:
+        try:
+            told = self._asked.ask([f"position gnubgid {position.id}", "go eval"], "chances")
+            chances = list(map(float, told.split()))
+        except EngineRefusedError as error:
+            raise UsageError(f"expected an engine that answers go eval, got {self.label}: {error}") from error
+        except ValueError:
+            chances = []
+        if len(chances) != 5:
+            raise ExternalProgramError(f"expected five chances of {self.label} for {position.id}, got {shown(told)}")
+        return chances
+
+    @property
+    def _asked(self) -> _Engine:
+        if self._engine is None or self._engine.is_gone:
+            self._engine = _Engine(self.command, self._settings, self.label)
+        return self._engine
+
+
+class _Engine:
+    """A process that has shaken hands, and set what it was told to. Raises UnknownPlayerError for a command that cannot
+    be started or a key that it does not have, and ExternalProgramError."""
+
+    def __init__(self, command: list[str], settings: list[list[str]], name: str) -> None:
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+            )
+        except OSError as error:
+            raise UnknownPlayerError(
+                f"expected a command that starts an engine, got {shown(command)}: {error}"
+            ) from error
+        assert process.stdin
+        assert process.stdout
+        self._talk = Talk(process.stdout.fileno(), process.stdin.fileno(), name)
+        self.close = weakref.finalize(self, _end, process)
+        self.said: list[str] = []
+        self.go = "go role chequer"  # as version 0.1 has it
+        self._exchange(["ubgi"], self._heard)
+        for key, value in settings:
+            self._set(key, value)
+
+    def ask(self, lines: list[str], word: str) -> str:
+        """What stands behind the word in the answer to these lines. Raises ExternalProgramError."""
+        return self._exchange(lines, lambda said: said.removeprefix(word).strip() if said.split()[0] == word else None)
+
+    def _set(self, key: str, value: str) -> None:
+        try:
+            self._exchange([f"set {key} {value}", "isready"], lambda said: said if said == "readyok" else None)
+        except EngineRefusedError as error:
+            raise UnknownPlayerError(f"expected an engine that has {key} {value}: {error}") from error
+
+    def _heard(self, line: str) -> str | None:
+        """Keep what the engine says of itself; something at the end of the handshake."""
+        if line.startswith("id "):
+            self.said.append(line.removeprefix("id "))
+        if line.startswith("proto ") and line != "proto 0.1":
+            self.go = "go chequer"
+        return line if line in ("ubgiok", "readyok") else None
+
+    def _exchange(self, lines: list[str], found: Callable[[str], str | None]) -> str:
+        """What `found` makes of the first answer of which it makes something. Raises ExternalProgramError."""
+        self.is_gone = True  # until it has answered: nobody knows what it would say next
+        for line in lines:
+            self._talk.write_line(line, PATIENCE_SECONDS)
+        for said in filter(None, itertools.islice(iter(self._read, None), MOST_LINES)):
+            if said.split()[0] in ("error", "sorry"):
+                raise EngineRefusedError(f"{self._talk.name} answered {shown(said)}")
+            if (answer := found(said)) is not None:
+                self.is_gone = False
+                return answer
+        raise ExternalProgramError(f"expected an answer of {self._talk.name}, found none")
+
+    def _read(self) -> str | None:
+        try:
+            return self._talk.read_line(PATIENCE_SECONDS)
+        except InvalidMessageError as error:
+            raise ExternalProgramError(f"{error}, in an answer of {self._talk.name}") from error
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End it, whatever it does."""
+    with process:
+        process.kill()
+
+
+def _words(line: str, path: str) -> list[str]:
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        words = []
+    if not words:
+        raise UnknownPlayerError(f"expected the command of an engine as first line of {path}, got {shown(line)}")
+    return words

@@ -1,0 +1,117 @@
+"""Boards as FIBS sends them, and gnubg after it: one line of 52 numbers and names, `board:you:somebody:7:0:3:...`.
+
+The two sides are the colors 1 and -1: checkers of color 1 are positive. Neither side is turned to the player on roll,
+so `FibsBoard.position` turns it. Whose names and scores stand first differs between the two programs: see who reads.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from bgdata.errors import InvalidPositionError, shown
+from bgdata.game.board import BAR, OPPONENT_BAR
+from bgdata.game.dice import Roll, roll_of
+from bgdata.game.match import Cube, CubeOwner
+from bgdata.game.position import Position
+
+PREFIX = "board:"
+MOST_LETTERS = 400  # of a line that makes sense
+UNLIMITED = 9999  # the length by which FIBS means money play
+_NUMBER = re.compile(r"-?\d{1,5}", re.ASCII)
+_NAMES, _HEAD, _POINTS, _TAIL = 2, 3, 26, 21
+
+
+@dataclass(frozen=True, slots=True)
+class FibsBoard:
+    """The fields of a line in their order; pairs are of the color 1 and the color -1 unless they say otherwise."""
+
+    names: tuple[str, str]  # in the order of the line
+    length: int  # points of the match, 0 for money
+    scores: tuple[int, int]  # of the two names
+    points: tuple[int, ...]  # [26] checkers of color 1 positive, of color -1 negative; 0 and 25 are bars
+    turn: int  # the color on roll, or who has doubled; 0: the game is over
+    dice: tuple[int, int]  # (0, 0): not rolled yet
+    own_dice: tuple[int, int]  # of the reader alone, on FIBS
+    cube_value: int
+    may_double: tuple[bool, bool]
+    is_doubled: bool  # a double waits for its answer
+    color: int  # of the reader, on FIBS; gnubg writes 1
+    direction: int  # of the color `color`: -1 moves from 24 to 1
+    off: tuple[int, int]
+    is_post_crawford: bool
+    is_crawford: bool  # gnubg alone says so
+
+    @property
+    def position(self) -> Position:
+        """The position seen by the side whose turn it is. Raises InvalidPositionError."""
+        if self.turn not in (1, -1):
+            raise InvalidPositionError(f"expected a turn of 1 or -1 in a game in progress, got {self.turn}")
+        own = [count * self.turn for count in self.points]
+        if self.direction * self.turn * self.color > 0:
+            own.reverse()
+        return Position([abs(own[OPPONENT_BAR]), *own[1:BAR], abs(own[BAR])])
+
+    @property
+    def roll(self) -> Roll | None:
+        """The roll of the side whose turn it is, or None before it. Raises InvalidRollError."""
+        return roll_of(*self.dice) if any(self.dice) else None
+
+    @property
+    def cube(self) -> Cube:
+        """The cube seen by the side whose turn it is. Raises InvalidScoreError."""
+        own, other = self.may_double if self.turn == 1 else self.may_double[::-1]
+        owner = CubeOwner.CENTERED if own == other else CubeOwner.ON_ROLL if own else CubeOwner.OPPONENT
+        return Cube(self.cube_value, owner)
+
+
+def parse_fibs_board(text: str) -> FibsBoard:
+    """The board of a line. Raises InvalidPositionError that says which field is wrong; `position`, `roll` and `cube`
+    say what breaks a rule."""
+    fields = text.strip().removeprefix(PREFIX).split(":")
+    if not text.strip().startswith(PREFIX) or len(text) > MOST_LETTERS:
+        raise InvalidPositionError(f"expected a line that begins with '{PREFIX}', got {shown(text)}")
+    count = _NAMES + _HEAD + _POINTS + _TAIL
+    if len(fields) != count:
+        raise InvalidPositionError(f"expected {count} fields in a board line, got {len(fields)}: {shown(text)}")
+    numbers = [_number(field, place) for place, field in enumerate(fields[_NAMES:], start=_NAMES + 1)]
+    length, *scores = numbers[:_HEAD]
+    points, tail = numbers[_HEAD : _HEAD + _POINTS], numbers[_HEAD + _POINTS :]
+    turn, die1, die2, die3, die4, cube_value, may1, may2, is_doubled, color, direction, *_ = tail
+    off, last = tail[13:15], tail[-2:]
+    for name, value in (("turn", turn), ("color", color), ("direction", direction)):
+        if value not in (-1, 0, 1):
+            raise InvalidPositionError(f"expected a {name} of 1 or -1 in a board line, got {value}")
+    return FibsBoard(
+        names=(fields[0], fields[1]),
+        length=0 if length == UNLIMITED else length,
+        scores=(scores[0], scores[1]),
+        points=tuple(points),
+        turn=turn,
+        dice=(die1, die2) if die1 or die2 else (die3, die4),
+        own_dice=(die1, die2),
+        cube_value=cube_value,
+        may_double=(bool(may1), bool(may2)),
+        is_doubled=bool(is_doubled),
+        color=color,
+        direction=direction,
+        off=(off[0], off[1]),
+        is_post_crawford=bool(last[0]),
+        is_crawford=not last[1],
+    )
+
+
+def format_money_board(position: Position, roll: Roll | None = None) -> str:
+    """The line of a position in money play with a centered cube, the player on roll as color 1."""
+    points = list(position.board)
+    points[OPPONENT_BAR] *= -1
+    dice = [roll.high, roll.low] if roll else [0, 0]
+    off = [position.off, position.opponent_off]
+    rest = [1, *dice, *dice, 1, 1, 1, 0, 1, -1, OPPONENT_BAR, BAR, *off, 0, 0, 0, 0, 0, 1]
+    return PREFIX + ":".join(map(str, ["us", "them", 0, 0, 0, *points, *rest]))
+
+
+def _number(field: str, place: int) -> int:
+    if not _NUMBER.fullmatch(field):
+        raise InvalidPositionError(f"expected a number as field {place} of a board line, got {shown(field)}")
+    return int(field)

@@ -1,0 +1,140 @@
+"""Everything that a game asks of its player: plays, doubles, answers to doubles, resignations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from bgdata.equity.cube import DEFAULT_RULES, CubeRules
+from bgdata.equity.doubling import Action, CubeEquities, best_action
+from bgdata.errors import UsageError
+from bgdata.evaluation.lookahead_player import LookaheadPlayer, RankedPlay
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.game.dice import Roll
+from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.plays import Play, legal_plays
+from bgdata.game.position import Position
+from bgdata.play.cubeful_rollout import CubefulStart, decision_starts, play_starts, roll_out_with_cube
+from bgdata.play.rollout import Limits
+
+DOUBLES = (Action.DOUBLE_TAKE, Action.DOUBLE_PASS, Action.DOUBLE_BEAVER)
+WITHIN, MOST_PLAYS = 0.16, 5  # of the plays, those that are rolled out: as `bgdata rollout` does
+CERTAIN = 1e-4  # chances of tables that are no further from 0 or 1 are rounded
+
+
+class Answer(StrEnum):
+    """The answer to a double."""
+
+    TAKE = "take"
+    PASS = "pass"
+    BEAVER = "beaver"
+
+
+class Worth(NamedTuple):
+    """What an action is worth to the player who takes it: points per unit cube, or mwc in a match."""
+
+    value: float
+    standard_error: float = 0.0  # of a rollout
+
+
+class RankedAction(NamedTuple):
+    """A play, and what it is worth."""
+
+    play: Play
+    worth: Worth
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """A player that handles the cube by `rules`, which have a match equity table if matches are to be played; beavers
+    are for money alone. With `trials`, a multiple of 36, it rolls out what it decides, by the dice of `seed`: then it
+    must be one of networks. Positions and stakes are seen by the player on roll.
+
+    What it is asked raises what `LookaheadPlayer.rank_plays` and `decide_cube` raise, and `roll_out_with_cube`.
+    """
+
+    player: LookaheadPlayer
+    rules: CubeRules = DEFAULT_RULES
+    trials: int = 0
+    seed: int = 0
+
+    def play(self, position: Position, roll: Roll, stakes: Stakes) -> Play:
+        """The play by its value with the cube."""
+        plays = legal_plays(position, roll)
+        return plays[0] if len(plays) == 1 else self.rank(position, roll, stakes)[0].play
+
+    def rank(self, position: Position, roll: Roll, stakes: Stakes) -> list[RankedAction]:
+        """The plays, best first: all of them, or those that are rolled out."""
+        rules = self.rules_for(stakes)
+        ranked = self.player.rank_plays(position, roll, stakes, rules)
+        if not self.trials:
+            return [RankedAction(each.play, Worth(_worth(each))) for each in ranked]
+        starts = play_starts(ranked, stakes, WITHIN, MOST_PLAYS)
+        found = self._rolled_out(list(starts.values()), rules)
+        is_match = isinstance(stakes.score, MatchScore)
+        rolled = [
+            RankedAction(each.play, Worth(1 - value if is_match else -value, error))
+            for each, (value, error) in zip(ranked, found, strict=False)
+        ]
+        return sorted(rolled, key=lambda action: -action.worth.value)
+
+    def equities(self, position: Position, stakes: Stakes) -> tuple[CubeEquities, float]:
+        """What each cube action of the player on roll is worth, NOT_ALLOWED where it has none, and the largest standard
+        error."""
+        rules = self.rules_for(stakes)
+        decision = self.player.decide_cube(position, stakes, rules)
+        if not self.trials:
+            return decision.equities, 0.0
+        found = self._rolled_out(list(decision_starts(position, stakes).values()), rules)
+        error = max(each.standard_error for each in found)
+        if not decision.may_double:
+            return decision.equities._replace(no_double=found[0].value), error
+        no_double, taken = (each.value for each in found)
+        beaver = 2 * taken if rules.has_beavers else taken
+        return CubeEquities(no_double, taken, beaver, decision.equities.double_pass), error
+
+    def doubles(self, position: Position, stakes: Stakes) -> bool:
+        """Whether the player on roll doubles."""
+        return stakes.may_double and Action(best_action(self.equities(position, stakes)[0])) in DOUBLES
+
+    def answer(self, position: Position, stakes: Stakes, *, by_roller: bool = False) -> Answer:
+        """What the opponent of the player on roll answers to its double. Where that opponent owns the cube already, the
+        double was a beaver turned back, or with `by_roller` a beaver, which the player on roll answers."""
+        found, _ = self.equities(position, stakes)
+        if stakes.cube.owner == CubeOwner.OPPONENT:
+            return Answer.TAKE if (-2 if by_roller else 2) * found.no_double <= 1 else Answer.PASS
+        if found.double_pass < min(found.double_take, found.double_beaver):
+            return Answer.PASS
+        return Answer.BEAVER if found.double_beaver < found.double_take else Answer.TAKE
+
+    def resignation(self, position: Position, stakes: Stakes) -> int:
+        """How much the player on roll resigns: 0, or 1 to 3 for a single game, gammon or backgammon. It resigns what
+        bearoff tables say is lost: exactly that, no chance left of less."""
+        found = self.player.evaluate(position)
+        chances = (found.win, found.lose_gammon, found.lose_backgammon)
+        if not found.source.is_final or found.win > CERTAIN or any(CERTAIN < each < 1 - CERTAIN for each in chances):
+            return 0
+        size = 1 + round(found.lose_gammon) + round(found.lose_backgammon)
+        return min(size, abs(stakes.points(-size)) // stakes.cube.value)
+
+    def rules_for(self, stakes: Stakes) -> CubeRules:
+        """The rules as they hold for these stakes."""
+        return replace(self.rules, has_beavers=self.rules.has_beavers and isinstance(stakes.score, Money))
+
+    def _rolled_out(self, starts: list[CubefulStart], rules: CubeRules) -> list[Worth]:
+        """The values to the player on roll of each, all with the same dice."""
+        evaluator = self.player.evaluator
+        if not isinstance(evaluator, NetworkPlayer):
+            raise UsageError(f"expected a player with networks to roll out, got {evaluator.label}")
+        items = np.zeros(len(starts), np.int64)
+        found = roll_out_with_cube(starts, evaluator.chooser, rules, Limits(self.trials), self.seed, items=items)
+        return [Worth(*row) for row in zip(found.values.tolist(), found.standard_errors.tolist(), strict=True)]
+
+
+def _worth(ranked: RankedPlay) -> float:
+    """mwc in a match, else points."""
+    assert ranked.cubeful_equity is not None  # plays are ranked for stakes
+    return ranked.cubeful_equity if ranked.mwc is None else ranked.mwc

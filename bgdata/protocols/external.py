@@ -1,0 +1,137 @@
+"""gnubg's external player: gnubg connects, sends the board at each decision, and is answered by one line.
+
+    set player 0 external localhost:7200
+
+Source: what gnubg 1.07 sends and accepts; no program text was used. It turns no board: checkers of its player 1 are
+positive. Names and scores are those of player 0 and player 1, the other way round where somebody else than the player
+on roll is asked; the turn is always that of the player on roll. Who is asked about a beaver, or one that is turned
+back, is known from the lines before. A line that it does not understand it takes as no play, so none may be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bgdata.errors import BgdataError, InvalidMessageError, InvalidScoreError
+from bgdata.evaluation.talk import Talk
+from bgdata.game.dice import Roll
+from bgdata.game.fibs_board import FibsBoard, parse_fibs_board
+from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.outcome import check_in_progress
+from bgdata.game.position import Position
+from bgdata.protocols.decisions import Answer, Decisions
+
+REFUSED = "Error: "  # how gnubg itself begins what it answers to a line that is wrong
+_REPLIES = {Answer.TAKE: "take", Answer.PASS: "drop", Answer.BEAVER: "beaver"}
+
+
+class Asked(StrEnum):
+    """What gnubg waits for."""
+
+    PLAY = "play"  # of the roll
+    TURN = "turn"  # a roll, a double or a resignation
+    ANSWER = "answer"  # to a double
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A decision; position and stakes are seen by the player on roll, who is the opponent where it has doubled and no
+    beaver is to be answered."""
+
+    asked: Asked
+    players: tuple[str, str]  # the one who is asked first, then the opponent
+    length: int
+    scores: tuple[int, int]  # in the same order
+    position: Position
+    stakes: Stakes
+    roll: Roll | None
+    is_beaver: bool = False  # the player on roll has doubled, and is asked what it answers to a beaver
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A line of gnubg and the reply to it; no question where the line was wrong."""
+
+    line: str
+    reply: str
+    question: Question | None = None
+
+
+class ExternalPlayer:
+    """Answers the lines of one connection. It knows which side it is, and which resignation was refused."""
+
+    def __init__(self, decisions: Decisions, *, is_jacoby: bool = False) -> None:
+        self.decisions, self.is_jacoby = decisions, is_jacoby
+        self._color: int | None = None
+        self._refused: Question | None = None
+
+    def exchange(self, line: str) -> Exchange:
+        """The reply to a line; one that is wrong is told what is."""
+        try:
+            board = parse_fibs_board(line)
+            color = color_asked(board, self._color)
+            question = question_of(board, color, is_jacoby=self.is_jacoby)
+            self._color = color
+            return Exchange(line, self._reply(question), question)
+        except BgdataError as error:
+            return Exchange(line, REFUSED + str(error))
+
+    def exchanges(self, talk: Talk, patience_seconds: float | None = None) -> Iterator[Exchange]:
+        """Every exchange until the other side ends. Raises ExternalProgramError if it says nothing for too long, does
+        not read, or is gone in the middle of a line."""
+        while True:
+            try:
+                line = talk.read_line(patience_seconds)
+                if line is None:
+                    return
+                exchange = self.exchange(line) if line else None
+            except InvalidMessageError as error:
+                exchange = Exchange("", REFUSED + str(error))
+            if exchange:
+                talk.write_line(exchange.reply, patience_seconds)
+                yield exchange
+
+    def _reply(self, question: Question) -> str:
+        position, stakes = question.position, question.stakes
+        if question.asked is Asked.ANSWER:
+            return _REPLIES[self.decisions.answer(position, stakes, by_roller=question.is_beaver)]
+        if question.roll is not None:
+            play = self.decisions.play(position, question.roll, stakes)
+            return str(play) if play.moves else ""  # words that it does not know it reads as some play
+        if self.decisions.doubles(position, stakes):
+            return "double"
+        size = self.decisions.resignation(position, stakes)
+        if size and question != self._refused:
+            self._refused = question
+            return f"resign {size}"
+        return "roll"
+
+
+def color_asked(board: FibsBoard, known: int | None = None) -> int:
+    """The color that is to decide; `known` is that of the lines before. Raises InvalidScoreError."""
+    if not board.is_doubled:
+        return board.turn
+    if board.cube.owner == CubeOwner.OPPONENT and known is not None:
+        return known
+    return -board.turn
+
+
+def question_of(board: FibsBoard, color: int, *, is_jacoby: bool) -> Question:
+    """The decision that a board asks of a color. Raises InvalidPositionError, InvalidRollError or InvalidScoreError."""
+    position, roll = check_in_progress(board.position), board.roll
+    asked = Asked.ANSWER if board.is_doubled else Asked.PLAY if roll else Asked.TURN
+    is_on_roll = color == board.turn
+    own = int((color == 1) == is_on_roll)  # player 1, the color 1, is the second name, or the first the other way round
+    scores = board.scores[own], board.scores[1 - own]
+    if not board.length:
+        stakes = Stakes(Money(is_jacoby), board.cube)
+    else:
+        if not all(0 <= score < board.length for score in scores):
+            raise InvalidScoreError(f"expected scores from 0 to {board.length - 1}, got {scores[0]} and {scores[1]}")
+        away = board.length - scores[0], board.length - scores[1]
+        seen = MatchScore(*(away if is_on_roll else away[::-1]), is_crawford=board.is_crawford)
+        stakes = Stakes(seen, board.cube)
+    players = board.names[own], board.names[1 - own]
+    return Question(asked, players, board.length, scores, position, stakes, roll, asked is Asked.ANSWER and is_on_roll)

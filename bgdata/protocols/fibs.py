@@ -1,0 +1,508 @@
+"""A player on FIBS, the First Internet Backgammon Server, and on servers that speak its protocol, CLIP 1008.
+
+    login bgdata 1008 NAME PASSWORD
+    invite somebody 5
+    move 13-8 6-5
+
+A board with dice asks for a play, a line for a roll or a double. Other lines say what the opponent did, which is
+checked: a server that shows a board other than that of the last play is not played on. Points are counted on the board
+as it is sent, from 1 up for a player who moves up. Source: see `fibs_messages`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bgdata.errors import (
+    BgdataError,
+    EngineRefusedError,
+    ExternalProgramError,
+    IllegalPlayError,
+    InvalidGameError,
+    InvalidMessageError,
+    InvalidPositionError,
+    InvalidScoreError,
+    shown,
+)
+from bgdata.evaluation.talk import Talk
+from bgdata.formats.matches import TurnKind
+from bgdata.game.board import BAR
+from bgdata.game.dice import Roll, roll_of
+from bgdata.game.fibs_board import FibsBoard, parse_fibs_board
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.outcome import check_in_progress
+from bgdata.game.plays import OFF, Play, find_play, legal_plays
+from bgdata.game.position import START, Position
+from bgdata.protocols.decisions import Answer, Decisions
+from bgdata.protocols.fibs_messages import YOU, Message, Said, parse_message
+from bgdata.protocols.fibs_record import Record, State
+
+CLIENT, PROTOCOL, PROMPT = "bgdata", "1008", "login:"
+_OWN_INFO = (  # the line about oneself, behind the name
+    *("allowpip", "autoboard", "autodouble", "automove", "away", "bell", "crawford", "double", "experience", "greedy"),
+    *("moreboards", "moves", "notify", "rating", "ratings", "ready", "redoubles", "report", "silent", "timezone"),
+)
+_WANTED = {"autoboard": "1", "moreboards": "1", "automove": "0", "greedy": "0", "crawford": "1", "ready": "1"}
+_SIZES = ("", "normal", "gammon", "backgammon")
+_CHECKERS = 15
+MOST_BAD_LINES = 100  # in a row, then it is no server
+
+
+class Ending(StrEnum):
+    """How a session ended."""
+
+    PLAYED = "played"  # to the end of the match, or as many games as were asked for
+    SAVED = "saved"  # by the server, as the opponent has gone
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to be played: with `opponent`, or whoever invites; `invites` it to `length` points (0: unlimited; None: a
+    saved match). An unlimited match is left after so many games, if there is a number."""
+
+    opponent: str = ""
+    invites: bool = False
+    length: int | None = None
+    games: int = 0
+
+
+class FibsPlayer:
+    """One session. What happens is told in lines; `record` has what was played, whatever the end.
+
+    All that it is asked raises ExternalProgramError if the server dies or hangs, and InvalidGameError if it does not
+    keep to the rules.
+    """
+
+    def __init__(
+        self,
+        talk: Talk,
+        decisions: Decisions,
+        user: str,
+        tell: Callable[[str], None],
+        patience_seconds: float = 600,
+        record: Record | None = None,
+    ) -> None:
+        self.talk, self.decisions, self.user, self.tell = talk, decisions, user, tell
+        self.patience_seconds, self.record = patience_seconds, record
+        self.board: FibsBoard | None = None
+        self._wish = Wish()
+        self._answered = ""  # the board that was answered last
+        self._expected: State | None = None  # after the last play
+        self._dice: dict[int, tuple[int, int]] = {}  # the last roll, by player
+        self._refused: Position | None = None  # in which a resignation was
+        self._owner: int | None = None  # of the cube, after a take
+        self._is_new = self._is_resumed = self._is_asked = False
+        self._ending: Ending | None = None
+
+    def log_in(self, password: str) -> None:
+        """Log in, and let the server send boards. Raises EngineRefusedError for a wrong name or password."""
+        until = self._until()
+        while self._line(until, PROMPT) != PROMPT:
+            pass
+        self._say(f"login {CLIENT} {PROTOCOL} {self.user} {password}")
+        while True:
+            line = self._line(until, PROMPT)
+            message = parse_message(line)
+            if line == PROMPT:
+                raise EngineRefusedError(
+                    f"expected {self.talk.name} to let {self.user} in, found a wrong name or password"
+                )
+            if message and message.said is Said.OWN_INFO:
+                break
+        self._say("set boardstyle 3")
+        values = dict(zip(_OWN_INFO, message.words["settings"].split()[1:], strict=False))
+        for name, value in _WANTED.items():
+            if values.get(name, value) != value:
+                self._say(f"toggle {name}")
+
+    def play(self, wish: Wish) -> Ending:
+        """Play what is wished for, to its end."""
+        self._wish, self._ending = wish, None
+        if wish.invites:
+            length = {None: "", 0: " unlimited"}.get(wish.length, f" {wish.length}")
+            self._say(f"invite {wish.opponent}{length}")
+        while self._ending is None:
+            self._read()
+        return self._ending
+
+    def leave(self) -> None:
+        """Say good-bye."""
+        self._say("bye")
+
+    def _read(self) -> None:
+        """The next line that matters. Lines of others do not make a server alive that does not go on."""
+        until = self._until()
+        while (message := parse_message(line := self._line(until))) is None:
+            pass
+        try:
+            _HANDLERS[message.said](self, message)
+        except (ExternalProgramError, InvalidGameError):
+            raise
+        except BgdataError as error:
+            raise InvalidGameError(f"{error}, in a line of {self.talk.name}: {shown(line)}") from error
+
+    def _until(self) -> float:
+        return time.monotonic() + self.patience_seconds
+
+    def _line(self, until: float, prompt: str = "") -> str:
+        """The next line of text; others are told and passed over."""
+        for _ in range(MOST_BAD_LINES):
+            try:
+                line = self.talk.read_line(max(0.01, until - time.monotonic()), prompt)
+            except InvalidMessageError as error:
+                self.tell(f"passed over: {error}")
+                continue
+            if line is None:
+                raise ExternalProgramError(f"expected {self.talk.name} to go on, found it gone")
+            return line.removeprefix(">").strip()
+        raise ExternalProgramError(f"expected lines of text of {self.talk.name}, got {MOST_BAD_LINES} others in a row")
+
+    def _say(self, line: str) -> None:
+        self.talk.write_line(line + "\r", self.patience_seconds)
+
+    # before a match
+
+    def _invited(self, message: Message) -> None:
+        who, length = message.words["who"], message.words["length"]
+        if self.record or self._wish.invites or self._wish.opponent not in ("", who):
+            return
+        most = self.decisions.rules.met.length if self.decisions.rules.met else 0
+        if length.isdigit() and int(length) > most:
+            self.tell(f"{who} invites to {length} points; the match equity table has {most}")
+        else:
+            self._say(f"join {who}")
+
+    def _invited_back(self, message: Message) -> None:
+        who = message.words["who"]
+        if who == self._opponent or (self.record is None and self._wish.opponent in ("", who)):
+            self._say(f"join {who}")
+
+    def _begun(self, message: Message) -> None:
+        text = message.words["length"]
+        self._open(message.words["who"], int(text) if text.isdigit() else 0)
+
+    def _resumed(self, message: Message) -> None:
+        self._is_resumed, self._answered, self._expected, self._dice = True, "", None, {}
+        if message.words["who"] != self._opponent:
+            self.record = None
+        self.tell(f"the match with {message.words['who']} goes on")
+        self._say("toggle double")
+        self._look()
+
+    def _open(self, who: str, length: int) -> None:
+        if self._wish.opponent not in ("", who):
+            raise InvalidGameError(f"expected a match with {self._wish.opponent}, got one with {who}")
+        self.record = Record((self.user, who), length)
+        self.tell(f"{f'{length}-point match' if length else 'unlimited match'} with {who}")
+
+    # the game
+
+    def _new_game(self, _: Message) -> None:
+        self._is_new, self._is_resumed, self._is_asked = True, False, False
+        self._answered, self._expected = "", State(-1, START)
+        self._owner, self._refused, self._dice = None, None, {}
+        self._say("toggle double")
+
+    def _rolls(self, message: Message) -> None:
+        dice = int(message.words["die"]), int(message.words["other"])
+        if message.said is Said.OPENING:  # both play with them: who, the board says
+            self._dice = {0: dice, 1: dice}
+        else:
+            self._dice[self._player(message)] = dice
+
+    def _new_board(self, message: Message) -> None:
+        """Check a board, and decide what it asks."""
+        line = message.words["board"]
+        board = parse_fibs_board(line)
+        if board.turn == 0 or _CHECKERS in board.off:  # the game is over
+            return
+        if self.record is None:
+            self.record = Record((self.user, board.names[1]), board.length)
+        player = int(board.turn != board.color)
+        position = checked_position(board)
+        if self._is_new:
+            self._is_new = False
+            self.record.begin_game(board.scores)
+            self.tell(
+                f"game {len(self.record.games)}: {self.user} {board.scores[0]}, {self._opponent} {board.scores[1]}"
+            )
+        elif self._is_resumed or not self.record.is_open:
+            self._is_resumed = False
+            self.record.go_on(State(player, position), board.scores, is_doubled=board.is_doubled)
+        self._check_expected(State(player, position))
+        self.board = board
+        if player or board.is_doubled:
+            return
+        if any(board.own_dice):
+            if line != self._answered:
+                self._answered = line
+                self._move(position, roll_of(*board.own_dice), self._stakes(board))
+        elif self._is_asked:
+            self._is_asked = False
+            self._begin_turn(position, board)
+
+    def _check_expected(self, state: State) -> None:
+        """Raise InvalidGameError for a board that no play has led to."""
+        expected = self._expected
+        if expected and expected.player in (state.player, -1):
+            self._expected = None
+            if expected.position != state.position:
+                raise InvalidGameError(
+                    f"expected the board {expected.position.id} after the last play, {self.talk.name} sent "
+                    f"{state.position.id}"
+                )
+
+    def _to_roll(self, _: Message) -> None:
+        """We are asked, by the board that is known, or the next one."""
+        board = self.board
+        if board and board.turn == board.color and not any(board.own_dice) and self._expected is None:
+            self._begin_turn(board.position, board)
+        else:
+            self._look()
+
+    def _look(self) -> None:
+        """Ask for the board, and go on by it."""
+        self._is_asked = True
+        self._say("board")
+
+    def _begin_turn(self, position: Position, board: FibsBoard) -> None:
+        """Double, resign or roll."""
+        stakes = self._stakes(board)
+        if self._is_allowed_to_double(board) and self.decisions.doubles(position, stakes):
+            self._say("double")
+        elif position != self._refused and (size := self.decisions.resignation(position, stakes)):
+            self._refused = position
+            self._say(f"resign {_SIZES[size]}")
+        else:
+            self._say("roll")
+
+    def _is_allowed_to_double(self, board: FibsBoard) -> bool:
+        return board.may_double[0] and self._stakes(board).may_double
+
+    def _move(self, position: Position, roll: Roll, stakes: Stakes) -> None:
+        """Make the play of a roll; the server itself passes where there is none."""
+        play = self.decisions.play(position, roll, stakes)
+        if play.moves:
+            assert self.board
+            self._say(f"move {format_fibs_play(play, is_up=self.board.direction > 0)}")
+            self._played(0, (roll.high, roll.low), play)
+
+    def _played(self, player: int, dice: tuple[int, int], play: Play) -> None:
+        self._record.add_play(player, dice, play)
+        self._expected = State(1 - player, play.next_position)
+        who = self._record.players[player]
+        self.tell(f"  {who} {dice[0]}{dice[1]}: {play if play.moves else 'cannot move'}")
+
+    def _moves(self, message: Message) -> None:
+        """A play of the opponent, or one that the server made for the player itself."""
+        player = 0 if message.said is Said.FORCED else self._player(message)
+        board = self._game_board()
+        if self._expected and self._expected.player == 1 - player:
+            return  # our own, told again
+        if player != int(board.turn != board.color):
+            raise InvalidGameError(
+                f"expected a play of {self._record.players[1 - player]}, got one of {self._record.players[player]}"
+            )
+        dice = self._dice.get(player) or board.dice
+        position, roll = board.position, roll_of(*dice)
+        plays = legal_plays(position, roll)
+        if message.said is Said.CANNOT_MOVE:
+            if plays[0].moves:
+                raise IllegalPlayError(f"expected a play of {roll} in {position.id}, such as {plays[0]}, got none")
+            self._played(player, dice, plays[0])
+            return
+        is_up = board.direction * (1 if player == 0 else -1) > 0
+        self._played(player, dice, find_fibs_play(message.words["moves"], plays, is_up=is_up))
+
+    # the cube, and resignations
+
+    def _doubles(self, message: Message) -> None:
+        player, board = self._player(message), self._game_board()
+        stakes = self._stakes(board)
+        self._record.add_cube(player, TurnKind.DOUBLE, 2 * stakes.cube.value)
+        self.tell(f"  {self._record.players[player]} doubles to {2 * stakes.cube.value}")
+        if player == 1:
+            if board.turn == board.color or not stakes.may_double:
+                raise InvalidScoreError(f"expected a double of one who may, with {stakes.cube}")
+            found = self.decisions.answer(board.position, stakes)
+            self._say("reject" if found is Answer.PASS else "accept")
+
+    def _takes(self, message: Message) -> None:
+        player = self._player(message)
+        self._owner = player
+        self._record.add_cube(player, TurnKind.TAKE)
+        self.tell(f"  {self._record.players[player]} takes")
+        if player == 1:
+            self._look()
+
+    def _passes(self, message: Message) -> None:
+        winner = self._player(message)
+        self._record.add_cube(1 - winner, TurnKind.PASS)
+        self._won(message)
+
+    def _resigns(self, message: Message) -> None:
+        """Take a resignation that is worth what is to be won without the cube."""
+        player = self._player(message)
+        if player == 0:
+            return
+        board, points = self._game_board(), int(message.words["points"])
+        position = board.position
+        found = self.decisions.player.evaluate(position).cubeless_equity
+        to_win = (found if board.turn == board.color else -found) * board.cube_value
+        away = board.length - board.scores[0] if board.length else points + 1
+        is_taken = points >= min(to_win, away)
+        self.tell(f"  {self._opponent} resigns {points}: {'accepted' if is_taken else 'refused'}")
+        self._say("accept" if is_taken else "reject")
+
+    def _resignation_refused(self, message: Message) -> None:
+        if self._player(message) == 1:
+            self._look()
+
+    def _won(self, message: Message) -> None:
+        winner, points = self._player(message), int(message.words["points"])
+        if self._record.is_open:
+            self.tell(f"{self._record.players[winner]} wins {points} point{'s' * (points != 1)}")
+        self._record.finish(winner, points)
+        self._expected = None
+        if not self._record.length and self._wish.games and len(self._record.games) >= self._wish.games:
+            self._say("leave")
+            self._ending = Ending.PLAYED
+
+    def _match_won(self, message: Message) -> None:
+        winner = self._record.players[self._player(message)]
+        self.tell(f"{winner} wins the match {message.words['score']}")
+        self._ending = Ending.PLAYED
+
+    def _next_game(self, _: Message) -> None:
+        if self._ending is None:
+            self._say("join")
+
+    # what else is said
+
+    def _saved(self, _: Message) -> None:
+        self.tell("the server has saved the game")
+        self._ending = Ending.SAVED
+
+    def _not_ready(self, _: Message) -> None:
+        self._say("toggle ready")
+
+    def _not_asked(self, _: Message) -> None:
+        self._say("toggle double")
+
+    def _may_not_double(self, _: Message) -> None:
+        self._say("roll")
+
+    def _was_refused(self, message: Message) -> None:
+        raise EngineRefusedError(f"{self.talk.name} refused: {message.words['line']}")
+
+    def _nothing(self, _: Message) -> None:
+        """What boards say better."""
+
+    # who and what
+
+    @property
+    def _record(self) -> Record:
+        if self.record is None:
+            raise InvalidGameError("expected a match before what happens in it")
+        return self.record
+
+    @property
+    def _opponent(self) -> str:
+        return self.record.players[1] if self.record else ""
+
+    def _game_board(self) -> FibsBoard:
+        if self.board is None or not self._record.is_open:
+            raise InvalidGameError("expected a board before what is done on it")
+        return self.board
+
+    def _player(self, message: Message) -> int:
+        """0 for the player itself, 1 for the opponent. Raises InvalidGameError for anybody else."""
+        who = message.words["who"]
+        if who not in (YOU, *self._record.players):
+            raise InvalidGameError(f"expected {YOU} or {self._opponent}, got {who}")
+        return int(who == self._opponent)
+
+    def _stakes(self, board: FibsBoard) -> Stakes:
+        """What is played for, seen by the side whose turn it is. Raises InvalidScoreError."""
+        mine, theirs = board.may_double
+        owner = self._owner if mine == theirs else int(theirs)
+        player = int(board.turn != board.color)
+        seen = CubeOwner.ON_ROLL if owner == player else CubeOwner.OPPONENT
+        cube = Cube(board.cube_value, CubeOwner.CENTERED if board.cube_value == 1 or owner is None else seen)
+        if not board.length:
+            return Stakes(Money(is_jacoby=False), cube)
+        away = [board.length - score for score in board.scores]
+        is_crawford = (away[0] == 1) != (away[1] == 1) and not self._is_crawford_over(board)
+        score = MatchScore(away[player], away[1 - player], is_crawford and board.cube_value == 1)
+        return Stakes(score, cube)
+
+    def _is_crawford_over(self, board: FibsBoard) -> bool:
+        """Whether the server says so, or a game was played before with a side at one point to go."""
+        earlier = [game.score for game in self._record.games[:-1]]
+        return board.is_post_crawford or any(board.length - 1 in score for score in earlier)
+
+
+_HANDLERS: dict[Said, Callable[[FibsPlayer, Message], None]] = {
+    Said.OWN_INFO: FibsPlayer._nothing,
+    Said.BOARD: FibsPlayer._new_board,
+    Said.INVITED: FibsPlayer._invited,
+    Said.INVITED_BACK: FibsPlayer._invited_back,
+    Said.BEGUN: FibsPlayer._begun,
+    Said.RESUMED: FibsPlayer._resumed,
+    Said.NEW_GAME: FibsPlayer._new_game,
+    Said.OPENING: FibsPlayer._rolls,
+    Said.ROLLS: FibsPlayer._rolls,
+    Said.MOVES: FibsPlayer._moves,
+    Said.FORCED: FibsPlayer._moves,
+    Said.CANNOT_MOVE: FibsPlayer._moves,
+    Said.TO_ROLL: FibsPlayer._to_roll,
+    Said.DOUBLES: FibsPlayer._doubles,
+    Said.TAKES: FibsPlayer._takes,
+    Said.PASSES: FibsPlayer._passes,
+    Said.RESIGNS: FibsPlayer._resigns,
+    Said.RESIGNATION_TAKEN: FibsPlayer._won,
+    Said.RESIGNATION_REFUSED: FibsPlayer._resignation_refused,
+    Said.WINS_GAME: FibsPlayer._won,
+    Said.WINS_MATCH: FibsPlayer._match_won,
+    Said.NEXT_GAME: FibsPlayer._next_game,
+    Said.SAVED: FibsPlayer._saved,
+    Said.NOT_READY: FibsPlayer._not_ready,
+    Said.NOT_ASKED: FibsPlayer._not_asked,
+    Said.CRAWFORD: FibsPlayer._may_not_double,
+    Said.REFUSED: FibsPlayer._was_refused,
+}
+
+
+def checked_position(board: FibsBoard) -> Position:
+    """The position of a game in progress, seen by the side whose turn it is. Raises InvalidPositionError for one that
+    cannot be, or that does not fit what is said to be off."""
+    position = check_in_progress(board.position)
+    off = (position.off, position.opponent_off)
+    told = board.off if board.turn == board.color else board.off[::-1]
+    if off != told:
+        raise InvalidPositionError(
+            f"expected {told[0]} and {told[1]} of {_CHECKERS} checkers off, got a board with {off[0]} and {off[1]}"
+        )
+    return position
+
+
+def format_fibs_play(play: Play, *, is_up: bool) -> str:
+    """Checker moves as the server takes them: `bar-20 13-8`, or counted up `bar-5 12-17`."""
+    return " ".join(f"{_point(start, is_up)}-{_point(end, is_up)}" for start, end, _ in play.moves)
+
+
+def find_fibs_play(text: str, plays: list[Play], *, is_up: bool) -> Play:
+    """The play that the server shows. Raises IllegalPlayError."""
+    turned = " ".join("/".join(_turned(word, is_up) for word in step.split("-")) for step in text.split())
+    return find_play(turned, plays)
+
+
+def _point(point: int, is_up: bool) -> str:
+    return {BAR: "bar", OFF: "off"}.get(point) or str(BAR - point if is_up else point)
+
+
+def _turned(word: str, is_up: bool) -> str:
+    return str(BAR - int(word)) if is_up and word.isdigit() else word

@@ -1,0 +1,1 @@
+"""Answers as rows of data: what commands print and the pages of the explorer show."""

@@ -1,0 +1,134 @@
+"""Other people's files: what is published, fetching it, importing, and what the checks and the feed say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bgdata.datasets import gnubg_benchmark, gnubg_training
+from bgdata.errors import CheckFailedError, CorruptFileError, DigestMismatchError, MissingFileError, UsageError
+from bgdata.formats.unpacking import unpack
+from bgdata.store.dataset import ImportedDataset
+from bgdata.store.download import download
+from bgdata.store.lockfile import PinnedFile, load_pins, save_pin
+from bgdata.store.progress import Progress
+from bgdata.store.storage import sha256_file
+from bgdata.store.table import Table
+from bgdata.store.verify import verify
+from bgdata.warehouse import Warehouse
+
+RAW = "raw"  # folder of downloads in the warehouse
+
+
+class Published(NamedTuple):
+    """A published file; `content_sha256` is that of the uncompressed content, empty where none was published."""
+
+    kind: str
+    name: str
+    address: str
+    content_sha256: str = ""
+
+
+class Leak(NamedTuple):
+    """Labelled rows of a variant whose positions a benchmark holds: the training feed leaves them out."""
+
+    labels: str  # dataset/variant
+    benchmarks: str  # those that hold the positions
+    rows: int
+
+
+def published_files(address: str | None = None) -> list[Published]:
+    """The files of gnubg; `address` replaces the address of the site, for a mirror."""
+    site = address.rstrip("/") + "/" if address else None
+    files = []
+    for entry, content_sha256 in gnubg_benchmark.PUBLISHED.items():
+        name = f"{entry}.bm.bz2"
+        files.append(Published("gnubg_benchmark", name, (site or gnubg_benchmark.ADDRESS) + name, content_sha256))
+        name = f"{entry}-train-data.bz2"
+        files.append(Published("gnubg_training", name, (site or gnubg_training.ADDRESS) + name))
+    return files
+
+
+def fetch_file(warehouse: Warehouse, file: Published, progress: Progress) -> Path:
+    """Download a file into `raw/` of the warehouse, unless it is there, and check it. Raises DownloadError,
+    StorageError, CorruptFileError, or DigestMismatchError for a file whose hash is not the known one."""
+    path = download(file.address, warehouse.root / RAW / file.name, progress)
+    check_published(warehouse, file, path)
+    progress.note(f"{file.name}: {path.stat().st_size:,} bytes, as it should be")
+    return path
+
+
+def check_published(warehouse: Warehouse, file: Published, path: Path) -> None:
+    """Compare a file with its published hash, or with the hash that was pinned when it was first fetched."""
+    if file.content_sha256:
+        expected, found = file.content_sha256, unpacked_hash(path)
+    else:
+        pins = {pin.name: pin.sha256 for pin in load_pins(warehouse.lock)}
+        found = sha256_file(path)
+        expected = pins.get(file.name, found)
+        if file.name not in pins:
+            unpacked_hash(path)
+            save_pin(warehouse.lock, PinnedFile(file.name, file.address, path.stat().st_size, found))
+    if found != expected:
+        raise DigestMismatchError(
+            f"expected SHA-256 {expected[:16]}... of {path}, found {found[:16]}...; delete it and fetch it again"
+        )
+
+
+def unpacked_hash(path: Path) -> str:
+    """SHA-256 of the uncompressed content. Raises CorruptFileError for a file that is cut off or not compressed at
+    all."""
+    try:
+        facts = unpack(path, lambda _: None)
+    except CorruptFileError as error:
+        raise CorruptFileError(f"expected a whole packed file in {path}; delete it and fetch it again") from error
+    if facts.content_sha256 == facts.sha256:
+        raise CorruptFileError(f"expected a packed file in {path}, found something else; delete it and fetch it again")
+    return facts.content_sha256
+
+
+def import_files(
+    warehouse: Warehouse,
+    kind: str,
+    files: Sequence[Path],
+    progress: Progress,
+    *,
+    name: str | None = None,
+    strict: bool = False,
+    force: bool = False,
+) -> Table:
+    """Import files as one version of a kind. Raises UsageError for a kind that is computed, MissingFileError,
+    NoRowsError, and what `Warehouse.build` raises."""
+    parameters = import_parameters(warehouse, kind, files, name)
+    return warehouse.build(kind, parameters, files=files, progress=progress, strict=strict, force=force)
+
+
+def import_parameters(warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None = None) -> Any:
+    """The variant that files are imported as. Raises UsageError for a kind that is computed, MissingTableError for none
+    of this name, MissingFileError, and InvalidParameterError for a name that no variant can have."""
+    declared = warehouse.kind(kind)
+    if not isinstance(declared, ImportedDataset):
+        raise UsageError(f"expected a kind that is imported from files, got {kind}; try: bgdata build {kind}")
+    for path in files:
+        if not path.is_file():
+            raise MissingFileError(f"expected a file in {path}, found none")
+    return declared.parameters_of(files, name)
+
+
+def check_version(warehouse: Warehouse, version: str, progress: Progress, *, seed: int = 0) -> list[str]:
+    """What `bgdata verify` says of a version, a line a check. Raises CheckFailedError for one that fails."""
+    findings = list(verify(warehouse, [warehouse.open_reference(version)], seed=seed, progress=progress))
+    if wrong := [finding for finding in findings if finding.problem]:
+        raise CheckFailedError(f"{version}: {wrong[0].check}: {wrong[0].text}")
+    return [f"{finding.check}: {finding.status}" for finding in findings]
+
+
+def leaks(warehouse: Warehouse) -> list[Leak]:
+    """What the view `leakage` holds, a row for each labels and the benchmarks that share their positions."""
+    with warehouse.connect() as connection:
+        rows = connection.sql(
+            "select dataset || '/' || variant as labels, list_aggregate(benchmarks, 'string_agg', ', '), count(*) "
+            "from leakage group by all order by all"
+        ).fetchall()
+    return [Leak(*row) for row in rows]

@@ -1,0 +1,96 @@
+"""Rows, and versions, as pieces of HTML: what notebooks show of a table, and pages of the explorer too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from bgdata.errors import BgdataError
+
+if TYPE_CHECKING:
+    from bgdata.store.table import Table
+
+Row = Mapping[str, Any]
+Cell = Callable[[str, Any], str]
+LONG = 40  # letters of a text that gets more room
+MOST = 300  # letters of a cell
+SAMPLE = 5  # rows that a notebook shows
+
+
+def cell_text(value: Any) -> str:
+    """A value of a table as people read it."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: ""}[value]
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) >= 10_000 else str(value)
+    text = json.dumps(value, default=str) if isinstance(value, list | tuple | dict) else str(value)
+    return text if len(text) <= MOST else text[: MOST - 3] + "..."
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is aligned to the right."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def plain_cell(_: str, value: Any) -> str:
+    """What stands in a cell: the value as text, escaped."""
+    return escape(cell_text(value))
+
+
+def rows_html(rows: Sequence[Row], cell: Cell = plain_cell, links: Sequence[str] = ()) -> str:
+    """Rows as a table, with the columns of the first. `cell` writes what stands in the cell of a column. `links` lead
+    from each row to a board, where the first of them leads somewhere. Every name is escaped."""
+    has_links = bool(links and links[0])
+    heads = [f'<th scope="col"{class_of(value)}>{escape(name)}</th>' for name, value in rows[0].items()]
+    lines = [
+        "<tr>"
+        + (board_cell(links[place]) if has_links else "")
+        + "".join(f"<td{class_of(value)}>{cell(name, value)}</td>" for name, value in row.items())
+        + "</tr>"
+        for place, row in enumerate(rows)
+    ]
+    board = '<th scope="col">board</th>' if has_links else ""
+    head = f"<thead><tr>{board}{''.join(heads)}</tr></thead>"
+    body = "\n".join(lines)
+    return f'<div class="wide" tabindex="0"><table class="data">{head}<tbody>\n{body}\n</tbody></table></div>'
+
+
+def class_of(value: Any) -> str:
+    """The class of a cell: numbers stand at the right, long texts get room."""
+    if is_number(value):
+        return ' class="number"'
+    return ' class="long"' if isinstance(value, str) and len(value) > LONG else ""
+
+
+def board_cell(link: str) -> str:
+    """A cell that leads to a board, if it does."""
+    return f'<td><a href="{escape(link, quote=True)}">board</a></td>' if link else "<td></td>"
+
+
+def version_html(table: Table) -> str:
+    """A version as a notebook shows it: its name and size, rows from its middle, and what proves it. A damaged one says
+    what is wrong."""
+    from bgdata.store.parquet import middle_rows
+
+    try:
+        manifest = table.manifest
+        rows = middle_rows(table.check_file(table.parquet.name), SAMPLE)
+    except BgdataError as error:
+        return f"<p><b>{escape(table.name)}</b></p><p>{escape(str(error))}</p>"
+    facts = {
+        "digest of the values": manifest.digest,
+        "recipe key": manifest.recipe_key,
+        "computed": f"{manifest.created}, in {manifest.seconds:.1f} s",
+        "source": manifest.source,
+        "licence": manifest.licence,
+    }
+    proof = "".join(f"<dt>{name}</dt><dd><code>{escape(value)}</code></dd>" for name, value in facts.items())
+    shown = rows_html(rows) if rows else "<p>No rows.</p>"
+    return (
+        f"<p><b>{escape(table.name)}</b>: {manifest.rows:,} rows</p>\n{shown}\n"
+        f"<details><summary>What proves it</summary><dl>{proof}</dl></details>"
+    )

@@ -1,0 +1,196 @@
+"""What a page answers: HTML for people, JSON at the same address for programs, and errors in either form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bgdata.errors import (
+    BgdataError,
+    InvalidNameError,
+    MissingFileError,
+    MissingTableError,
+    MissingWarehouseError,
+    NotCoveredError,
+    QueryError,
+    TooBusyError,
+    UnknownKindError,
+    UsageError,
+)
+from bgdata.game.identifiers import parse_identifier
+from bgdata.rows.plain import plain
+from bgdata.store.table_html import cell_text, rows_html
+from bgdata.web.site import Site
+
+FOLDER = Path(__file__).parent
+MISSING = (
+    InvalidNameError, MissingFileError, MissingTableError, MissingWarehouseError, NotCoveredError, UnknownKindError,
+)  # fmt: skip
+
+
+class Page(NamedTuple):
+    """A page: its template, what that shows, and what JSON says in its place."""
+
+    template: str
+    shown: Mapping[str, Any]
+    data: Any
+
+
+Endpoint: TypeAlias = Callable[[Site, Request], "Page | Response"]
+
+
+def position_path(position: object) -> str:
+    """The address of a position, given in any notation."""
+    return f"/position/{quote(str(position), safe='/+:=,-')}"
+
+
+def address(path: str, given: Mapping[str, object]) -> str:
+    """A path with a query of what is given and not empty."""
+    kept = {name: value for name, value in given.items() if value not in (None, "", False, 0)}
+    return f"{path}?{urlencode(kept)}" if kept else path
+
+
+def signed(value: float | None, digits: int = 4) -> str:
+    """An equity with its sign; a dash for None."""
+    return "–" if value is None else f"{round(value, digits) + 0.0:+.{digits}f}".replace("-", "−")
+
+
+def percent(value: float | None, digits: int = 2) -> str:
+    """A chance in percent; a dash for None."""
+    return "–" if value is None else f"{100 * value:.{digits}f} %"
+
+
+def size_text(count: int) -> str:
+    """Bytes as people read them."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            break
+        count = count / 1000  # type: ignore[assignment]
+    return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+
+
+def cell_html(name: str, value: Any) -> str:
+    """What stands in a cell: the value as text, which leads to its position or table where it names one."""
+    text, link = escape(cell_text(plain(value))), cell_link(name, value)
+    return f'<a href="{escape(link, quote=True)}">{text}</a>' if link else text
+
+
+def drawn_cell(name: str, value: Any) -> str:
+    """The same with the board of a position below its name."""
+    text, link = cell_html(name, value), cell_link(name, value)
+    if not link.startswith("/position/"):
+        return text
+    picture = escape(f"/board{link[9:]}", quote=True)
+    return f'{text}<br><img class="drawn" src="{picture}" width="132" height="110" loading="lazy" alt="">'
+
+
+def rows_table(rows: Sequence[Mapping[str, Any]], links: Sequence[str] = (), *, is_drawn: bool = False) -> str:
+    """Rows of data as the HTML of a table, with boards if it `is_drawn`."""
+    if not rows:
+        return '<p class="none">No rows.</p>'
+    return rows_html(rows, drawn_cell if is_drawn else cell_html, links)
+
+
+def cell_of_page(value: Any) -> str:
+    """A value as text."""
+    return cell_text(plain(value))
+
+
+def cell_link(name: str, value: Any) -> str:
+    """Where a value of a column leads: a board or Position ID to its position; nowhere if it is empty."""
+    if name.endswith("position_id") and isinstance(value, str) and is_position(value):
+        return position_path(value)
+    if name.endswith("board") and isinstance(value, list | tuple) and len(value) == 26:
+        return position_path(",".join(map(str, value)))
+    if name in ("source_version", "table_version") and isinstance(value, str) and value.count("/") == 2:
+        return f"/table/{quote(value)}"
+    return ""
+
+
+def is_position(text: str) -> bool:
+    """Whether a text is a position in some notation."""
+    try:
+        return bool(parse_identifier(text))
+    except BgdataError:
+        return False
+
+
+def environment() -> Environment:
+    """The templates: everything is escaped, and a name that nobody gave is an error."""
+    found = Environment(
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {
+        "signed": signed, "percent": percent, "size": size_text, "cell": cell_of_page, "position_path": position_path,
+    }  # fmt: skip
+    found.globals |= {"address": address, "rows_table": rows_table}
+    return found
+
+
+TEMPLATES = environment()
+
+
+def wants_json(request: Request) -> bool:
+    """Whether JSON was asked for: by the ending of the address, or rather than HTML."""
+    if request.scope.get("bgdata.json"):
+        return True
+    accepted = request.headers.get("accept", "")
+    return "application/json" in accepted and "text/html" not in accepted
+
+
+def as_json(data: Any, status: int = 200) -> Response:
+    """Data as JSON."""
+    return Response(json.dumps(plain(data), allow_nan=False), status, media_type="application/json")
+
+
+def respond(request: Request, found: Page | Response) -> Response:
+    """What an endpoint found, as the client wants it."""
+    if isinstance(found, Response):
+        return found
+    if wants_json(request):
+        return as_json(found.data)
+    return Response(
+        TEMPLATES.get_template(found.template).render(path=request.url.path, **found.shown), media_type="text/html"
+    )
+
+
+def status_of(error: Exception) -> int:
+    """The HTTP status of an error of ours."""
+    if isinstance(error, TooBusyError):
+        return 503
+    if isinstance(error, MISSING):
+        return 404
+    return 400 if isinstance(error, UsageError | QueryError) else 500
+
+
+def respond_error(request: Request, message: str, status: int) -> Response:
+    """An error: what was expected, as a page or as JSON."""
+    if wants_json(request):
+        return as_json({"error": message}, status)
+    shown = {"path": request.url.path, "title": STATUS_WORDS.get(status, "Something went wrong"), "message": message}
+    text = TEMPLATES.get_template("error.html").render(**shown)
+    return Response(text, status, media_type="text/html")
+
+
+STATUS_WORDS = {
+    400: "That cannot be answered",
+    404: "Not here",
+    405: "This site is only read",
+    413: "Too much",
+    414: "Too long",
+    421: "Another host",
+    429: "Too much at once",
+    503: "Busy",
+}

@@ -1,0 +1,138 @@
+"""The application: what guards its addresses, and how errors are told."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bgdata.errors import BgdataError, TooBusyError
+from bgdata.warehouse import Warehouse
+from bgdata.web.answer import FOLDER, Endpoint, respond, respond_error, status_of
+from bgdata.web.limits import Budget, Limits
+from bgdata.web.openapi import ADDRESSES, UNTOUCHED
+from bgdata.web.query_process import QueryProcess
+from bgdata.web.site import Site
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+PORT = re.compile(r":\d+$", re.ASCII)  # behind the name of a host
+
+
+def create_app(warehouse: Warehouse, limits: Limits | None = None, hosts: Sequence[str] = LOOPBACK) -> Starlette:
+    """The site over a warehouse, as an ASGI application. `hosts` are the names that it answers to; none: any, and then
+    what a client may compute is limited."""
+    site = Site(warehouse, limits)
+    budget = None if hosts else Budget(site.limits)
+    queries = QueryProcess(site)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        queries.end()
+
+    routes = [Route(each.path, endpoint(site, budget, each.endpoint), methods=["GET"]) for each in ADDRESSES]
+    app = Starlette(
+        routes=[*routes, Mount("/static", StaticFiles(directory=FOLDER / "static"))],
+        middleware=[Middleware(Guard, limits=site.limits, hosts=hosts)],
+        exception_handlers={HTTPException: on_http_error, Exception: on_failure},
+        lifespan=lifespan,
+    )
+    app.state.site, app.state.queries = site, queries
+    return app
+
+
+def endpoint(site: Site, budget: Budget | None, function: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+    """A function of ours as Starlette calls it: in a thread, with errors told, and with what it costs the client."""
+
+    def answered(request: Request) -> Response:
+        client = request.client.host if request.client else ""
+        started = time.monotonic()
+        try:
+            if budget and budget.left(client) <= 0:
+                raise TooBusyError("expected fewer questions at once; try again in a few seconds")
+            return respond(request, function(site, request))
+        except BgdataError as error:
+            return respond_error(request, site.public(error), status_of(error))
+        finally:
+            if budget:
+                budget.spend(client, time.monotonic() - started)
+
+    async def called(request: Request) -> Response:
+        return await run_in_threadpool(answered, request)
+
+    return called
+
+
+async def on_http_error(request: Request, error: Exception) -> Response:
+    """What Starlette refuses: an address that there is not, a method that there is not."""
+    assert isinstance(error, HTTPException)
+    said = {404: f"expected a page of this site, got {request.url.path[:200]}"}
+    return respond_error(request, said.get(error.status_code, error.detail), error.status_code)
+
+
+async def on_failure(request: Request, _: Exception) -> Response:
+    """A flaw of ours: the log has it, the client learns nothing of it."""
+    return respond_error(request, "the server could not make this page; its log says why", 500)
+
+
+class Guard:
+    """Refuses what no page needs, before it is looked at: bodies, long addresses, names of other hosts; and gives every
+    answer its headers."""
+
+    def __init__(self, app: ASGIApp, limits: Limits, hosts: Sequence[str]) -> None:
+        self._app, self._limits, self._hosts = app, limits, frozenset(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request. What is no HTTP passes."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        path: str = scope["path"]
+        if path.endswith(".json") and not path.startswith(UNTOUCHED):
+            scope = {**scope, "path": path.removesuffix(".json") or "/", "bgdata.json": True}
+        request = Request(scope)
+        refused = self._refused(request)
+        answer = respond_error(request, refused[1], refused[0]) if refused else self._app
+        await answer(scope, receive, send_with_headers)
+
+    def _refused(self, request: Request) -> tuple[int, str] | None:
+        """(status, reason) for a request that no page is made for."""
+        host = PORT.sub("", request.headers.get("host", ""))
+        if self._hosts and host not in self._hosts:
+            return 421, f"expected one of {', '.join(sorted(self._hosts))} as the host, got {host[:100]}"
+        if request.method not in ("GET", "HEAD"):
+            return 405, f"expected GET or HEAD, got {request.method[:20]}"
+        if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
+            return 413, "expected a request without a body"
+        if len(request.url.path) + len(request.url.query) > self._limits.address_bytes:
+            return 414, f"expected an address of at most {self._limits.address_bytes:,} bytes"
+        return None

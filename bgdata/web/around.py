@@ -1,0 +1,106 @@
+"""What is around a position: its picture, the forms that lead to it, where it occurs, and its cube at every score."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from bgdata.equity.cube import CubeRules
+from bgdata.errors import BgdataError, NotCoveredError, UsageError
+from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.game.board_svg import format_board_svg
+from bgdata.game.match import MatchScore, Stakes
+from bgdata.rows.cube import best_words
+from bgdata.rows.plain import whole_rows
+from bgdata.rows.probe import probe_rows
+from bgdata.store.names import identifier
+from bgdata.web.answer import Page, address, position_path
+from bgdata.web.asked import SHORT, Asked, whole
+from bgdata.web.mets import met_of
+from bgdata.web.position import tables_of
+from bgdata.web.site import Row, Site
+
+
+def board(_: Site, request: Request) -> Response:
+    """The picture of a position: with a roll, and with a play as arrows."""
+    asked = Asked(request.path_params["text"].removesuffix(".svg"), request.query_params)
+    text = format_board_svg(asked.position, roll=asked.roll, play=asked.play, stakes=asked.stakes)
+    return Response(text, media_type="image/svg+xml", headers={"cache-control": "public, max-age=3600"})
+
+
+def go(_: Site, request: Request) -> Response:
+    """To the address of what a form says: a position in any notation, or the counts of an editor by point. Raises what
+    `Asked` raises."""
+    given = dict(request.query_params)
+    text = given.pop("q", "").strip()
+    counts = [given.pop(f"p{point}", "").strip() for point in range(26)]
+    if any(counts) and given.pop("edit", ""):
+        text = ",".join(count or "0" for count in counts)
+    asked = Asked(text or "start", given)
+    if given.get("flip", ""):
+        return RedirectResponse(asked.flipped_with(given.get("undo", "")), 303)
+    kept = {name: value for name, value in given.items() if name in ("roll", "ply", "undo", *SHORT)}
+    where = position_path(asked.text.strip() if asked.match else asked.position)
+    return RedirectResponse(address(where, kept), 303)
+
+
+def where(site: Site, request: Request) -> Page:
+    """Where a position occurs, seen by the player on roll: in every table that names its positions."""
+    asked = Asked(request.path_params["text"], request.query_params)
+    shapes = [shape for kind in site.warehouse.kinds.values() for shape in kind.tables]
+    names = sorted({shape.name for shape in shapes if any(column.name == "position_id" for column in shape.columns)})
+    rows: list[Row] = []
+    for name in names:
+        query = f"select variant, count(*) as rows from {identifier(name)} where position_id = $id group by all"
+        try:
+            found = site.rows(query, {"id": asked.position.id})
+        except BgdataError as error:
+            found = [{"variant": site.public(error), "rows": None}]
+        rows += [{"table": name, **row} for row in found]
+    shown_ = {"asked": asked, "rows": rows, "names": names, "board": format_board_svg(asked.position)}
+    return Page("where.html", shown_, rows)
+
+
+def probe(site: Site, request: Request) -> Page:
+    """What the bearoff tables have for a position, and nothing that takes longer; JSON is that of `bgdata probe`.
+    Raises NotCoveredError where no table covers it."""
+    asked = Asked(request.path_params["text"], request.query_params)
+    found = list(tables_of(site, asked.position, most=1))
+    if not found:
+        raise NotCoveredError(f"expected a bearoff that a table of this warehouse covers, got {asked.position.id}")
+    rows = whole_rows(probe_rows(asked.position, found))
+    return Page("probe.html", {"asked": asked, "rows": rows, "board": format_board_svg(asked.position)}, rows)
+
+
+MAP = 9  # points to go of a cube map, unless said
+
+
+def cube_map(site: Site, request: Request) -> Page:
+    """The right cube action at every score up to so many points to go, with a centered cube of 1."""
+    asked = Asked(request.path_params["text"], request.query_params)
+    length = whole(request.query_params, "length", MAP)
+    if not 2 <= length <= 15:
+        raise UsageError(f"expected 2 to 15 points to go, got {length}")
+    met = met_of(site, asked.options["met"])
+    rules, rows = CubeRules(met=met), []
+    with site.player(asked.ply) as player:
+        if player.evaluate(asked.position).source is AnswerSource.OVER:
+            raise UsageError("expected a game in progress, got one that is over")
+        for away in range(1, length + 1):
+            for opponent_away in range(1, length + 1):
+                stakes = Stakes(MatchScore(away, opponent_away, (away == 1) != (opponent_away == 1)))
+                decision = player.decide_cube(asked.position, stakes, rules)
+                rows.append(
+                    {"away": away, "opponent_away": opponent_away, "is_crawford": stakes.is_crawford,
+                     "action": decision.action.name.lower() if decision.may_double else "none",
+                     "words": best_words(decision, stakes), "mwc": decision.equity,
+                     "double_gain": decision.double_gain, "take_gain": decision.take_gain}
+                )  # fmt: skip
+    shown_ = {
+        "asked": asked,
+        "rows": rows,
+        "length": length,
+        "met": met.name,
+        "board": format_board_svg(asked.position),
+    }
+    return Page("cube_map.html", shown_, rows)

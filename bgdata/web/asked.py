@@ -1,0 +1,155 @@
+"""What the address of a position says: the position itself, the roll and the play, and what is played for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bgdata.errors import UsageError, shown
+from bgdata.game.dice import Roll, parse_roll
+from bgdata.game.identifiers import parse_identifier
+from bgdata.game.match import CubeOwner, Money, Stakes
+from bgdata.game.match_state import MatchState
+from bgdata.game.outcome import check_occurs
+from bgdata.game.plays import Play, parse_play
+from bgdata.rows.stakes import chosen_stakes, is_cubeful
+from bgdata.web.answer import address, position_path
+
+PLAYS = 10  # that a page shows
+
+
+LONGEST = 300  # characters of a notation
+
+
+UNDOS, BETWEEN = 20, "."  # changes of the editor that an address remembers, and what is between them
+
+
+SHORT = ("away", "crawford", "cube", "owner", "jacoby", "beavers", "met")  # of what is played for, in an address
+
+
+class Asked:
+    """A position with all that its address says. Raises InvalidPositionError, InvalidRollError, InvalidScoreError,
+    IllegalPlayError or UsageError."""
+
+    def __init__(self, text: str, given: Mapping[str, str]) -> None:
+        if len(text) > LONGEST:
+            raise UsageError(f"expected a position of at most {LONGEST} characters, got {shown(text)}")
+        self.text, self.given = text, given
+        self.position, self.match = parse_identifier(text)
+        check_occurs(self.position)
+        self.options = options_of(given)
+        roll = given.get("roll", "").strip()
+        self.roll: Roll | None = parse_roll(roll) if roll else self.match.roll if self.match else None
+        play = given.get("play", "").strip()
+        self.play: Play | None = parse_play(play, self.position, self.roll) if play else None
+        self.ply = whole(given, "ply", 0)
+        self.plays = whole(given, "plays", PLAYS)
+        self.earlier = earlier(given)
+        self.stakes: Stakes | None = None
+        if self.match or is_cubeful(self.options):
+            self.stakes = chosen_stakes(self.match, self.options)
+
+    @property
+    def own_stakes(self) -> Stakes:
+        """What the cube is asked for: money without the Jacoby rule where nothing is said."""
+        return self.stakes or Stakes(Money(is_jacoby=False))
+
+    @property
+    def state(self) -> MatchState | None:
+        """Roll, score and cube as identifiers hold them; None where nothing is said of them. Raises InvalidScoreError
+        for what they cannot hold."""
+        if self.match and not is_cubeful(self.options):
+            return self.match
+        return MatchState.from_stakes(self.own_stakes, roll=self.roll) if self.stakes or self.roll else None
+
+    @property
+    def rules(self) -> dict[str, object]:
+        """What else an address says of how a position is judged."""
+        return {"met": self.options["met"], "beavers": self.options["beavers"] and 1, "ply": self.ply}
+
+    def here(self, **changes: object) -> str:
+        """The address of this page with changes to its query."""
+        given = {"roll": self.roll, **stakes_query(self.stakes), **self.rules, "plays": self.given.get("plays")}
+        return address(position_path(self.position), given | changes)
+
+    @property
+    def undo(self) -> str:
+        """The address of the position before the last change of the editor; empty where there was none."""
+        if not self.earlier:
+            return ""
+        rest = {"undo": BETWEEN.join(self.earlier[:-1])}
+        return address(position_path(self.earlier[-1]), stakes_query(self.stakes) | self.rules | rest)
+
+    @property
+    def undo_after(self) -> str:
+        """What the address of the next change says of those before it."""
+        return BETWEEN.join([*self.earlier, self.position.id][-UNDOS:])
+
+    def after(self, play: Play) -> str:
+        """The address of the position after a play, where the opponent is on roll."""
+        stakes = self.stakes.flip() if self.stakes else None
+        return address(position_path(play.next_position), stakes_query(stakes) | self.rules)
+
+    @property
+    def flipped(self) -> str:
+        """The address of the same checkers with the opponent on roll."""
+        return self.flipped_with("")
+
+    def flipped_with(self, undo: str) -> str:
+        """The same, with what the address says of changes of the editor."""
+        stakes = self.stakes.flip() if self.stakes else None
+        return address(position_path(self.position.flip()), stakes_query(stakes) | self.rules | {"undo": undo})
+
+
+def earlier(given: Mapping[str, str]) -> list[str]:
+    """The positions before changes of the editor, the last one last. Raises InvalidPositionError."""
+    words = [word for word in given.get("undo", "").split(BETWEEN) if word][-UNDOS:]
+    return [parse_identifier(word)[0].id for word in words]
+
+
+def whole(given: Mapping[str, str], name: str, default: int) -> int:
+    """A whole number of a query. Raises UsageError."""
+    text = given.get(name, "").strip()
+    if not text:
+        return default
+    if not text.isascii() or not text.isdigit() or len(text) > 4:
+        raise UsageError(f"expected a whole number as {name}, got {shown(text)}")
+    return int(text)
+
+
+def flag(given: Mapping[str, str], name: str) -> bool | None:
+    """Yes, no or nothing. Raises UsageError."""
+    text = given.get(name, "").strip().lower()
+    words = {"": None, "1": True, "yes": True, "on": True, "0": False, "no": False}
+    if text not in words:
+        raise UsageError(f"expected 1 or 0 as {name}, got {shown(text)}")
+    return words[text]
+
+
+def options_of(given: Mapping[str, str]) -> dict[str, Any]:
+    """What an address says of score and cube, as the options of commands. Raises UsageError."""
+    owner = given.get("owner", "").strip() or None
+    if owner not in (None, *CubeOwner):
+        raise UsageError(f"expected an owner of the cube: {', '.join(CubeOwner)}, got {shown(owner)}")
+    return {
+        "away": given.get("away", "").strip() or None,
+        "crawford": flag(given, "crawford") or False,
+        "cube_value": whole(given, "cube", 0) or None,
+        "owner": owner,
+        "met": given.get("met", "").strip(),
+        "jacoby": flag(given, "jacoby"),
+        "beavers": flag(given, "beavers"),
+        "as_money": False,
+        **dict.fromkeys(("model", "index", "volatility")),
+    }
+
+
+def stakes_query(stakes: Stakes | None) -> dict[str, object]:
+    """Stakes as an address says them; nothing for none."""
+    if stakes is None:
+        return {}
+    cube = {"cube": stakes.cube.value, "owner": str(stakes.cube.owner)}
+    if isinstance(stakes.score, Money):
+        return cube | {"jacoby": int(stakes.score.is_jacoby)}
+    score = {"away": f"{stakes.score.away}-{stakes.score.opponent_away}", "crawford": int(stakes.score.is_crawford)}
+    return score | (cube if stakes.cube.value > 1 else {})

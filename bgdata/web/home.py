@@ -1,0 +1,80 @@
+"""The home page, and the search box that every page has."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from bgdata.errors import BgdataError, UsageError, shown
+from bgdata.game.board_svg import format_board_svg
+from bgdata.game.position import START
+from bgdata.rows.claims import is_named
+from bgdata.web.answer import Page, address, is_position, position_path
+from bgdata.web.asked import LONGEST
+from bgdata.web.register import register_of
+from bgdata.web.site import Row, Site
+from bgdata.web.tables import listed
+
+PLAYERS = "select distinct player_name from scores"
+
+
+def home(site: Site, _: Request) -> Page:
+    """What this warehouse holds, on one screen; JSON is one row for each kind."""
+    rows = listed(site)
+    kinds: list[Row] = []
+    for name, kind in site.warehouse.kinds.items():
+        found = [row for row in rows if row["dataset"] == name and row["version"]]
+        if found:
+            kinds.append(
+                {"kind": name, "summary": kind.summary, "variants": sorted({row["variant"] for row in found}),
+                 "rows": sum(row["rows"] or 0 for row in found if row["is_current"]),
+                 "bytes": sum(row["bytes"] or 0 for row in found if row["is_current"]),
+                 "damaged": sum(bool(row["damage"]) for row in found)}
+            )  # fmt: skip
+    missing = [name for name in site.warehouse.kinds if name not in {row["kind"] for row in kinds}]
+    shown_ = {"kinds": kinds, "missing": missing, "board": format_board_svg(START), "start": START}
+    return Page("home.html", shown_, kinds)
+
+
+def search(site: Site, request: Request) -> Response:
+    """To what a text names: a position in any notation, a kind, a table, a view, a claim or a player. Raises UsageError
+    for any other text."""
+    text = request.query_params.get("q", "").strip()[: LONGEST + 1]
+    if not text:
+        return RedirectResponse("/", 303)
+    found = target(site, text)
+    if not found:
+        raise UsageError(
+            f"expected a position in any notation, a table such as bearoff_two_sided/6x9, "
+            f"a claim such as A8 or a player, got {shown(text)}"
+        )
+    return RedirectResponse(found, 303)
+
+
+def target(site: Site, text: str) -> str:
+    """Where a text leads; empty if nowhere."""
+    kind, _, rest = text.partition("/")
+    if kind in site.warehouse.kinds:
+        return f"/table/{quote(text)}" if rest else f"/table/{kind}"
+    if is_position(text):
+        return position_path(text)
+    if any(is_named(row["claim"], row["part"], text) for row in known_claims(site)):
+        return address("/claims", {"name": text})
+    for name in site.warehouse.kinds:
+        if text in site.warehouse.variants(name):
+            return f"/table/{name}/{quote(text)}"
+    try:
+        names = site.keep("player names", lambda: [row["player_name"] for row in site.rows(PLAYERS)])
+    except BgdataError:
+        names = []
+    return address("/players", {"player": text}) if text in names else ""
+
+
+def known_claims(site: Site) -> list[Row]:
+    """The claims of the register; none where there is no register."""
+    try:
+        return register_of(site)[1]
+    except BgdataError:
+        return []

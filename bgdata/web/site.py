@@ -1,0 +1,115 @@
+"""What all pages of a server share: its warehouse, one player, one connection for their own queries, what they keep."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bgdata.errors import TooBusyError, UsageError
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.networks.named import find_network, map_player
+from bgdata.evaluation.networks.player import MappedNetwork
+from bgdata.store.locked_sql import QueryLimits
+from bgdata.warehouse import Warehouse
+from bgdata.web.limits import Limits
+
+if TYPE_CHECKING:
+    import duckdb
+
+T = TypeVar("T")
+Row = dict[str, Any]  # a value by the name of its column
+
+
+class Site:
+    """The warehouse of a server. Pages are made by several threads: what is not safe for these is lent to one at a
+    time."""
+
+    def __init__(self, warehouse: Warehouse, limits: Limits | None = None) -> None:
+        self.warehouse, self.limits = warehouse, limits or Limits()
+        self._computing, self._reading, self._keeping = threading.Lock(), threading.Lock(), threading.Lock()
+        self.streams = threading.BoundedSemaphore(self.limits.streams)
+        self._stamp: object = None
+        self._kept: dict[Any, Any] = {}
+        self._connection: tuple[object, duckdb.DuckDBPyConnection] | None = None
+
+    @property
+    def stamp(self) -> object:
+        """A value that changes whenever a version of the warehouse comes, goes, or becomes the current one."""
+        root = self.warehouse.root
+        folders = [root, *sorted(root.glob("*")), *sorted(root.glob("*/*"))]
+        return tuple((path.name, path.stat().st_mtime_ns) for path in folders if path.is_dir())
+
+    def keep(self, key: object, make: Callable[[], T]) -> T:
+        """What `make` answers, kept until the warehouse changes. Two requests at once may both make it."""
+        stamp = self.stamp
+        with self._keeping:
+            if stamp != self._stamp:
+                self._stamp, self._kept = stamp, {}
+            if key in self._kept:
+                found: T = self._kept[key]
+                return found
+        made = make()
+        with self._keeping:
+            if stamp == self._stamp:
+                self._kept[key] = made
+        return made
+
+    @contextmanager
+    def player(self, ply: int = 0) -> Iterator[LookaheadPlayer]:
+        """The player of the warehouse, for this request alone. Raises UsageError for a ply beyond the limit,
+        TooBusyError, and what `map_player` raises."""
+        if not 0 <= ply <= self.limits.ply:
+            raise UsageError(f"expected a ply from 0 to {self.limits.ply} on this site, got {ply}")
+        with self._alone(self._computing):
+            yield self.keep(("player", ply), lambda: self._ahead(ply))
+
+    def _ahead(self, ply: int) -> LookaheadPlayer:
+        static = self.keep("player", lambda: map_player(self.warehouse))
+        return LookaheadPlayer(static.evaluator, ply, cubes=static.cubes) if ply else static
+
+    def bare_player(self) -> LookaheadPlayer:
+        """The network alone, without tables; only within `player`."""
+
+        def make() -> LookaheadPlayer:
+            table = find_network("network", self.warehouse)
+            return LookaheadPlayer(MappedNetwork(table, BearoffEvaluator(), self.warehouse))
+
+        return self.keep("bare player", make)
+
+    def rows(self, query: str, given: Mapping[str, Any] | None = None) -> list[Row]:
+        """The rows of a query of our own, with `given` parameters. Raises QueryError, or TooBusyError."""
+        from bgdata.store.locked_sql import answered
+
+        with self._alone(self._reading):
+            names, rows = answered(self._connected(), query, given or {})
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def _connected(self) -> duckdb.DuckDBPyConnection:
+        """A connection to the tables as they are now."""
+        stamp = self.stamp
+        if self._connection is None or self._connection[0] != stamp:
+            if self._connection:
+                self._connection[1].close()
+            self._connection = None
+            limits = QueryLimits(self.limits.sql_seconds, self.limits.sql_bytes)
+            self._connection = stamp, self.warehouse.connect(limits=limits, mend=False)
+        return self._connection[1]
+
+    @contextmanager
+    def _alone(self, lock: threading.Lock) -> Iterator[None]:
+        if not lock.acquire(timeout=self.limits.wait_seconds):
+            raise TooBusyError(f"expected an answer within {self.limits.wait_seconds:g} seconds, found others at work")
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def public(self, error: Exception | str) -> str:
+        """A message without the folder of the warehouse, which is nobody's business but the server's."""
+        text, root = str(error), self.warehouse.root
+        for place in (str(root.resolve()), str(root.absolute()), str(root)):
+            text = text.replace(place, "warehouse")
+        return text

@@ -1,0 +1,127 @@
+"""The flow of other people's files: `python -m pipelines.imports KIND:FILE ...`, each file a task.
+
+    fetch     download a published file, and compare its hash
+    import    make it a version; lines that break a rule are set aside
+    check     files, values, SQL checks and rows, as `bgdata verify` does
+    leakage   which labels share positions with a benchmark, and are left out of training
+
+A word without a colon is the name of a file that gnubg publishes, such as contact.bm.bz2; no word stands for all of
+them. Files go side by side. What is fetched or imported is not fetched or imported again, so the flow, run again, goes
+on from where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bgdata.process import begin, run
+
+if __name__ == "__main__":
+    begin()  # importing Prefect takes seconds
+
+from prefect import flow, task
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.cache_policies import NO_CACHE
+
+import pipelines  # noqa: F401 - its settings must be there before Prefect is imported
+from bgdata import open_warehouse
+from bgdata.errors import MissingFileError, shown
+from bgdata.steps import imports as steps
+from bgdata.warehouse import Warehouse
+from pipelines.tasks import Built, Notes, finished, processes, run_flow
+
+
+@task(retries=2, retry_delay_seconds=2, cache_policy=NO_CACHE)
+def fetch(root: str, name: str, address: str | None) -> Built:
+    """Download a published file, unless it is there; returns its path in place of a version."""
+    notes = Notes()
+    (file,) = (each for each in steps.published_files(address) if each.name == name)
+    return Built(str(steps.fetch_file(open_warehouse(root), file, notes)), notes.lines)
+
+
+@task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
+def import_file(root: str, kind: str, file: Built) -> Built:
+    """Import a file, or find it imported."""
+    notes = Notes()
+    table = steps.import_files(open_warehouse(root), kind, [Path(file.name)], notes)
+    return Built(table.name, notes.lines)
+
+
+@task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
+def check(root: str, imported: Built) -> Built:
+    """Check a version."""
+    lines = steps.check_version(open_warehouse(root), imported.name, Notes())
+    return Built(imported.name, [f"{imported.name}: {len(lines)} checks: {', '.join(lines)}"])
+
+
+@flow(name="import-files", task_runner=processes(), retries=1, retry_delay_seconds=1)
+def import_files(root: str = "warehouse", files: list[str] | None = None, address: str | None = None) -> list[str]:
+    """Fetch, import and check files; returns their versions, and publishes an account of lines and of leakage."""
+    warehouse = open_warehouse(root)
+    futures = []  # with those of fetching and importing, which say what went wrong
+    wanted = sources(warehouse, files or [], address)
+    for kind, name in wanted:
+        path = Built(name, []) if Path(name).exists() else fetch.submit(root, name, address)
+        named = import_file.with_options(task_run_name=Path(name).name)
+        imported = named.submit(root, kind, path, return_state=False)
+        futures += [each for each in (path, imported) if not isinstance(each, Built)]
+        futures.append(check.submit(root, imported, return_state=False))
+    fetched = {str(warehouse.root / steps.RAW / name) for _, name in wanted}
+    versions = sorted({*finished(futures, "steps")} - fetched)
+    create_table_artifact([account(warehouse, name) for name in versions], key="imports", description="Lines of files")
+    create_markdown_artifact(leakage(warehouse), key="leakage", description="Labels that benchmarks hold too")
+    return versions
+
+
+def sources(warehouse: Warehouse, files: Sequence[str], address: str | None) -> list[tuple[str, str]]:
+    """(kind, path or published name) of each file. Raises MissingFileError for a name that nobody publishes, and what
+    `steps.import_parameters` raises for a file that is not there or has no kind."""
+    published = {file.name: file.kind for file in steps.published_files(address)}
+    found = []
+    for word in files or list(published):
+        kind, colon, path = word.partition(":")
+        if colon:
+            steps.import_parameters(warehouse, kind, [Path(path)])
+            found.append((kind, path))
+        elif word in published:
+            found.append((published[word], word))
+        else:
+            raise MissingFileError(f"expected KIND:FILE or one of {', '.join(published)}, got {shown(word)}")
+    return found
+
+
+def account(warehouse: Warehouse, version: str) -> dict[str, str | int]:
+    """What became of the lines of a file."""
+    figures = warehouse.open_reference(version).manifest.statistics
+    names = ("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined")
+    return {"version": version, **{name: int(figures.get(name, 0)) for name in names}}
+
+
+def leakage(warehouse: Warehouse) -> str:
+    """A Markdown table of labels that share positions with benchmarks."""
+    found = steps.leaks(warehouse)
+    lines = ["| labels | rows left out of training | benchmarks |", "| - | -: | - |"]
+    lines += [f"| {leak.labels} | {leak.rows:,} | {leak.benchmarks} |" for leak in found]
+    return "\n".join(lines) if found else "no labelled position is in a benchmark"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the flow, and print the versions and the leakage; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m pipelines.imports", description=__doc__.partition(":")[0])
+    parser.add_argument("files", nargs="*", metavar="KIND:FILE", help="a file, or the name of one that gnubg publishes")
+    parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
+    parser.add_argument("--address", metavar="URL", help="a mirror with all published files in one folder")
+    found = parser.parse_args(arguments)
+
+    def told() -> None:
+        print("\n".join(import_files(found.warehouse, found.files, found.address)))
+        print(leakage(open_warehouse(found.warehouse)))
+
+    return run_flow(told)
+
+
+if __name__ == "__main__":
+    run(lambda: main(sys.argv[1:]))

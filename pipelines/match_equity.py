@@ -1,0 +1,81 @@
+"""The flow of match equity tables: `python -m pipelines.match_equity`, one for each ply of a network, side by side, and
+the published one to compare them with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from bgdata.process import begin, run
+
+if __name__ == "__main__":
+    begin()  # importing Prefect takes seconds
+
+from prefect import flow, task
+from prefect.artifacts import create_table_artifact
+from prefect.cache_policies import NO_CACHE
+
+import pipelines  # noqa: F401 - its settings must be there before Prefect is imported
+from bgdata import open_warehouse
+from bgdata.datasets.match_equity import MatchEquityParameters
+from bgdata.steps import match_equity as steps
+from bgdata.steps.match_equity import MatchEquityPlan
+from pipelines.tasks import Built, Notes, finished, processes, publish_picture, run_flow
+
+USUAL = MatchEquityPlan()
+
+
+@task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
+def build_met(root: str, parameters: MatchEquityParameters) -> Built:
+    """Build one table."""
+    notes = Notes()
+    return Built(steps.build_met(open_warehouse(root), parameters, notes).name, notes.lines)
+
+
+@flow(name="match-equity", task_runner=processes(), retries=1, retry_delay_seconds=1)
+def make_mets(root: str = "warehouse", plan: MatchEquityPlan = USUAL) -> list[str]:
+    """Build the tables of a plan; returns their versions, the published one first."""
+    warehouse = open_warehouse(root)
+    futures = [build_met.submit(root, parameters) for parameters in steps.recipes(warehouse, plan)]
+    list(finished(futures, "match equity tables"))
+    versions = [future.result().name for future in futures]
+    rows = steps.differences(warehouse, versions)
+    create_table_artifact(rows, key="match-equity", description="Beside the published table, in percent points")
+    first, *_, last = (version.split("/")[1] for version in versions)
+    words = ["met", "plot", last, "--minus", first, "-o"]
+    publish_picture(root, words, "match-equity-picture", f"{last} less {first}")
+    return versions
+
+
+def parsed(arguments: Sequence[str]) -> tuple[str, MatchEquityPlan]:
+    """(folder of the warehouse, plan) from the arguments."""
+    parser = argparse.ArgumentParser(prog="python -m pipelines.match_equity", description=__doc__.partition(":")[0])
+    parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
+    parser.add_argument("--player", default=USUAL.player, metavar="PLAYER", help="network or network/NAME")
+    parser.add_argument("--plies", default=USUAL.plies, type=int, nargs="+", metavar="N", help="a table for each ply")
+    help_ = "cube life index of the tables, 0 (dead) to 1 (live)"
+    parser.add_argument("--cube-life-index", default=USUAL.cube_life_index, type=float, metavar="X", help=help_)
+    parser.add_argument("--length", default=USUAL.length, type=int, metavar="N", help="points to go")
+    found = vars(parser.parse_args(arguments))
+    return found.pop("warehouse"), MatchEquityPlan(**found | {"plies": tuple(found["plies"])})
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the flow and print the versions and how far they are from the published table; returns the exit code."""
+    root, plan = parsed(arguments)
+
+    def told() -> None:
+        versions = make_mets(root, plan)
+        print("\n".join(versions))
+        for row in steps.differences(open_warehouse(root), versions):
+            print(
+                f"{row['met']} less {row['beside']}: at most {row['largest']} percent points, {row['mean']} on average"
+            )
+
+    return run_flow(told)
+
+
+if __name__ == "__main__":
+    run(lambda: main(sys.argv[1:]))

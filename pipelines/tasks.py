@@ -1,0 +1,89 @@
+"""What the flows share: how tasks run side by side, what a task returns, artifacts, and the end of a flow."""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from prefect.artifacts import create_image_artifact
+from prefect.futures import PrefectFuture, as_completed
+from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+from prefect.task_runners import ProcessPoolTaskRunner
+
+from bgdata.errors import BgdataError, WorkerError
+from bgdata.process import is_stopping, keep, shielding
+from bgdata.store.executors import end_with_parent
+from bgdata.store.progress import Silence
+from bgdata.store.progress_bars import progress_bars
+
+PROCESSES = min(4, os.cpu_count() or 1)  # each holds the memory of a table, and kernels take all cores anyway
+
+
+class Built(NamedTuple):
+    """A built version, and the notes made while it was built."""
+
+    name: str  # dataset/variant/version
+    notes: list[str]
+
+
+class Notes(Silence):
+    """Progress of a task in another process: collects notes for the process that shows them."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def note(self, text: str) -> None:
+        """Keep a note."""
+        self.lines.append(text)
+
+
+def processes() -> Any:
+    """A few processes for the tasks of a flow; its type says less than flows take: any runner of tasks."""
+    return ProcessPoolTaskRunner(PROCESSES, initializer=end_with_parent)
+
+
+def finished(tasks: Sequence[PrefectFuture[Built]], unit: str = "tables") -> Iterator[str]:
+    """Yields the version that each task has built as it finishes; a bar and notes on standard error show the
+    progress."""
+    with progress_bars() as progress:
+        progress.start(unit, len(tasks), unit)
+        for task_ in as_completed(list(tasks)):
+            built = task_.result()
+            for line in built.notes:
+                progress.note(line)
+            progress.advance(1)
+            keep("what is finished is kept")
+            yield built.name
+
+
+def publish_picture(root: str, words: Sequence[str], key: str, description: str) -> None:
+    """Publish the picture that a command of bgdata draws: its words, to which the file is added. Raises WorkerError if
+    it draws none."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "picture.png"
+        command = [sys.executable, "-m", "bgdata", "--warehouse", root, *words, str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if not path.is_file():
+            raise WorkerError(f"expected a picture by bgdata {' '.join(words)}, found none: {done.stderr.strip()}")
+        picture = base64.b64encode(path.read_bytes()).decode()
+    create_image_artifact(f"data:image/png;base64,{picture}", key=key, description=description)
+
+
+def run_flow(flow: Callable[[], Any]) -> int:
+    """Run a flow to its end, and print one line of what went wrong; returns the exit code."""
+    try:
+        # the heartbeat thread would hold every flow for a second
+        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}), shielding():
+            flow()
+    except BgdataError as error:
+        if is_stopping(error):
+            raise
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,52 @@
+"""Sums by groups of pairs, against NumPy over all pairs at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bgdata.bearoff.error_sums import GroupSums, add_pairs, start_sums
+from bgdata.kernel import threads
+
+COUNT = 50
+GENERATOR = np.random.default_rng(4)
+# quarters: sums are exact, and extremes come more than once
+DIFFERENCES = GENERATOR.integers(-40, 40, (COUNT, COUNT)) / 4
+GROUPS = np.stack([np.zeros(COUNT, np.int64), GENERATOR.integers(2, 5, COUNT), GENERATOR.integers(0, 9, COUNT)], axis=1)
+SIZES = GROUPS.max(axis=0) + 1
+
+
+def summed(step: int, values: np.ndarray = DIFFERENCES) -> GroupSums:
+    """Sums of all pairs, so many players on roll at a time."""
+    sums = start_sums(SIZES)
+    for first in range(0, COUNT, step):
+        add_pairs(sums, SIZES, GROUPS, first, values[first : first + step])
+    return sums
+
+
+def test_sums_are_those_of_numpy() -> None:
+    found, row = summed(COUNT), 0
+    for grouping, size in enumerate(SIZES):
+        for own in range(size):
+            for other in range(size):
+                inside = (GROUPS[:, None, grouping] == own) & (GROUPS[:, grouping] == other)
+                values = DIFFERENCES[inside]
+                assert found.counts[row] == len(values)
+                assert found.sums[row].tolist() == [values.sum(), (values**2).sum(), np.abs(values).sum()]
+                if len(values):
+                    assert found.extremes[row].tolist() == [values.max(), values.min()]
+                    for which, value in enumerate(found.extremes[row]):
+                        first = np.argwhere(inside & (value == DIFFERENCES))[0]
+                        assert found.places[row, which].tolist() == first.tolist()
+                row += 1
+    assert row == len(found.counts)
+
+
+@pytest.mark.parametrize("step", [1, 7, COUNT])
+def test_blocks_and_threads_change_no_bit(step: int) -> None:
+    values = GENERATOR.standard_normal((COUNT, COUNT))
+    with threads(1):
+        one = summed(COUNT, values)
+    found = summed(step, values)
+    for name in GroupSums._fields:
+        assert getattr(found, name).tobytes() == getattr(one, name).tobytes()

@@ -1,0 +1,146 @@
+"""`bgdata fibs`: whole matches with the stand-in of the server, saved whatever happens."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import bgdata
+from bgdata.cli import main
+from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
+from bgdata.formats.mat import read_mat
+from bgdata.formats.replay import replay_file
+from tests.protocols.fibs_server import OPPONENT, PASSWORD, USER, FibsServer
+
+MET = "published-12"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with a match equity table."""
+    folder = tmp_path_factory.mktemp("fibs") / "warehouse"
+    bgdata.open_warehouse(folder).build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder for what is saved, the password, and no time between connections."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BGDATA_FIBS_PASSWORD", PASSWORD)
+    monkeypatch.setattr("bgdata.cli.fibs.PAUSE_SECONDS", 0)
+
+
+def play(root: Path, server: FibsServer, *arguments: str) -> Result:
+    place = ["--host", "localhost", "--port", str(server.port), "--warehouse", str(root), "--met", MET]
+    return CliRunner().invoke(main, ["fibs", USER, "--opponent", OPPONENT, *place, *arguments])
+
+
+def test_a_match_is_played_and_saved(root: Path) -> None:
+    with FibsServer(1) as server:
+        result = play(root, server, "--invite", "--length", "1")
+    assert result.exit_code == 0, result.output
+    first, second, third, *_ = result.stdout.splitlines()
+    assert first == f"taught-400-0ply is {USER} on localhost"
+    assert (second, third) == (f"1-point match with {OPPONENT}", f"game 1: {USER} 0, {OPPONENT} 0")
+    assert "wins the match 1-0" in result.stdout.splitlines()[-1]
+    saved = re.search(r"^saved (fibs-mary-\d{8}-\d{6}\.mat)$", result.stderr, re.MULTILINE)
+    assert saved
+    (match,) = replay_file(read_mat(saved[1])).matches
+    assert match.players == (USER, OPPONENT)
+    assert match.games[0].winner in (0, 1)
+    assert PASSWORD not in result.output
+
+
+def test_a_lost_connection_is_made_again(root: Path) -> None:
+    with FibsServer(2, faults={6: "die", 12: "half"}) as server:
+        result = play(root, server, "--invite", "--length", "1", "--save", "match.mat")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("; connecting again") == 2
+    assert result.stdout.count(f"the match with {OPPONENT} goes on") == 2
+    file = replay_file(read_mat("match.mat"))
+    assert not file.ledger.quarantined
+    assert len(file.matches[0].games[0].turns) == len(server.plays)
+
+
+def test_a_connection_is_lost_too_often(root: Path) -> None:
+    with FibsServer(2, faults={6: "die"}) as server:
+        result = play(root, server, "--invite", "--length", "1", "--save", "match.mat", "--reconnect", "0")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1] == "error: expected localhost to go on, found it gone"
+    assert read_mat("match.mat").matches[0].games[0].turns
+
+
+def test_a_server_that_cheats(root: Path) -> None:
+    with FibsServer(3, faults={9: "illegal play"}) as server:
+        result = play(root, server, "--invite", "--length", "3", "--save", "match.mat")
+    assert result.exit_code == 1
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("error: expected a legal play ")
+    assert len(last) < 400
+    assert "connecting again" not in result.stderr
+    game = replay_file(read_mat("match.mat")).matches[0].games[-1]
+    assert game.winner is None
+    assert game.turns
+
+
+def test_a_match_that_no_table_has(root: Path) -> None:
+    with FibsServer(4) as server:
+        result = play(root, server, "--invite", "--length", "15")
+        assert result.exit_code == 2
+        assert result.stderr.endswith("expected at most 12 points, as published-12 has, got --length 15\n")
+        assert not server.heard
+
+
+def test_refusals_and_servers_that_are_not_there(root: Path) -> None:
+    with FibsServer(4, refuses="** mary is refusing games.") as server:
+        result = play(root, server, "--invite", "--length", "3")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1] == "error: localhost refused: ** mary is refusing games."
+    result = play(root, server, "--reconnect", "0")
+    assert result.exit_code == 1
+    assert re.search(r"error: expected a server at localhost:\d+, found none: connection refused", result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "password", "words"),
+    [
+        (["a b"], "x", "expected a name of letters and underscores, got 'a b'"),
+        (["ann\nbye"], "x", "expected a name of letters and underscores"),
+        ([USER], "two words", "expected a password in BGDATA_FIBS_PASSWORD or at the prompt"),
+        ([USER], "", "expected a password in BGDATA_FIBS_PASSWORD or at the prompt"),
+        ([USER, "--invite"], "x", "expected --opponent with --invite, got none"),
+        ([USER, "--length", "3"], "x", "expected --invite with --length, got --length 3 alone"),
+        ([USER, "--opponent", "mary 7"], "x", "expected a name of letters and underscores, got 'mary 7'"),
+    ],
+)
+def test_wrong_words(arguments: list[str], password: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BGDATA_FIBS_PASSWORD", password)
+    result = CliRunner().invoke(main, ["fibs", *arguments])
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert "two words" not in result.stderr
+
+
+def test_an_interrupted_match_is_saved(root: Path) -> None:
+    """As by Ctrl-C, while the server keeps it waiting."""
+    with FibsServer(5, faults={8: "hang"}) as server:
+        command = [sys.executable, "-m", "bgdata", "fibs", USER, "--opponent", OPPONENT, "--invite", "--length", "3"]
+        place = ["--host", "localhost", "--port", str(server.port), "--warehouse", str(root), "--met", MET]
+        process = subprocess.Popen([*command, *place, "--save", "match.mat"], stdout=subprocess.PIPE, env=os.environ)
+        assert process.stdout
+        for line in process.stdout:
+            if b"game 1" in line:
+                break
+        while server.faults:
+            assert process.poll() is None
+        process.send_signal(2)
+        assert process.wait(60) == 130
+        process.stdout.close()
+    assert read_mat("match.mat").matches[0].games

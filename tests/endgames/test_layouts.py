@@ -1,0 +1,42 @@
+"""Layouts of few checkers on the whole board: ranks, boards, and what the other side sees of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bgdata.endgames.layouts import BAR, all_layouts, boards_of, layout_count, layout_indexes, own_points
+from bgdata.game.codec import flip_boards
+
+
+@pytest.mark.parametrize(("checkers", "expected"), [(1, 26), (2, 351), (3, 3276), (4, 23751)])
+def test_there_are_as_many_as_gnubg_has_positions(checkers: int, expected: int) -> None:
+    layouts = all_layouts(checkers)
+    assert len(layouts) == layout_count(checkers) == expected
+    assert layouts.counts.sum(axis=1).max() == checkers
+    assert len(np.unique(layouts.counts, axis=0)) == expected
+
+
+def test_boards_and_back() -> None:
+    layouts = all_layouts(3)
+    generator = np.random.default_rng(1)
+    sides = generator.integers(0, len(layouts), (500, 2))
+    apart = sides[(own_points(layouts.counts[sides[:, 0]]) & layouts.points[sides[:, 1]]) == 0]
+    boards = boards_of(layouts.counts[apart[:, 0]], layouts.counts[apart[:, 1]])
+    assert np.array_equal(np.stack(layout_indexes(boards), axis=1), apart)
+    assert np.array_equal(np.stack(layout_indexes(flip_boards(boards)), axis=1), apart[:, ::-1])
+    assert (boards[:, BAR] == layouts.counts[apart[:, 0], BAR - 1]).all()
+
+
+def test_a_hit_blot_goes_to_the_bar() -> None:
+    layouts = all_layouts(3)
+    for layout in np.random.default_rng(2).integers(0, len(layouts), 200).tolist():
+        blots = [point for point in range(1, BAR) if layouts.counts[layout, point - 1] == 1]
+        assert [BAR - int(shift) for shift in layouts.shifts[layout] if shift < 31] == blots
+        for bits in range(1 << len(blots)):
+            expected = layouts.counts[layout].copy()
+            for n, point in enumerate(blots):
+                if bits >> n & 1:
+                    expected[point - 1] -= 1
+                    expected[BAR - 1] += 1
+            assert np.array_equal(layouts.counts[layouts.hit[layout, bits]], expected)

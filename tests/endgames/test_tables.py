@@ -1,0 +1,46 @@
+"""Probing contact endgames: by both sides' checkers, and what is not covered."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.datasets.contact_endgame import EndgameParameters
+from bgdata.endgames.layouts import all_layouts
+from bgdata.endgames.solver import is_possible
+from bgdata.endgames.tables import EndgameTable, rank
+from bgdata.errors import NotCoveredError
+
+
+@pytest.fixture(name="table", scope="module")
+def _table(tmp_path_factory: pytest.TempPathFactory) -> EndgameTable:
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("endgames"))
+    return EndgameTable(warehouse.build("contact_endgame", EndgameParameters(2)))
+
+
+def test_every_layout_has_its_index() -> None:
+    counts = all_layouts(3).counts
+    assert [rank(row) for row in counts.tolist()] == list(range(len(counts)))
+
+
+def test_equities_of_pairs(table: EndgameTable) -> None:
+    layouts = all_layouts(2)
+    possible = is_possible(layouts)
+    for on_roll, opponent in np.random.default_rng(4).integers(1, len(layouts), (300, 2)).tolist():
+        sides = layouts.counts[on_roll].tolist(), layouts.counts[opponent].tolist()
+        if possible[on_roll, opponent]:
+            assert list(table.probe(*sides)) == table.stored[on_roll, opponent].tolist()
+        else:
+            with pytest.raises(NotCoveredError, match="expected a position in contact_endgame/2/"):
+                table.probe(*sides)
+    assert pickle.loads(pickle.dumps(table)).checkers == 2
+    assert repr(table).endswith(": 106,552 pairs of layouts)")
+
+
+@pytest.mark.parametrize("on_roll", [[0] * 25, [3, *[0] * 24], [-1, 2, *[0] * 23], [1], [1, *[0] * 25]])
+def test_what_is_not_covered(table: EndgameTable, on_roll: list[int]) -> None:
+    with pytest.raises(NotCoveredError, match="expected a position in contact_endgame/2/"):
+        table.probe(on_roll, [1, *[0] * 24])

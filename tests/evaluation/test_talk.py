@@ -1,0 +1,55 @@
+"""Lines to and from another program that answers no text, or does not read; `protocols/test_external.py` has more."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from bgdata.errors import ExternalProgramError
+from bgdata.evaluation.talk import Talk
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[Talk, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield Talk(ours.fileno(), ours.fileno(), "somebody", most_bytes=10), theirs
+
+
+def test_lines_come_one_by_one(pair: tuple[Talk, socket.socket]) -> None:
+    talk, theirs = pair
+    theirs.sendall(b"a\r\n\0 b\tc \n\n" + b"d" * 10 + b"\n")
+    theirs.shutdown(socket.SHUT_WR)
+    assert [talk.read_line(30) for _ in range(6)] == ["a", "b\tc", "", "d" * 10, None, None]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"\xff\n", r"expected a line of text, got .*, in the answer of somebody to 'who'"),
+        (b"\x07\n", r"expected a line of printable text, got .*, in the answer of somebody to 'who'"),
+        (b"12345678901\n", "expected lines of at most 10 bytes, got a longer one, in the answer of somebody to 'who'"),
+    ],
+)
+def test_answers_that_are_no_lines(answer: bytes, reason: str, pair: tuple[Talk, socket.socket]) -> None:
+    talk, theirs = pair
+    theirs.sendall(answer + b"me\n")
+    with pytest.raises(ExternalProgramError, match=f"^{reason}$"):
+        talk.ask("who", 30)
+    assert talk.read_line(30) == "me"
+
+
+def test_nobody_answers(pair: tuple[Talk, socket.socket]) -> None:
+    talk, theirs = pair
+    theirs.shutdown(socket.SHUT_WR)
+    with pytest.raises(ExternalProgramError, match=r"^expected somebody to answer 'who', found it gone$"):
+        talk.ask("who", 30)
+
+
+def test_nobody_reads(pair: tuple[Talk, socket.socket]) -> None:
+    """More than the sockets hold."""
+    talk, _ = pair
+    with pytest.raises(ExternalProgramError, match=r"^expected somebody to read within 0\.05 s$"):
+        talk.write_line("x" * 10_000_000, 0.05)

@@ -1,0 +1,167 @@
+"""A real Prefect server with the deployments of prefect.yaml and a worker of their pool, asked over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+ROOT = Path(__file__).parents[2]
+POOL = "bgdata-processes"
+PATIENCE_SECONDS = 400  # of a busy machine: for a server to start, a run to end
+ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
+
+
+class PrefectServer:
+    """The server, its pool and worker; `close` ends them, and all that they started."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.port = folder, free_port()
+        self.address = f"http://127.0.0.1:{self.port}/api"
+        self.environment = environment(folder, self.address)
+        self.started: list[subprocess.Popen[bytes]] = []
+        (folder / "home").mkdir()
+        self._start("server", "server", "start", "--host", "127.0.0.1", "--port", str(self.port))
+        self.wait_for(lambda: self.asked("GET", "health") is True, "the server to answer")
+        self.run("work-pool", "create", POOL, "--type", "process")
+        self.run("--no-prompt", "deploy", "--all")
+        self.worker = self._start("worker", "worker", "start", "--pool", POOL)
+
+    def run(self, *words: str) -> str:
+        """What a command of Prefect prints."""
+        done = subprocess.run(
+            [sys.executable, "-m", "prefect", *words],
+            capture_output=True, text=True, cwd=ROOT, env=self.environment, timeout=PATIENCE_SECONDS, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def asked(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        """The JSON that the server answers; None if nobody listens yet, or its database is busy for too long. Raises
+        AssertionError for a refusal."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            f"{self.address}/{path}", data, {"Content-Type": "application/json"}, method=method
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            if error.code == HTTPStatus.SERVICE_UNAVAILABLE:
+                return None
+            raise AssertionError(f"{method} {path}: {error.code}, {error.read()[:500]!r}") from error
+        except urllib.error.URLError:
+            return None
+
+    def answered(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        """The JSON that the server answers, once it does."""
+        found: list[Any] = []
+
+        def is_answered() -> bool:
+            found.append(self.asked(method, path, body))
+            return found[-1] is not None
+
+        self.wait_for(is_answered, f"an answer to {method} {path}")
+        return found[-1]
+
+    def deployment(self, flow: str) -> Any:
+        """The deployment of a flow."""
+        return self.answered("GET", f"deployments/name/{flow}/default")
+
+    def begin(self, flow: str, **parameters: Any) -> str:
+        """Ask for a run of a deployment; returns its id."""
+        deployed = self.deployment(flow)["id"]
+        address = f"deployments/{deployed}/create_flow_run"
+        return str(self.answered("POST", address, {"parameters": parameters})["id"])
+
+    def ended(self, run: str) -> Any:
+        """A run once it has ended."""
+        self.wait_for(lambda: self.answered("GET", f"flow_runs/{run}")["state_type"] in ENDED, f"run {run} to end")
+        return self.answered("GET", f"flow_runs/{run}")
+
+    def tasks(self, run: str) -> list[Any]:
+        """The task runs of a run. Prefect records them late, and may lose some."""
+        found = self.answered("POST", "task_runs/filter", {"flow_runs": {"id": {"any_": [run]}}})
+        return list(found)
+
+    def artifacts(self, run: str) -> dict[str, Any]:
+        """The artifacts of a run by key."""
+        found = self.answered("POST", "artifacts/filter", {"artifacts": {"flow_run_id": {"any_": [run]}}})
+        return {each["key"]: each for each in found}
+
+    def processes(self) -> list[psutil.Process]:
+        """The processes in which the worker runs flows."""
+        return psutil.Process(self.worker.pid).children()
+
+    def task_processes(self) -> list[psutil.Process]:
+        """The processes in which flows run tasks."""
+        found = [child for process in self.processes() for child in process.children(recursive=True)]
+        return [process for process in found if "spawn_main" in " ".join(process.cmdline())]
+
+    def wait_for(self, is_so: Any, what: str) -> None:
+        """Wait until something is so."""
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not is_so():
+            assert time.monotonic() < until, f"expected {what} within {PATIENCE_SECONDS} s\n{self.log('worker')}"
+            time.sleep(0.2)
+
+    def log(self, name: str) -> str:
+        """What the server or the worker has printed."""
+        return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    def _start(self, name: str, *words: str) -> subprocess.Popen[bytes]:
+        with (self.folder / f"{name}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "prefect", *words], cwd=ROOT, env=self.environment, stdout=log, stderr=log
+            )
+        self.started.append(process)
+        return process
+
+    def close(self) -> None:
+        """End the worker, then the server."""
+        for process in reversed(self.started):
+            children = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+            for each in (process, *children):
+                try:
+                    each.terminate()
+                except psutil.NoSuchProcess:
+                    continue
+            psutil.wait_procs(children, timeout=30)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def environment(folder: Path, address: str) -> dict[str, str]:
+    """Variables of a server of the user's own, apart from all that this machine has of Prefect."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    return kept | {
+        "DO_NOT_TRACK": "1",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_DATABASE_TIMEOUT": "120",  # of SQLite: the tests beside keep the disk busy
+        "PREFECT_SERVER_DATABASE_CONNECTION_TIMEOUT": "60",
+        "PREFECT_API_URL": address,
+        "PREFECT_HOME": str(folder / "home"),
+        "PREFECT_WORKER_QUERY_SECONDS": "2",
+        "PYTHONPATH": str(ROOT),
+    }
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port

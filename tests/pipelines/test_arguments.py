@@ -1,0 +1,58 @@
+"""Command lines of the flows, and what they look at before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.errors import MissingFileError, UsageError
+from bgdata.steps.corpora import CorpusPlan
+from bgdata.steps.match_equity import MatchEquityPlan
+from pipelines import corpora, imports, match_equity
+
+
+def test_corpora() -> None:
+    assert corpora.parsed([]) == ("warehouse", CorpusPlan(), "local")
+    options = ["--warehouse", "w", "--executor", "processes:2", "--games", "7", "--cubeful-games", "0", "--most", "3"]
+    assert corpora.parsed(options) == ("w", CorpusPlan(games=7, cubeful_games=0, most=3), "processes:2")
+    assert list(corpora.MEANINGS) == list(vars(CorpusPlan()))
+
+
+def test_match_equity() -> None:
+    assert match_equity.parsed([]) == ("warehouse", MatchEquityPlan())
+    options = ["--player", "network/a", "--plies", "0", "2", "--length", "9", "--cube-life-index", "0.7"]
+    assert match_equity.parsed(options) == ("warehouse", MatchEquityPlan("network/a", (0, 2), 0.7, 9))
+
+
+@pytest.mark.parametrize("arguments", [["a"], ["--games", "many"], ["--nothing"], ["--plies", "x"]])
+@pytest.mark.parametrize("flow", [corpora, match_equity])
+def test_wrong_arguments(flow: object, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        flow.parsed(arguments)  # type: ignore[attr-defined]  # of both modules
+    assert raised.value.code == 2
+    assert f"python -m {flow.__name__}" in capsys.readouterr().err  # type: ignore[attr-defined]
+
+
+def test_sources_of_imports(tmp_path: Path) -> None:
+    warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
+    path = tmp_path / "a.csv"
+    path.touch()
+    assert imports.sources(warehouse, [f"positions:{path}", "contact.bm.bz2"], None) == [
+        ("positions", str(path)),
+        ("gnubg_benchmark", "contact.bm.bz2"),
+    ]
+    assert len(imports.sources(warehouse, [], None)) == 6
+    with pytest.raises(MissingFileError, match=r"expected KIND:FILE or one of contact\.bm\.bz2, .*, got 'b.csv'"):
+        imports.sources(warehouse, ["b.csv"], None)
+    with pytest.raises(MissingFileError, match="expected a file in"):
+        imports.sources(warehouse, ["positions:nowhere"], None)
+    with pytest.raises(UsageError, match="expected a kind that is imported from files"):
+        imports.sources(warehouse, [f"network:{path}"], None)
+
+
+def test_leakage_as_a_page(small_root: Path) -> None:
+    head, rule, *rows = imports.leakage(bgdata.open_warehouse(small_root)).splitlines()
+    assert (head, rule) == ("| labels | rows left out of training | benchmarks |", "| - | -: | - |")
+    assert rows

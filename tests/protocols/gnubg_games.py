@@ -1,0 +1,118 @@
+"""The installed gnubg playing against `bgdata external`, and what both say of the same games."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from bgdata.evaluation.talk import Talk
+from bgdata.formats.matches import Game, Match, TurnKind
+from bgdata.formats.replay import replay
+from bgdata.formats.sgf import read_sgf
+from bgdata.game.dice import roll_of
+from bgdata.game.plays import NO_PLAY, legal_plays, parse_play
+from bgdata.game.position import Position
+from bgdata.protocols.decisions import Decisions
+from bgdata.protocols.external import Asked, Exchange, ExternalPlayer
+from tests.oracles import ask_gnubg
+
+SCRIPT = """
+import gnubg
+gnubg.command("set player SIDE external localhost:PORT")
+gnubg.command("set player OTHER gnubg")
+for decision in ("chequerplay", "cubedecision"):
+    gnubg.command("set player OTHER %s evaluation plies 0" % decision)
+    gnubg.command("set player OTHER %s evaluation noise NOISE" % decision)
+for command in ["set automatic roll on", "set automatic move on", "set automatic bearoff on", "set display off",
+                "set rng mersenne", "set seed SEED", *EXTRA]:
+    gnubg.command(command)
+if LENGTH:
+    for command in ["set automatic game on", "new match LENGTH", "play"]:
+        gnubg.command(command)
+else:
+    for command in ["set automatic game off", "new session", "play"] + ["new game", "play"] * (GAMES - 1):
+        gnubg.command(command)
+gnubg.command("save match match.sgf")
+"""
+
+
+class Played(NamedTuple):
+    """A match as gnubg recorded it, and everything that it asked."""
+
+    match: Match
+    exchanges: list[Exchange]
+
+
+class Act(NamedTuple):
+    """What one side did, where it had a choice: the position after a play, or a word."""
+
+    position_id: str
+    done: str
+
+
+def play_gnubg(decisions: Decisions, folder: Path, **settings: object) -> Played:
+    """A match to `length` points or a session of `games`, as side 0 or 1 of gnubg. Its own settings come as `extra`."""
+    chosen = {"side": 0, "length": 0, "games": 1, "seed": 1, "noise": 0, "extra": [], "is_jacoby": True} | settings
+    exchanges: list[Exchange] = []
+    with closing(socket.create_server(("localhost", 0))) as listening:
+
+        def serve() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                talk = Talk(connection.fileno(), connection.fileno(), "gnubg")
+                exchanges.extend(ExternalPlayer(decisions, is_jacoby=bool(chosen["is_jacoby"])).exchanges(talk, 300))
+
+        server = threading.Thread(target=serve)
+        server.start()
+        script = SCRIPT.replace("OTHER", str(1 - int(str(chosen["side"])))).replace(
+            "PORT", str(listening.getsockname()[1])
+        )
+        for name, value in chosen.items():
+            script = script.replace(name.upper(), json.dumps(value))
+        ask_gnubg(script, folder)
+        server.join()
+    (match,) = read_sgf(folder / "match.sgf").matches
+    return Played(match, exchanges)
+
+
+def acts_of_gnubg(match: Match, side: int) -> Iterator[Act]:
+    """What one side did by gnubg's record: plays where there is a choice, and what was done with the cube."""
+    for game in match.games:
+        yield from game_acts(match, game, side)
+
+
+def game_acts(match: Match, game: Game, side: int) -> Iterator[Act]:
+    """The acts of one side in one game."""
+    for replayed in replay(match, game):
+        turn, position = replayed.turn, replayed.position
+        if turn.player != side or turn.kind is TurnKind.ROLL:
+            continue
+        if turn.kind is TurnKind.PLAY:
+            assert turn.dice
+            assert replayed.play
+            if len(legal_plays(position, roll_of(*turn.dice))) > 1:
+                yield Act(position.id, f"{roll_of(*turn.dice)}: {replayed.play.next_position.id}")
+        else:
+            yield Act(position.id, str(turn.kind))
+
+
+WORDS = {"double": "double", "take": "take", "drop": "pass", "beaver": "beaver"}
+
+
+def acts_of_ours(exchanges: list[Exchange]) -> Iterator[Act]:
+    """The same by what we answered: gnubg also asks for the only play of a roll, and before each roll."""
+    for line, reply, question in ((each.line, each.reply, each.question) for each in exchanges):
+        assert question, f"{line}: {reply}"
+        position = Position(question.position)
+        if question.asked is Asked.PLAY:
+            assert question.roll
+            if len(legal_plays(position, question.roll)) > 1:
+                after = parse_play(reply or NO_PLAY, position, question.roll).next_position
+                yield Act(position.id, f"{question.roll}: {after.id}")
+        elif reply != "roll":
+            yield Act(position.id, "resign" if reply.startswith("resign") else WORDS[reply])

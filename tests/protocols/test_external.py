@@ -1,0 +1,308 @@
+"""gnubg's external player: what its lines mean, what is wrong with others, and real games play by play."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.cli.met import find_met_or_file
+from bgdata.equity.cube import CubeRules
+from bgdata.errors import ExternalProgramError
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.talk import Talk
+from bgdata.game.codec import Boards
+from bgdata.game.fibs_board import parse_fibs_board
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.position import START, Position
+from bgdata.players import open_player
+from bgdata.protocols.decisions import Answer, Decisions
+from bgdata.protocols.external import REFUSED, Asked, ExternalPlayer, Question, color_asked, question_of
+from tests.beside_gnubg import MET
+from tests.evaluation.sample_evaluators import Scrambled
+from tests.oracles import needs_gnubg_tool
+from tests.protocols.gnubg_games import Played, acts_of_gnubg, acts_of_ours, play_gnubg
+
+# lines that gnubg 1.07 has sent
+OPENING = (
+    "board:gnubg:root:3:0:0:0:-2:0:0:0:0:5:0:3:0:0:0:-5:5:0:0:0:-3:0:-5:0:0:0:0:2:0:-1:4:1:4:1:1:1:1:0:1:"
+    "-1:0:25:0:0:0:0:0:0:0:1"
+)
+DOUBLED = (
+    "board:root:gnubg:7:1:0:0:-1:0:-1:0:0:5:-1:3:3:0:0:-4:3:-1:0:0:-2:0:-4:1:0:-1:0:0:0:1:0:0:0:0:2:1:0:1"
+    ":1:-1:0:25:0:0:0:0:0:0:0:1"
+)
+ON_BAR = (
+    "board:gnubg:root:3:0:0:-1:-2:0:0:0:0:5:0:3:3:0:0:-4:3:-1:0:0:-2:0:-4:1:0:-1:0:0:0:-1:6:3:6:3:1:1:1:0"
+    ":1:-1:0:25:0:0:0:0:0:0:0:1"
+)
+AS_SIDE_1 = (
+    "board:gnubg:root:3:0:0:0:-1:0:-1:0:0:5:1:2:0:0:0:-3:4:-1:0:-1:-3:0:-5:0:0:0:0:2:1:1:4:4:4:4:1:1:1:0:"
+    "1:-1:0:25:0:0:0:0:0:0:0:1"
+)
+CRAWFORD = (
+    "board:gnubg:root:3:0:2:-1:-2:0:0:0:0:5:0:3:0:0:0:-4:5:0:-1:0:-2:1:-5:0:0:0:1:0:0:-1:1:1:1:1:1:1:1:0:"
+    "1:-1:0:25:0:0:0:0:0:0:0:0"
+)
+
+
+def asked(line: str, known: int | None = None, *, is_jacoby: bool = False) -> Question:
+    board = parse_fibs_board(line)
+    return question_of(board, color_asked(board, known), is_jacoby=is_jacoby)
+
+
+def test_the_opening() -> None:
+    question = asked(OPENING)
+    assert (question.asked, question.position, str(question.roll)) == (Asked.PLAY, START, "41")
+    assert question.players == ("gnubg", "root")
+    assert question.stakes == Stakes(MatchScore(3, 3))
+
+
+def test_a_double_is_seen_by_who_has_doubled() -> None:
+    """Names and scores are turned round, the checkers are not."""
+    question = asked(DOUBLED)
+    assert (question.asked, question.roll) == (Asked.ANSWER, None)
+    assert (question.players, question.scores) == (("gnubg", "root"), (0, 1))
+    assert question.stakes == Stakes(MatchScore(6, 7), Cube(2, CubeOwner.ON_ROLL))
+    assert (question.position.board[6], question.position.board[24]) == (5, -1 + 1)
+    assert sum(count for count in question.position.board if count > 0) == 15
+
+
+# what gnubg 1.07 sent as side 1 after a double by side 0: its beaver; and after our beaver, its raccoon
+BEAVER = OPENING.replace("root:3:", "root:0:").replace(":4:1:4:1:1:1:1:0:", ":0:0:0:0:2:1:0:1:")
+RACCOON = BEAVER.replace("gnubg:root", "root:gnubg").replace(":-1:0:0:0:0:2:1:0:", ":1:0:0:0:0:4:0:1:")
+
+
+def test_beavers_and_raccoons() -> None:
+    """Both are turned by who does not own the cube; which side is asked shows in the lines before."""
+    beaver, raccoon = asked(BEAVER, -1), asked(RACCOON, -1)
+    assert (beaver.is_beaver, beaver.players) == (True, ("gnubg", "root"))
+    assert beaver.stakes.cube == Cube(2, CubeOwner.OPPONENT)
+    assert (raccoon.is_beaver, raccoon.players) == (False, ("gnubg", "root"))
+    assert raccoon.stakes.cube == Cube(4, CubeOwner.OPPONENT)
+
+
+def test_a_resignation_that_is_refused_is_not_offered_again() -> None:
+    """The player on roll needs two rolls, and the opponent one checker off the last point."""
+    points = [0, -1, *[0] * 23, 0]
+    points[24] = 3
+    line = "board:gnubg:root:0:0:0:" + ":".join(map(str, points)) + ":1:0:0:0:0:2:0:1:0:1:-1:0:25:12:14:0:0:0:0:0:1"
+    player = ExternalPlayer(Decisions(LookaheadPlayer(Lost())))
+    assert [player.exchange(line).reply for _ in range(3)] == ["resign 1", "roll", "roll"]
+
+
+class Lost(Scrambled):
+    """Whoever is on roll has lost a single game, by an exact table."""
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """See evaluator.Evaluator."""
+        return Evaluations(np.zeros((len(boards), 5), np.float32), np.full(len(boards), AnswerSource.EXACT, np.int8))
+
+
+def test_checkers_on_the_bar_of_either_side() -> None:
+    on_bar = asked(ON_BAR).position
+    assert (on_bar.board[25], on_bar.board[0]) == (1, 0)
+    other = asked(AS_SIDE_1)
+    assert (other.position.board[25], other.position.board[6], other.position.board[24]) == (1, 5, 2)
+    assert other.players == ("root", "gnubg")
+
+
+def test_the_crawford_game_and_money() -> None:
+    assert asked(CRAWFORD).stakes == Stakes(MatchScore(3, 1, is_crawford=True))
+    money = OPENING.replace("root:3:", "root:0:")
+    assert asked(money, is_jacoby=True).stakes == Stakes(Money(is_jacoby=True))
+
+
+def simple_player() -> ExternalPlayer:
+    return ExternalPlayer(Decisions(LookaheadPlayer(Scrambled())))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("hello", "expected a line that begins with 'board:', got 'hello'"),
+        ("board:a:b", "expected 52 fields in a board line, got 2"),
+        (OPENING.replace(":-5:5:", ":-5:x:"), "expected a number as field 19 of a board line, got 'x'"),
+        (OPENING.replace(":-1:4:1:", ":7:4:1:"), "expected a turn of 1 or -1 in a board line, got 7"),
+        (OPENING.replace(":-1:4:1:", ":0:4:1:"), "expected a turn of 1 or -1 in a game in progress, got 0"),
+        (OPENING.replace(":4:1:4:1:", ":4:9:4:9:"), "expected two dice from 1 to 6"),
+        (OPENING.replace(":5:0:3:", ":9:0:9:"), "expected at most 15 checkers"),
+        (OPENING.replace("root:3:0:0", "root:3:3:0"), "expected scores from 0 to 2, got 3 and 0"),
+        (OPENING.replace(":1:1:1:0:1:", ":3:1:1:0:1:"), "expected a power of two as cube value, got 3"),
+        (OPENING[:-1] + "9" * 500, "expected a line that begins with 'board:'"),
+        (
+            OPENING.replace("root:3:0:0", "root:0:0:0").replace(":4:1:4:1:", ":5:5:5:5:").replace(":-1:5", ":0:5"),
+            "expected a turn",
+        ),
+    ],
+)
+def test_lines_that_are_wrong_are_told_why(line: str, reason: str) -> None:
+    exchange = simple_player().exchange(line)
+    assert exchange.reply.startswith(REFUSED + reason)
+    assert exchange.question is None
+
+
+@pytest.fixture
+def pair() -> tuple[socket.socket, Talk]:
+    ours, theirs = socket.socketpair()
+    theirs.settimeout(30)
+    talk = Talk(ours.fileno(), ours.fileno(), "gnubg")
+    talk.socket = ours  # type: ignore[attr-defined]  # kept open
+    return theirs, talk
+
+
+def said_to(player: ExternalPlayer, data: bytes, pair: tuple[socket.socket, Talk]) -> tuple[list[str], str]:
+    """The replies to bytes of somebody who goes then, and the error of the conversation."""
+    theirs, talk = pair
+
+    def send() -> None:
+        theirs.sendall(data)
+        theirs.shutdown(socket.SHUT_WR)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    replies, error = [], ""
+    try:
+        replies = [exchange.reply for exchange in player.exchanges(talk, 30)]
+    except ExternalProgramError as found:
+        error = str(found)
+    sender.join()
+    return replies, error
+
+
+GOOD = OPENING.replace("root:3:", "root:0:").encode() + b"\n\0"
+
+
+def test_wrong_lines_do_not_end_a_game(pair: tuple[socket.socket, Talk]) -> None:
+    """Binary, a line of 100 MB, a blank one: the next question is answered as before."""
+    wrong = os.urandom(500).replace(b"\n", b"").replace(b"\r", b"") + b"\n" + b"9" * 100_000_000 + b"\n\n\0"
+    replies, error = said_to(simple_player(), GOOD + wrong + GOOD, pair)
+    assert error == ""
+    assert [reply.startswith(REFUSED) for reply in replies] == [False, True, True, False]
+    assert replies[0] == replies[3]
+    assert replies[2] == REFUSED + "expected lines of at most 4096 bytes, got a longer one"
+
+
+def test_half_a_line_at_the_end(pair: tuple[socket.socket, Talk]) -> None:
+    _, error = said_to(simple_player(), GOOD + b"board:gnubg:ro", pair)
+    assert error == "expected gnubg to end its last line, found it gone after 'board:gnubg:ro'"
+
+
+def test_somebody_who_says_nothing(pair: tuple[socket.socket, Talk]) -> None:
+    theirs, talk = pair
+    theirs.sendall(b"board:half")
+    with pytest.raises(
+        ExternalProgramError, match=r"expected a line of gnubg within 0.05 s, got none, only 'board:half'"
+    ):
+        list(simple_player().exchanges(talk, 0.05))
+
+
+def test_somebody_who_has_gone(pair: tuple[socket.socket, Talk]) -> None:
+    theirs, talk = pair
+    theirs.sendall(GOOD)
+    theirs.close()
+    with pytest.raises(ExternalProgramError, match="expected gnubg to listen, found it gone"):
+        list(simple_player().exchanges(talk, 30))
+
+
+# games
+
+
+@pytest.fixture(scope="module")
+def decisions(player_root: Path) -> Decisions:
+    """The shipped network with small bearoff tables, and a match equity table of gnubg."""
+    met = find_met_or_file(bgdata.open_warehouse(player_root), MET)
+    return Decisions(open_player(player_root), CubeRules(met=met))
+
+
+def check_same(played: Played, side: int, *, has_refusals: bool = False) -> None:
+    """gnubg has recorded what we answered, act by act, and nothing else; it does not record what it refuses."""
+    theirs, ours = list(acts_of_gnubg(played.match, side)), list(acts_of_ours(played.exchanges))
+    if has_refusals:
+        theirs, ours = ([act for act in acts if act.done != "resign"] for acts in (theirs, ours))
+    for place, (recorded, answered) in enumerate(zip(theirs, ours, strict=False)):
+        assert recorded == answered, f"act {place}"
+    assert len(theirs) == len(ours)
+    assert len(ours) > 10
+
+
+@needs_gnubg_tool("gnubg")
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_match_play_by_play(decisions: Decisions, side: int, tmp_path: Path) -> None:
+    played = play_gnubg(decisions, tmp_path, side=side, length=3, seed=5 + side)
+    check_same(played, side)
+
+
+@needs_gnubg_tool("gnubg")
+@pytest.mark.parametrize("side", [0, 1])
+def test_money_play_by_play(decisions: Decisions, side: int, tmp_path: Path) -> None:
+    played = play_gnubg(decisions, tmp_path, side=side, games=4, seed=11 + side)
+    assert len(played.match.games) == 4
+    check_same(played, side)
+
+
+class Wild(Decisions):
+    """Turns the cube whenever it may, mostly, beavers half of the doubles, and resigns what is not lost."""
+
+    def doubles(self, position: Position, stakes: Stakes) -> bool:
+        """In two positions of three, up to a cube of 8: gnubg stops a game that would come to 128."""
+        return stakes.may_double and stakes.cube.value < 8 and position.pip_count % 3 > 0
+
+    def answer(self, position: Position, stakes: Stakes, *, by_roller: bool = False) -> Answer:  # noqa: ARG002
+        """Beavers in money play; what follows a beaver is taken."""
+        may_beaver = isinstance(stakes.score, Money) and stakes.cube.owner != CubeOwner.OPPONENT
+        return Answer.BEAVER if may_beaver and position.pip_count % 2 else Answer.TAKE
+
+    def resignation(self, position: Position, stakes: Stakes) -> int:  # noqa: ARG002
+        """A single game, in one position of five."""
+        return int(position.pip_count % 5 == 0)
+
+
+@needs_gnubg_tool("gnubg")
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("length", [0, 4])
+def test_cubes_of_all_kinds_play_by_play(decisions: Decisions, side: int, length: int, tmp_path: Path) -> None:
+    """Redoubles, beavers and what follows them, resignations that gnubg accepts and those that it does not."""
+    wild = Wild(decisions.player, decisions.rules)
+    played = play_gnubg(wild, tmp_path, side=side, length=length, games=8, seed=3)
+    replies = [each.reply for each in played.exchanges if each.question]
+    check_same(played, side, has_refusals=True)
+    assert "double" in replies
+    if not length:
+        assert "beaver" in replies
+        assert any(each.question and each.question.is_beaver for each in played.exchanges)
+
+
+@needs_gnubg_tool("gnubg")
+@pytest.mark.slow
+@pytest.mark.parametrize("side", [0, 1])
+def test_seven_point_matches_play_by_play(decisions: Decisions, side: int, tmp_path: Path) -> None:
+    """With the Crawford game, and all that comes after it: until both have been reached."""
+    crawford = post_crawford = 0
+    for seed in range(20):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        played = play_gnubg(decisions, folder, side=side, length=7, seed=seed)
+        check_same(played, side)
+        scores = [each.question.stakes.score for each in played.exchanges if each.question]
+        crawford += any(score.is_crawford for score in scores if isinstance(score, MatchScore))
+        post_crawford += any(score.is_post_crawford for score in scores if isinstance(score, MatchScore))
+    assert crawford
+    assert post_crawford
+
+
+@needs_gnubg_tool("gnubg")
+@pytest.mark.slow
+def test_two_hundred_games_for_money(decisions: Decisions, tmp_path: Path) -> None:
+    """gnubg with noise, so that games are doubled and redoubled; games with cubes of all kinds have resignations."""
+    played = play_gnubg(decisions, tmp_path, games=200, seed=7, noise=0.05)
+    assert len(played.match.games) == 200
+    check_same(played, 0)
+    assert {"double", "take", "drop", "roll"} < {each.reply for each in played.exchanges}
+    assert {1, 2, 4} <= {each.question.stakes.cube.value for each in played.exchanges if each.question}

@@ -1,0 +1,313 @@
+"""FIBS: matches against a small stand-in of the server, what it says, and what it does wrong."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
+from bgdata.equity.cube import CubeRules
+from bgdata.equity.stored_met import find_met
+from bgdata.errors import BgdataError, EngineRefusedError, ExternalProgramError, InvalidGameError
+from bgdata.evaluation.evaluator import Evaluations
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.talk import Talk
+from bgdata.formats.mat import format_mat, parse_mat
+from bgdata.formats.matches import Match, TurnKind
+from bgdata.formats.replay import replay_file
+from bgdata.game.codec import Boards
+from bgdata.game.dice import ROLLS
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START, Position
+from bgdata.play.random_games import random_game_positions
+from bgdata.protocols.decisions import Decisions
+from bgdata.protocols.fibs import Ending, FibsPlayer, Wish, find_fibs_play, format_fibs_play
+from bgdata.protocols.fibs_messages import Said, parse_message
+from bgdata.protocols.fibs_record import Record
+from tests.evaluation.sample_evaluators import Scrambled
+from tests.protocols.fibs_server import OPPONENT, PASSWORD, USER, FibsServer
+
+PATIENCE = 60.0
+pytestmark = pytest.mark.slow  # whole matches
+
+
+class Whims(Scrambled):
+    """Chances without sense or pattern, but chances."""
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """See evaluator.Evaluator."""
+        found = super().evaluate_many(boards)
+        win, shares = found.chances[:, :1], found.chances[:, 1:]
+        gammons, most = shares[:, ::2], np.hstack([win, 1 - win])
+        first = most * gammons
+        chances = np.stack([win[:, 0], first[:, 0], first[:, 0] / 8, first[:, 1], first[:, 1] / 8], axis=1)
+        return found._replace(chances=chances.astype(np.float32))
+
+
+@pytest.fixture(scope="module")
+def decisions(tmp_path_factory: pytest.TempPathFactory) -> Decisions:
+    """Without sense or pattern, so that games have all that there is."""
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("met") / "warehouse")
+    warehouse.build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
+    return Decisions(LookaheadPlayer(Whims()), CubeRules(met=find_met(warehouse, "published-12")))
+
+
+@contextmanager
+def session(
+    server: FibsServer, decisions: Decisions, record: Record | None = None, patience: float = PATIENCE
+) -> Iterator[tuple[FibsPlayer, list[str]]]:
+    """A player that is connected, and what it tells."""
+    told: list[str] = []
+    with socket.create_connection(("localhost", server.port)) as connection:
+        talk = Talk(connection.fileno(), connection.fileno(), "the server")
+        yield FibsPlayer(talk, decisions, USER, told.append, patience, record), told
+
+
+def played(server: FibsServer, decisions: Decisions, wish: Wish) -> tuple[FibsPlayer, list[str]]:
+    with session(server, decisions) as (player, told):
+        player.log_in(PASSWORD)
+        assert player.play(wish) is Ending.PLAYED
+        player.leave()
+    return player, told
+
+
+# whole matches
+
+
+def check_record(server: FibsServer, record: Record) -> Match:
+    """The record has what the server has seen, play by play, and is read again as a legal match."""
+    file = replay_file(parse_mat(b"".join(format_mat(record.match))))
+    assert not file.ledger.quarantined
+    (match,) = file.matches
+    assert len(match.games) == len(record.games)
+    ours = [
+        (
+            turn.player,
+            "".join(sorted(map(str, turn.dice), reverse=True)),
+            sorted(move[:2] for move in turn.checker_moves),
+        )
+        for game in record.games
+        for turn in game.turns
+        if turn.dice
+    ]
+    assert ours == [(side, roll, steps) for side, roll, steps in server.plays]
+    assert [(game.winner, game.points) for game in record.games] == server.results
+    return match
+
+
+@pytest.mark.parametrize(("length", "seed"), [(1, 1), (3, 2), (5, 3), (7, 4)])
+def test_a_match_that_it_invites_to(decisions: Decisions, length: int, seed: int) -> None:
+    with FibsServer(seed) as server:
+        player, told = played(server, decisions, Wish(OPPONENT, True, length))
+    assert player.record
+    match = check_record(server, player.record)
+    assert (match.length, match.players) == (length, (USER, OPPONENT))
+    assert max(sum(points for winner, points in server.results if winner == side) for side in (0, 1)) >= length
+    assert told[0] == f"{length}-point match with {OPPONENT}"
+    assert "wins the match" in told[-1]
+    assert server.heard[-1] == "bye"
+    assert "toggle automove" in server.heard
+
+
+def test_all_that_happens_in_games_happens(decisions: Decisions) -> None:
+    """Doubles of both, takes, passes, resignations, refused and accepted; and sides that change."""
+    with FibsServer(13) as server:
+        player, _ = played(server, decisions, Wish(OPPONENT, True, 11))
+    assert player.record
+    check_record(server, player.record)
+    kinds = {(turn.player, turn.kind) for game in player.record.games for turn in game.turns}
+    for kind in (TurnKind.DOUBLE, TurnKind.TAKE, TurnKind.PASS):
+        assert {(0, kind), (1, kind)} <= kinds
+    assert {"accept", "reject", "double", "roll", "join"} <= set(server.heard)
+    assert any("bar-" in line for line in server.heard)
+    steps = [step.split("-") for line in server.heard if line.startswith("move ") for step in line.split()[1:]]
+    directions = {int(start) > int(end) for start, end in steps if start.isdigit() and end.isdigit()}
+    assert len(directions) == 2
+
+
+def test_an_invitation_is_joined(decisions: Decisions) -> None:
+    with FibsServer(5, invites="3") as server:
+        player, told = played(server, decisions, Wish())
+    assert player.record
+    check_record(server, player.record)
+    assert told[0] == f"3-point match with {OPPONENT}"
+
+
+def test_an_unlimited_match_is_left(decisions: Decisions) -> None:
+    with FibsServer(6, invites="unlimited") as server:
+        player, told = played(server, decisions, Wish(OPPONENT, games=3))
+    assert player.record
+    assert check_record(server, player.record).length == 0
+    assert len(server.results) == 3
+    assert server.heard[-2:] == ["leave", "bye"]
+    assert told[0] == f"unlimited match with {OPPONENT}"
+
+
+def test_others_are_not_joined(decisions: Decisions) -> None:
+    with FibsServer(7, invites="3") as server, session(server, decisions, patience=1) as (player, _):
+        player.log_in(PASSWORD)
+        with pytest.raises(ExternalProgramError, match="expected a line of the server within"):
+            player.play(Wish("bob"))
+    assert not any(line.startswith("join") for line in server.heard)
+
+
+# what servers refuse, and do wrong
+
+
+def test_a_wrong_password(decisions: Decisions) -> None:
+    words = "expected the server to let ann in, found a wrong name or password"
+    with FibsServer(1) as server, session(server, decisions) as (player, _):
+        with pytest.raises(EngineRefusedError, match=words):
+            player.log_in("wrong")
+        assert server.heard == ["login bgdata 1008 ann wrong"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["** There is no one called mary.", "** mary is refusing games.", "** mary is already playing with someone else."],
+)
+def test_an_invitation_that_is_refused(decisions: Decisions, said: str) -> None:
+    with FibsServer(1, refuses=said) as server, session(server, decisions) as (player, _):
+        player.log_in(PASSWORD)
+        with pytest.raises(EngineRefusedError, match=r"the server refused: .*mary"):
+            player.play(Wish(OPPONENT, True, 3))
+
+
+def test_a_saved_match_that_is_not_there(decisions: Decisions) -> None:
+    with FibsServer(1) as server, session(server, decisions) as (player, _):
+        player.log_in(PASSWORD)
+        with pytest.raises(EngineRefusedError, match="There's no saved match with mary"):
+            player.play(Wish(OPPONENT, True))
+
+
+@pytest.mark.parametrize("fault", ["binary", "long"])
+def test_lines_that_are_none_are_passed_over(decisions: Decisions, fault: str) -> None:
+    with FibsServer(8, faults={9: fault}) as server:
+        player, told = played(server, decisions, Wish(OPPONENT, True, 3))
+    assert player.record
+    check_record(server, player.record)
+    (passed,) = (line for line in told if line.startswith("passed over: expected "))
+    assert len(passed) < 300
+    assert not server.faults
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("extra checker", "expected .*checkers"),
+        ("other board", "expected the board .* after the last play, the server sent 4HPwATDgc/ABMA"),
+        ("illegal play", "expected a legal play .*, got '.*', in a line of the server: 'mary moves 24-1"),
+    ],
+)
+def test_a_server_that_cheats_is_not_played_on(decisions: Decisions, fault: str, words: str) -> None:
+    with FibsServer(9, faults={12: fault}) as server, session(server, decisions) as (player, _):
+        player.log_in(PASSWORD)
+        with pytest.raises(InvalidGameError, match=words) as raised:
+            player.play(Wish(OPPONENT, True, 3))
+    assert len(str(raised.value)) < 400
+    assert player.record
+    game = player.record.games[-1]
+    assert len(game.turns) > 3
+    assert game.winner is None
+    assert not replay_file(parse_mat(b"".join(format_mat(player.record.match)))).ledger.quarantined
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("die", "found it gone"),
+        ("half", "expected the server to end its last line, found it gone after 'board:You:mary"),
+        ("hang", "expected a line of the server within"),
+    ],
+)
+def test_a_lost_connection_and_the_way_back(decisions: Decisions, fault: str, words: str) -> None:
+    """The match was saved by the server, and goes on; the record has every play once."""
+    with FibsServer(10, faults={15: fault}) as server:
+        with session(server, decisions, patience=3 if fault == "hang" else PATIENCE) as (player, _):
+            player.log_in(PASSWORD)
+            with pytest.raises(ExternalProgramError, match=words):
+                player.play(Wish(OPPONENT, True, 5))
+        record = player.record
+        assert record
+        with session(server, decisions, record) as (again, told):
+            again.log_in(PASSWORD)
+            assert again.play(Wish(OPPONENT, True)) is Ending.PLAYED
+            again.leave()
+        assert again.record is record
+        assert told[0] == "the match with mary goes on"
+    check_record(server, record)
+    assert not record.info
+
+
+def test_an_opponent_who_leaves_and_a_match_begun_elsewhere(decisions: Decisions) -> None:
+    with FibsServer(12, faults={20: "saved"}) as server:
+        with session(server, decisions) as (player, told):
+            player.log_in(PASSWORD)
+            assert player.play(Wish(OPPONENT, True, 3)) is Ending.SAVED
+        assert told[-1] == "the server has saved the game"
+        server.invites = "3"
+        with session(server, decisions) as (other, _):
+            other.log_in(PASSWORD)
+            assert other.play(Wish()) is Ending.PLAYED
+            other.leave()
+    assert other.record
+    assert other.record.info == [("Note", "begun elsewhere: the first turns of game 1 are not here")]
+    assert sum(len(game.turns) for game in other.record.games) > 3
+
+
+# lines
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "words"),
+    [
+        ("mary wants to play a 5 point match with you.", Said.INVITED, {"who": "mary", "length": "5"}),
+        ("mary wants to play an unlimited match with you.", Said.INVITED, {"length": "unlimited"}),
+        ("** You are now playing a 7 point match with mary.", Said.BEGUN, {"who": "mary", "length": "7"}),
+        ("** Player mary has joined you for an unlimited match.", Said.BEGUN, {"who": "mary"}),
+        ("You are now playing with mary. Your running match was loaded.", Said.RESUMED, {"who": "mary"}),
+        ("mary rolls 6 and 3.", Said.ROLLS, {"who": "mary", "die": "6", "other": "3"}),
+        ("mary moves bar-22 13-8* .", None, {}),
+        ("mary moves bar-22 13-8 .", Said.MOVES, {"who": "mary", "moves": "bar-22 13-8 "}),
+        ("mary moves 3-off 2-off 1-off .", Said.MOVES, {}),
+        ("mary gives up. You win 1 point.", Said.PASSES, {"who": "You", "points": "1"}),
+        ("You give up. mary wins 2 points.", Said.PASSES, {"who": "mary"}),
+        ("mary wants to resign. You will win 2 points. Type 'accept' or 'reject'.", Said.RESIGNS, {"points": "2"}),
+        ("You win the 3 point match 3-1 .", Said.WINS_MATCH, {"who": "You", "score": "3-1"}),
+        ("mary drops connection. The game was saved.", Said.SAVED, {}),
+        ("13 bob mary rolls 6 and 3.", None, {}),
+        ("12 mary You win the 3 point match 3-1 .", None, {}),
+        ("", None, {}),
+    ],
+)
+def test_lines(line: str, said: Said | None, words: dict[str, str]) -> None:
+    message = parse_message(line)
+    assert (message.said if message else None) == said
+    assert message is None or words.items() <= message.words.items()
+
+
+@pytest.mark.parametrize("is_up", [False, True])
+def test_plays_are_read_as_they_are_written(is_up: bool) -> None:
+    assert format_fibs_play(legal_plays(START, "31")[0], is_up=False).count("-") == 2
+    for position in random_game_positions(3, seed=5).boards[::9].tolist():
+        for roll in ROLLS[::4]:
+            plays = legal_plays(Position(position), roll)
+            for play in plays:
+                if play.moves:
+                    found = find_fibs_play(format_fibs_play(play, is_up=is_up), plays, is_up=is_up)
+                    assert found.after_play == play.after_play
+
+
+def test_what_happens_before_there_is_a_match_is_no_match(decisions: Decisions) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        player = FibsPlayer(Talk(ours.fileno(), ours.fileno(), "the server"), decisions, USER, print, PATIENCE)
+        for line in ("mary doubles. Type 'accept' or 'reject'.", "board:1:2", "mary moves 8-7 ."):
+            theirs.sendall(line.encode() + b"\r\n")
+            with pytest.raises(BgdataError, match=r"^expected "):
+                player.play(Wish())

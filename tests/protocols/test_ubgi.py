@@ -1,0 +1,240 @@
+"""UBGI: a conversation, settings, and lines that are wrong in every way."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bgdata.equity.cube import CubeRules
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.player import open_named_player
+from bgdata.game.match import Cube, CubeOwner, Money, Stakes
+from bgdata.game.match_state import MatchState, Side
+from bgdata.game.plays import legal_plays, parse_play
+from bgdata.game.position import START
+from bgdata.game.xgid import Xgid
+from bgdata.players import open_player
+from bgdata.protocols.decisions import Decisions
+from bgdata.protocols.ubgi import KEYS, UbgiEngine, format_moves
+from tests.evaluation.sample_evaluators import Scrambled
+
+PAGE = Path(__file__).parents[2] / "docs/how_to/speak_ubgi.md"
+
+
+@pytest.fixture
+def engine(player_root: Path) -> UbgiEngine:
+    return UbgiEngine(Decisions(open_player(player_root), CubeRules()))
+
+
+def simple() -> UbgiEngine:
+    """An engine that loads nothing."""
+    return UbgiEngine(Decisions(LookaheadPlayer(Scrambled())))
+
+
+def test_a_conversation(engine: UbgiEngine) -> None:
+    hello = engine.answers("ubgi")
+    assert hello[0] == "id name bgdata taught-400"
+    assert hello[-2:] == ["proto 0.2", "ubgiok"]
+    assert engine.answers("isready") == ["readyok"]
+    for silent in ("newgame", f"position gnubgid {START.id}", "dice 3 1", ""):
+        assert engine.answers(silent) == []
+    *infos, best = engine.answers("go chequer")
+    assert best == "bestmove 8/5 6/5"
+    assert len(infos) == 5
+    assert infos[0].startswith("info multipv 1 score 0.")
+    assert engine.answers("go role chequer")[-1] == engine.answers("go")[-1] == best
+    assert engine.answers("go cube")[-1] == "bestcube nodouble"
+    assert engine.answers("go turn")[-1] == "bestturn cube=nodouble move=8/5 6/5"
+    (chances,) = engine.answers("go eval")
+    assert 0.5 < float(chances.split()[1]) < 0.56
+    assert not engine.is_quit
+    assert engine.answers("quit") == []
+    assert engine.is_quit
+
+
+def test_plies_and_rollouts_with_seeds(engine: UbgiEngine) -> None:
+    for line in (f"position gnubgid {START.id}", "dice 6 2", "set engine.ply 2"):
+        assert engine.answers(line) == []
+    assert engine.answers("get engine.ply") == ["value engine.ply 2"]
+    one_ply = engine.answers("go")
+    assert engine.answers("go ply 1") != one_ply == engine.answers("go ply 2")
+    first, again, other = (engine.answers(f"go trials 72 seed {seed}") for seed in (1, 1, 2))
+    assert first == again != other
+    assert "error 0.0" in first[0]
+    assert "error 0.000000" not in first[0]
+    assert engine.answers("go cube trials 72 seed 1")[-1] == "bestcube nodouble"
+    assert engine.answers("go trials 70")[0].startswith("error bad_value expected a multiple of 36 trials")
+
+
+def test_the_last_checkers_are_borne_off_in_rollouts_too(engine: UbgiEngine) -> None:
+    for line in ("position xgid XGID=-AA---------------------b-:0:0:1:00:0:0:0:0:10", "dice 2 1"):
+        assert engine.answers(line) == []
+    won, lost, best = engine.answers("go trials 72")
+    assert best == "bestmove 2/off 1/off"
+    assert won.startswith("info multipv 1 score 1.000000 points error 0.000000")
+    assert lost.startswith("info multipv 2 score -1.000000 points error 0.000000")
+
+
+def test_the_session_of_the_page(engine: UbgiEngine) -> None:
+    """What is typed stands at the margin, and what it answers is indented; rollouts depend on the tables at hand."""
+    (session,) = re.findall(r"```\n(ubgi\n.*?)```", PAGE.read_text(), re.DOTALL)
+    for part in re.split(r"^(?=\S)", session, flags=re.MULTILINE)[1:]:
+        typed, *shown = part.splitlines()
+        said, first = engine.answers(typed), -1 if "trials" in typed else 0
+        assert said[first:] == [line.strip() for line in shown[first:]]
+
+
+def test_a_double_is_answered(engine: UbgiEngine) -> None:
+    """A position in which taking is right, and one in which it is not; the cube is the doubler's."""
+    stakes = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.ON_ROLL))
+    state = MatchState.from_stakes(stakes)
+    doubled = MatchState(cube_value=2, cube_owner=Side.BOTTOM, to_decide=Side.TOP, is_double_offered=True)
+    assert state.cube == doubled.cube
+    engine.answers(f"position xgid {Xgid(START, doubled)}")
+    assert engine.answers("go cube")[-1] == "bestcube take"
+    lost = "XGID=-BBBBBBC-----------c-b-bdca-:1:1:1:D:0:0:0:0:10"
+    engine.answers(f"position xgid {lost}")
+    assert engine.answers("go cube")[-1].startswith("bestcube ")
+
+
+def test_keys_are_told_and_set() -> None:
+    engine = simple()
+    told = engine.answers("keys")
+    assert [line.split()[1] for line in told] == ["game.variant", *KEYS]
+    assert "key engine.seed int 0..4611686018427387904 0 ! of the dice of rollouts" in told
+    for line in ("set game.jacoby true", "setoption name game.beavers value on", "set game.variant backgammon"):
+        assert engine.answers(line) == []
+    assert engine.answers("get game.jacoby") == ["value game.jacoby true"]
+    assert engine.answers("get game.variant") == ["value game.variant backgammon"]
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (
+            "hello",
+            "bad_command expected one of ubgi isready newgame quit stop position dice go",
+        ),
+        ("position", "bad_command expected position gnubgid ID or position xgid ID"),
+        ("position gnubgid nonsense", "bad_value expected one of position id"),
+        ("dice 3", "bad_value expected dice of 1 to 6"),
+        ("dice 0 7", "bad_value expected dice of 1 to 6"),
+        ("dice ² 3", "bad_value expected dice of 1 to 6"),
+        ("go", "bad_state missing position"),
+        ("go nowhere", "bad_command expected go chequer|cube|turn|eval, got 'nowhere'"),
+        ("set", "bad_command expected set KEY VALUE"),
+        ("set engine.ply 9", "bad_value engine.ply expected 1..4, got '9'"),
+        ("set engine.ply ٣", "bad_value engine.ply expected 1..4"),
+        ("set game.jacoby maybe", "bad_value game.jacoby expected true or false, got 'maybe'"),
+        ("set game.variant nackgammon", "unsupported game.variant expected backgammon, got 'nackgammon'"),
+        ("get colour", "unsupported expected a key among engine.ply"),
+        ("setoption engine.ply 3", "bad_command expected setoption name KEY value VALUE"),
+    ],
+)
+def test_lines_that_are_wrong(line: str, error: str) -> None:
+    (answer,) = simple().answers(line)
+    assert answer.startswith(f"error {error}")
+
+
+def test_states_that_lack_something() -> None:
+    engine = simple()
+    engine.answers(f"position gnubgid {START.id}")
+    assert engine.answers("go") == ["error bad_state missing dice"]
+    assert engine.answers("go ply")[0].startswith("error bad_command expected ply, trials or seed and N, got 'ply'")
+    assert engine.answers("go trials 72")[0].startswith("error bad_state missing dice")
+    engine.answers("dice 3 1")
+    assert engine.answers("go trials 72")[0].startswith("error bad_value expected a player with networks to roll out")
+
+
+WORDS = ("ubgi", "isready", "newgame", "stop", "position", "gnubgid", "xgid", "dice", "go", "role", "chequer", "cube",
+         "turn", "eval", "set", "setoption", "name", "value", "get", "keys", "engine.ply", "engine.seed", "ply", "seed",
+         "1", "3", "6", "-1", "999999999999999999999", "true", START.id, "XGID=:::::::::", "4HPwATDgc/ABMA:zzz", "é",
+         "\x7f")  # fmt: skip
+SILENT = ("newgame", "stop", "position", "dice", "set", "setoption")
+
+
+def test_nothing_wrong_ends_in_silence() -> None:
+    """Ten thousand lines of its own words in any order: an answer, or a word that needs none and has changed
+    something."""
+    chance, engine, errors = random.Random(5), simple(), 0
+    for _ in range(10_000):
+        line = " ".join(chance.choices(WORDS, k=chance.randint(1, 6)))
+        answers = engine.answers(line)
+        errors += any(answer.startswith("error ") for answer in answers)
+        assert answers or line.split()[0] in SILENT, line
+        assert all("\n" not in answer and len(answer) < 1000 for answer in answers), line
+    assert errors > 3000
+
+
+@pytest.mark.parametrize("roll", ["66", "31", "65"])
+def test_moves_are_written_one_by_one(roll: str) -> None:
+    for play in legal_plays(START, roll):
+        text = format_moves(play)
+        assert parse_play(text, START, roll) == play
+        assert not set("(*)") & set(text)
+
+
+# a process, and a player that talks to it
+
+TINY = """\
+import sys
+for line in sys.stdin:
+    word = line.split()[0]
+    if word == "ubgi": print("id name tiny\\nubgiok")
+    elif word == "isready": print("readyok")
+    elif word == "go": print(ANSWER)
+    sys.stdout.flush()
+"""
+
+
+def engine_file(folder: Path, text: str, *settings: str) -> str:
+    """A file that starts a Python program."""
+    (folder / "program.py").write_text(text)
+    path = folder / "tiny.ubgi"
+    path.write_text("\n".join([f"{sys.executable} {folder / 'program.py'}", *settings]))
+    return str(path)
+
+
+def tiny(folder: Path, answer: str, *settings: str) -> str:
+    return engine_file(folder, TINY.replace("ANSWER", answer), *settings)
+
+
+BOARD, ROLL = np.array([START.board], np.int8), np.array([[3, 1]], np.int8)
+
+
+@pytest.mark.parametrize("answer", ["bestmove 8/5 6/5", "info x\\nbestmove 6-5 8-5"])
+def test_any_engine_plays(answer: str, tmp_path: Path) -> None:
+    player = open_named_player(tiny(tmp_path, f'"{answer}"'))
+    assert player.label == "tiny-0ply"
+    chosen = parse_play("8/5 6/5", START, "31").next_position.board
+    assert player.choose_plays(BOARD, ROLL).tolist() == [list(chosen)]
+    assert len(player.version) == 8
+
+
+@pytest.mark.slow
+def test_our_engine_is_a_player_and_evaluator(player_root: Path, tmp_path: Path) -> None:
+    """It says what the player says, through a process of its own."""
+    path = tmp_path / "ours.ubgi"
+    path.write_text(f"# ours\n{sys.executable} -m bgdata --warehouse {player_root} ubgi\nengine.seed 3\n")
+    player, direct = open_named_player(str(path), 1), open_player(player_root, ply=1)
+    assert player.label == "ours-1ply"
+    found, expected = LookaheadPlayer(player).evaluate(START), direct.evaluate(START)  # type: ignore[arg-type]
+    assert found.win == expected.win
+    assert player.choose_plays(BOARD, ROLL).tolist() == direct.choose_plays(BOARD, ROLL).tolist()
+
+
+def test_the_command_speaks_to_pipes(player_root: Path) -> None:
+    """With half a line at the end, and bytes that are no text before it."""
+    command = [sys.executable, "-m", "bgdata", "--warehouse", str(player_root), "ubgi"]
+    done = subprocess.run(command, input=b"isready\n\xff\xfe\nisready\nisrea", capture_output=True, check=False)
+    assert done.stdout.decode().splitlines()[0] == "readyok"
+    assert done.stdout.decode().splitlines()[1].startswith("error bad_command expected a line of text, got ")
+    assert done.stdout.decode().splitlines()[2:] == ["readyok"]
+    assert done.returncode == 1
+    assert b"expected the asking program to end its last line, found it gone after 'isrea'" in done.stderr

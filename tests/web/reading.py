@@ -1,0 +1,85 @@
+"""Reading pages as a browser would: their links, and whether they keep the rules of this site."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from urllib.parse import urljoin
+
+from starlette.testclient import TestClient
+
+HOST = "http://localhost"
+EMPTY = {"meta", "link", "input", "br", "img", "hr"}  # elements without an end
+
+
+class PageReader(HTMLParser):
+    """What a page consists of; raises AssertionError where its elements do not nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.flaws: list[str] = []
+        self.words: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        if self._open:
+            self.flaws.append(f"not closed: {self._open}")
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "a" and "href" in given:
+            self.links.append(str(given["href"]))
+        if "id" in given:
+            self.ids.append(str(given["id"]))
+        self.flaws += [f"{name} in {tag}" for name in given if name == "style" or name.startswith("on")]
+        if tag == "style" or (tag == "script" and "src" not in given):
+            self.flaws.append(f"inline {tag}")
+        if tag in ("link", "script"):
+            where = str(given.get("src") or given.get("href"))
+            self.flaws += [f"from elsewhere: {where}"] * (not where.startswith("/static/"))
+        if tag in ("input", "select", "textarea") and given.get("type") != "hidden":
+            is_named = "label" in self._open or "aria-label" in given or "id" in given
+            self.flaws += [f"no label for {tag} {given.get('name')}"] * (not is_named)
+        if tag == "svg" and "role" not in given:
+            self.flaws.append("a picture without a role")
+        if tag not in EMPTY:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self._open or self._open.pop() != tag:
+            self.flaws.append(f"</{tag}> closes something else")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in EMPTY:
+            self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        """All words of the page, one space between them."""
+        return " ".join(" ".join(self.words).split())
+
+
+def read(client: TestClient, where: str, status: int = 200) -> PageReader:
+    """A page that must have this status and keep the rules: it nests, names its fields, repeats no id, and has no style
+    or script in itself."""
+    answer = client.get(where)
+    assert answer.status_code == status, (where, answer.text[:2000])
+    assert answer.headers["content-type"].startswith("text/html"), where
+    page = PageReader(answer.text)
+    assert page.flaws == [], where
+    repeated = {name for name in page.ids if page.ids.count(name) > 1}
+    assert repeated == set(), where
+    return page
+
+
+def inner_links(page: PageReader, where: str) -> list[str]:
+    """Where a page leads, as addresses of this site without what comes after `#`. Raises AssertionError for a link to
+    another one."""
+    found = [urljoin(HOST + where, link).partition("#")[0] for link in page.links]
+    assert all(link.startswith(HOST + "/") for link in found), found
+    return list(dict.fromkeys(link.removeprefix(HOST) for link in found))

@@ -1,0 +1,215 @@
+"""The site in a browser, Debian's chromium, as people use it: by pointer, by keyboard, on a phone, in the dark, and
+without JavaScript."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pytest
+import uvicorn
+
+import bgdata
+from bgdata.game.position import Position
+from bgdata.web.app import create_app
+from bgdata.web.limits import Limits
+from tests.cli.command_line import POSITION
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the package axe-playwright-python")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the machine")]
+
+START = "4HPwATDgc/ABMA"
+PAGES = (
+    "/", "/table", "/table/bearoff_two_sided", "/table/bearoff_two_sided/3x3", "/table/selfplay_labels", "/claims",
+    f"/position/{START}", f"/position/{START}?roll=31&away=2-4&met=published-12", f"/position/{POSITION}",
+    f"/where/{START}", f"/probe/{POSITION}", f"/cube-map/{START}?met=published-12&length=4", f"/rollout/{POSITION}",
+    "/match-equity", "/match-equity?met=published-12&away=3-5", "/openings?objective=double-match-point", "/players",
+    "/race", "/race?by=equal", f"/position/{START}?undo={POSITION}",
+    "/sql?q=select position_id, equity from opening_book limit 3", "/game/selfplay/pubeval-20-seed-3",
+    "/game/selfplay/pubeval-20-seed-3/3?turn=4", "/position/nonsense", "/nowhere",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def host(site_root: Path) -> Iterator[str]:
+    """Address of a server over the smallest variant of every kind."""
+    app = create_app(bgdata.open_warehouse(site_root), Limits(stream_trials=360))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser that all tests of this module open windows of."""
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+Opener: TypeAlias = "Callable[..., Page]"
+
+
+@pytest.fixture
+def opened(browser: Browser, host: str) -> Iterator[Opener]:
+    """Open a page in a window of its own with given options; no page may complain in the console."""
+    said: list[str] = []
+    contexts: list[BrowserContext] = []
+
+    def open_page(where: str, **options: Any) -> Page:
+        contexts.append(browser.new_context(base_url=host, **options))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(where)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert [
+        text for text in said if "Failed to load resource: the server responded with a status of 40" not in text
+    ] == []
+
+
+def place_of(page: Page, x: int, y: int) -> tuple[float, float]:
+    """Where a point of the board's picture is on the screen."""
+    box = page.locator("#board svg").bounding_box()
+    assert box
+    return box["x"] + x * box["width"] / 660, box["y"] + y * box["height"] / 548
+
+
+def test_a_checker_is_dragged(opened: Opener, host: str) -> None:
+    """From the 24-point to the 23-point: the address is that of the new position."""
+    page = opened(f"/position/{START}")
+    page.get_by_text("Set up another position").click()
+    page.locator("#board").scroll_into_view_if_needed()
+    page.mouse.move(*place_of(page, 356 + 5 * 40 + 20, 80))
+    page.mouse.down()
+    page.mouse.move(*place_of(page, 356 + 4 * 40 + 20, 80), steps=4)
+    page.mouse.up()
+    board = list(Position(START).board)
+    board[24], board[23] = board[24] - 1, board[23] + 1
+    page.wait_for_url(f"{host}/position/{Position(board).id}*")
+    assert "Before the roll" in page.locator("h1").inner_text()
+    page.get_by_role("link", name="undo", exact=True).click()
+    page.wait_for_url(f"{host}/position/{START}*")
+
+
+def test_a_play_shows_its_arrows_and_leads_on(opened: Opener, host: str) -> None:
+    page = opened(f"/position/{START}?roll=31")
+    play = page.get_by_role("link", name="8/5 6/5", exact=True)
+    before = page.locator("#board").inner_html()
+    with page.expect_response("**/board/**"):
+        play.hover()
+    page.wait_for_function("before => document.getElementById('board').innerHTML != before", arg=before)
+    page.mouse.move(1, 1)
+    page.wait_for_function("before => document.getElementById('board').innerHTML == before", arg=before)
+    play.click()
+    after = next(each.next_position.id for each in Position(START).legal_plays("31") if str(each) == "8/5 6/5")
+    page.wait_for_url(f"{host}/position/{after}*")
+    own = page.locator(".headline .figure").first.inner_text()
+    found = page.request.get(f"/position/{after}.json").json()["eval"][0]["cubeless_equity"]
+    assert float(own.replace("−", "-")) == pytest.approx(found, abs=6e-5)
+
+
+def test_without_javascript(opened: Opener, host: str) -> None:
+    """A position is set up by the form, its roll chosen by a link, and SQL asked."""
+    page = opened(f"/position/{START}", java_script_enabled=False)
+    page.get_by_text("Set up another position").click()
+    page.locator("input[name=p24]").fill("1")
+    page.locator("input[name=p23]").fill("1")
+    page.locator("input[name=edit]").check()
+    page.locator("#editor button", has_text="Show").click()
+    board = list(Position(START).board)
+    board[24], board[23] = 1, 1
+    assert page.url.partition("?")[0] == f"{host}/position/{Position(board).id}"
+    page.locator("#editor button", has_text="Flip").click()
+    assert page.url.partition("?")[0] == f"{host}/position/{Position(board).flip().id}"
+    for expected in (Position(board).id, START):
+        page.get_by_role("link", name="undo", exact=True).click()
+        assert page.url.partition("?")[0].partition("#")[0] == f"{host}/position/{expected}"
+    assert not page.get_by_role("link", name="undo", exact=True).count()
+    page.goto(f"/position/{Position(board).id}")
+    page.locator(".heat a").first.click()
+    assert page.url == f"{host}/position/{Position(board).id}?roll=11"
+    page.goto("/sql")
+    page.locator("textarea").fill("select 42 as answer")
+    page.get_by_role("button", name="Run").click()
+    assert page.locator("table.data td").inner_text() == "42"
+
+
+def test_by_keyboard_alone(opened: Opener, host: str) -> None:
+    """To the content, to the search box, to a play, and through the turns of a game."""
+    page = opened("/")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.url == f"{host}/#main"
+    while page.evaluate("document.activeElement.name") != "q":
+        page.keyboard.press("Tab")
+    page.keyboard.type(START)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{host}/position/{START}")
+    page.goto(f"/position/{START}?roll=31")
+    while page.evaluate("!document.activeElement.closest('.plays')"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('h1').textContent.startsWith('Before the roll')")
+    page.goto("/game/selfplay/pubeval-20-seed-3/3")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(f"{host}/game/selfplay/pubeval-20-seed-3/3?turn=1#board")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(f"{host}/game/selfplay/pubeval-20-seed-3/3#board")
+
+
+def test_names_are_completed_in_sql(opened: Opener) -> None:
+    page = opened("/sql")
+    box = page.locator("textarea")
+    box.press_sequentially("from bearoff_two")
+    box.press("Tab")
+    assert box.input_value() == "from bearoff_two_sided"
+
+
+def test_a_rollout_goes_on(opened: Opener) -> None:
+    """Until its last game."""
+    page = opened(f"/rollout/{POSITION}")
+    page.wait_for_function("() => document.querySelector('[data-count]').textContent == '360'")
+
+
+@pytest.mark.parametrize("where", PAGES)
+def test_every_page_on_a_phone(opened: Opener, where: str) -> None:
+    """Nothing is wider than the screen, and a board takes its whole width."""
+    page = opened(where, viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True)
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+    for board in page.locator(".board svg").all():
+        box = board.bounding_box()
+        assert box
+        assert box["width"] >= 280
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_every_page(opened: Opener, scheme: str) -> None:
+    """The rules of axe: contrast, names, labels, order of headings."""
+    page = opened("/", color_scheme=scheme, bypass_csp=True)
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, paper.removeprefix("rgb(").removesuffix(")").split(","))) < 200) == (scheme == "dark")
+    for where in PAGES:
+        page.goto(where)
+        page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+        flaws = axe.Axe().run(page).response["violations"]
+        assert [(flaw["id"], flaw["nodes"][0]["html"]) for flaw in flaws] == [], where

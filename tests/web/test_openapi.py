@@ -1,0 +1,279 @@
+"""What programs are told of the site: every address that answers JSON, as it answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from starlette.testclient import TestClient
+
+from bgdata.web.openapi import ADDRESSES, JSON, json_path
+from tests.cli.command_line import POSITION, position_id
+from tests.web.reading import read
+
+PAGE = Path(__file__).parents[2] / "docs" / "how_to" / "look_around.md"
+SHOWN = re.compile(r"curl 'http://127.0.0.1:8000([^']+)'\n```\n\n```json\n(.*?)```", re.DOTALL)
+START = "4HPwATDgc%2FABMA"
+MET = "met=published-12"
+GAMES = "/game/selfplay/pubeval-20-seed-3"
+TABLE = "/table/bearoff_two_sided/3x3"
+OVER = position_id([0, 2], []).replace("/", "%2F")
+EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
+    "/.json": ("/.json",),
+    "/position/{text}.json": (
+        f"/position/{START}.json",
+        f"/position/4HPwATDgc/ABMA.json?roll=31&ply=1&plays=60&{MET}&away=3-5",
+        f"/position/{START}.json?roll=31&cube=2&owner=on_roll&jacoby=1&beavers=1",
+        f"/position/{START}.json?away=1-4&crawford=1&{MET}",
+        f"/position/{POSITION}.json?roll=66",
+        f"/position/{OVER}.json",
+        "/position/XGID=-b----E-C---eE---c-e----B-:1:1:1:31:2:3:0:7:10.json?met=none",
+    ),
+    "/where/{text}.json": (f"/where/{START}.json",),
+    "/probe/{text}.json": (f"/probe/{POSITION}.json",),
+    "/cube-map/{text}.json": (f"/cube-map/{START}.json?length=4&{MET}",),
+    "/rollout/{text}.json": (f"/rollout/{START}.json?trials=72",),
+    "/table.json": ("/table.json",),
+    "/table/{kind}.json": ("/table/claims.json",),
+    "/table/{kind}/{variant}.json": (f"{TABLE}.json", "/table/scores/{scores}.json", f"/table{GAMES[5:]}.json"),
+    "/table/{kind}/{variant}/{version}.json": (f"{TABLE}/{{version}}.json",),
+    "/file/{kind}/{variant}/{version}/{name}": ("/file/bearoff_two_sided/3x3/{version}/manifest.json",),
+    "/game/{kind}/{variant}.json": (f"{GAMES}.json", f"{GAMES}.json?order=long&page=2"),
+    "/game/{kind}/{variant}/{number}.json": (f"{GAMES}/3.json",),
+    "/match-equity.json": (
+        f"/match-equity.json?{MET}",
+        f"/match-equity.json?{MET}&minus=published-12&length=3",
+        f"/match-equity.json?{MET}&away=3-5",
+        f"/match-equity.json?{MET}&away=1-5&crawford=1",
+    ),
+    "/claims.json": ("/claims.json", "/claims.json?status=open&status=corrected"),
+    "/players.json": ("/players.json",),
+    "/openings.json": (
+        "/openings.json?objective=double-match-point",
+        "/openings.json?objective=double-match-point&roll=13",
+    ),
+    "/race.json": ("/race.json",),
+    "/sql.json": ("/sql.json?q=select 1 as one, [2] as two", "/sql.json"),
+    "/openapi.json": ("/openapi.json",),
+}
+WITHOUT_JSON = {
+    "/search": "/search.json?q=start",
+    "/position": "/position.json?q=start",
+    "/board/{text:path}": f"/board/{START}.json",
+    "/rollout-stream/{text:path}": f"/rollout-stream/{START}.json",
+}
+SMALL: dict[str, Any] = {  # what OpenAPI 3.1 demands of the objects that the document has
+    "type": "object",
+    "required": ["openapi", "info", "paths", "components"],
+    "additionalProperties": False,
+    "properties": {
+        "openapi": {"pattern": r"^3\.1\.\d+$"},
+        "info": {"type": "object", "required": ["title", "version"]},
+        "paths": {
+            "patternProperties": {"^/": {"properties": {"get": {"$ref": "#/$defs/operation"}}, "required": ["get"]}},
+            "additionalProperties": False,
+        },
+        "components": {
+            "propertyNames": {"enum": ["schemas", "responses"]},
+            "additionalProperties": {"propertyNames": {"pattern": r"^[a-zA-Z0-9._-]+$"}},
+            "properties": {"responses": {"additionalProperties": {"$ref": "#/$defs/response"}}},
+        },
+    },
+    "$defs": {
+        "operation": {
+            "required": ["operationId", "summary", "description", "parameters", "responses"],
+            "additionalProperties": False,
+            "properties": {
+                "operationId": {"pattern": r"^\w+$"},
+                "summary": {"type": "string", "minLength": 8},
+                "description": {"type": "string"},
+                "parameters": {"items": {"$ref": "#/$defs/parameter"}},
+                "responses": {
+                    "propertyNames": {"pattern": r"^\d{3}$"},
+                    "additionalProperties": {
+                        "anyOf": [{"$ref": "#/$defs/response"}, {"required": ["$ref"], "maxProperties": 1}]
+                    },
+                },
+            },
+        },
+        "parameter": {
+            "required": ["name", "in", "required", "description", "schema"],
+            "additionalProperties": False,
+            "properties": {
+                "name": {"type": "string"},
+                "in": {"enum": ["path", "query"]},
+                "required": {"type": "boolean"},
+                "description": {"type": "string"},
+                "schema": {"type": "object"},
+            },
+            "if": {"properties": {"in": {"const": "path"}}},
+            "then": {"properties": {"required": {"const": True}}},
+        },
+        "response": {
+            "required": ["description", "content"],
+            "properties": {"content": {"propertyNames": {"pattern": "^[a-z]+/[a-z.-]+$"}}},
+        },
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def told(client: TestClient) -> dict[str, Any]:
+    """The document of the site."""
+    answer = client.get("/openapi.json")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, JSON)
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def operations(told: dict[str, Any]) -> dict[str, Any]:
+    """What is told of each path."""
+    return {path: item["get"] for path, item in told["paths"].items()}
+
+
+def inside(value: object) -> list[tuple[str, Any]]:
+    """Every (name, value) of a document, at any depth."""
+    if isinstance(value, list):
+        return [pair for each in value for pair in inside(each)]
+    if isinstance(value, dict):
+        return [pair for name, each in value.items() for pair in [(name, each), *inside(each)]]
+    return []
+
+
+def check(told: dict[str, Any], schema: dict[str, Any], answer: object) -> None:
+    """Raises ValidationError where an answer is not as told."""
+    Draft202012Validator({**schema, "components": told["components"]}).validate(answer)
+
+
+def real(client: TestClient, where: str) -> str:
+    """An address with the versions and variants of this warehouse."""
+    rows = client.get("/table.json").json()
+    (scores,) = (row["variant"] for row in rows if row["dataset"] == "scores")
+    (version,) = (row["version"] for row in rows if (row["dataset"], row["variant"]) == ("bearoff_two_sided", "3x3"))
+    return where.replace("{scores}", scores).replace("{version}", version)
+
+
+def test_every_address_with_json_is_told_and_no_other(client: TestClient, told: dict[str, Any]) -> None:
+    answering = set[str]()
+    for each in ADDRESSES:
+        where = WITHOUT_JSON.get(each.path) or EXAMPLES[json_path(each)][0]
+        answer = client.get(real(client, where))
+        assert answer.status_code in (200, 303), where
+        if answer.headers.get("content-type") == JSON:
+            answering.add(json_path(each))
+    assert answering == set(told["paths"]) == set(EXAMPLES)
+
+
+def test_the_document_is_openapi(told: dict[str, Any]) -> None:
+    Draft202012Validator(SMALL).validate(told)
+    names = [each["operationId"] for each in operations(told).values()]
+    assert len(set(names)) == len(names)
+    for path, each in operations(told).items():
+        parameters = [(given["in"], given["name"]) for given in each["parameters"]]
+        assert len(set(parameters)) == len(parameters)
+        assert {name for place, name in parameters if place == "path"} == set(re.findall(r"{(\w+)}", path)), path
+    for name, link in inside(told):
+        if name == "$ref":
+            _, *steps = link.split("/")
+            found: Any = told
+            for step in steps:
+                found = found[step]
+    linked = {link.rpartition("/")[2] for name, link in inside(told) if name == "$ref"}
+    assert linked == {name for group in told["components"].values() for name in group}
+    for name, schema in inside(told):
+        if name == "schema":
+            Draft202012Validator.check_schema(schema)
+    for schema in told["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+        assert all(column.get("description", "x") for column in schema.get("properties", {}).values())
+
+
+@pytest.mark.parametrize("path", EXAMPLES)
+def test_real_answers_are_as_told(client: TestClient, told: dict[str, Any], path: str) -> None:
+    content = operations(told)[path]["responses"]["200"]["content"]
+    for where in EXAMPLES[path]:
+        answer = client.get(real(client, where))
+        assert (answer.status_code, answer.headers["content-type"]) == (200, JSON), where
+        check(told, content[JSON]["schema"], answer.json())
+
+
+def test_other_types_are_as_told(client: TestClient, told: dict[str, Any]) -> None:
+    for path, asked in {
+        "/sql.json": ("/sql.json?q=select 1&format=csv", "/sql.json?q=select 1&format=parquet"),
+        "/file/{kind}/{variant}/{version}/{name}": ("/file/bearoff_two_sided/3x3/{version}/table.parquet",),
+    }.items():
+        content = operations(told)[path]["responses"]["200"]["content"]
+        types = {client.get(real(client, where)).headers["content-type"].partition(";")[0] for where in asked}
+        assert types == set(content) - {JSON}
+    several = {path for path, each in operations(told).items() if len(each["responses"]["200"]["content"]) > 1}
+    assert several == {"/sql.json", "/file/{kind}/{variant}/{version}/{name}"}
+
+
+@pytest.mark.parametrize("path", EXAMPLES)
+def test_parameters_take_what_is_told(client: TestClient, told: dict[str, Any], path: str) -> None:
+    """Words of a list and whole numbers up to the largest, and nothing else, at one of the examples: a score may be
+    needed."""
+
+    def asked(name: str, word: object) -> list[tuple[int, str]]:
+        places = (real(client, where) for where in EXAMPLES[path])
+        answers = (client.get(f"{where}{'&' if '?' in where else '?'}{name}={word}") for where in places)
+        return [(answer.status_code, answer.text) for answer in answers]
+
+    for given in operations(told)[path]["parameters"]:
+        name, schema = given["name"], given["schema"].get("items", given["schema"])
+        if given["in"] == "path":
+            continue
+        for word in schema.get("enum", ()):
+            assert 200 in dict(asked(name, word)), (name, word)
+        if "maximum" in schema:
+            bound = f"{schema['maximum']:,}"
+            assert all(bound in text for _, text in asked(name, schema["maximum"] + 1)), name
+            most = asked(name, schema["maximum"])  # a table may have less
+            assert any(status == 200 or bound not in text for status, text in most), name
+        if {"enum", "minimum", "pattern"} & set(schema):
+            assert 400 in dict(asked(name, "no-such")), name
+
+
+@pytest.mark.parametrize(
+    ("where", "status"),
+    [
+        ("/position/nonsense.json", 400),
+        ("/table/none.json", 404),
+        (f"{GAMES}/99.json", 404),
+        ("/sql.json?q=select", 400),
+        ("/sql.json?q=" + "x" * 9000, 414),
+    ],
+)
+def test_errors_are_as_told(client: TestClient, told: dict[str, Any], where: str, status: int) -> None:
+    answer = client.get(where)
+    assert answer.status_code == status
+    content = told["components"]["responses"][str(status)]["content"]
+    check(told, content[JSON]["schema"], answer.json())
+
+
+def test_pages_lead_to_it(client: TestClient) -> None:
+    assert "/openapi.json" in read(client, "/").links
+
+
+def test_a_warehouse_without_tables_tells_the_same(empty: TestClient, told: dict[str, Any]) -> None:
+    assert empty.get("/openapi.json").json() == told
+
+
+def near(value: object) -> object:
+    """A value whose numbers may differ by what tables of other sizes differ by."""
+    if isinstance(value, float):
+        return pytest.approx(value, abs=1e-4)
+    if isinstance(value, list):
+        return [near(each) for each in value]
+    return {name: near(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+def test_answers_on_the_page_are_real(client: TestClient) -> None:
+    shown = SHOWN.findall(PAGE.read_text())
+    assert len(shown) == 3
+    for where, answer in shown:
+        assert client.get(where).json() == near(json.loads(answer)), where

@@ -1,0 +1,278 @@
+"""The site as a whole: links, headers, what is refused, and warehouses that are empty, damaged or changing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+import bgdata
+from bgdata.store.dataset import ImportedDataset
+from bgdata.web.app import HEADERS, create_app
+from bgdata.web.limits import Budget, Limits
+from bgdata.web.openapi import ADDRESSES
+from bgdata.web.site import Site
+from tests.cli.command_line import POSITION
+from tests.web.reading import HOST, inner_links, read
+
+START = "4HPwATDgc/ABMA"
+PAGES = ("/", "/table", "/claims", "/players", "/openings?objective=double-match-point", "/sql", f"/position/{START}")
+
+
+@pytest.mark.slow
+def test_every_link_leads_somewhere(client: TestClient) -> None:
+    """From the home page on, as far as a few hundred pages go: each kind of page among them, each whole."""
+    waiting = ["/", f"/position/{START}?roll=31", f"/position/{POSITION}", "/table/selfplay/pubeval-20-seed-3"]
+    seen = set[str]()
+    while waiting and len(seen) < 250:
+        where = waiting.pop(0)
+        if where in seen or where.startswith(("/file/", "/board/", "/sql?", "/openapi.json")):
+            continue
+        seen.add(where)
+        waiting += inner_links(read(client, where), where)
+    kinds = {where.partition("?")[0].strip("/").partition("/")[0] for where in seen}
+    assert kinds >= {
+        "",
+        "table",
+        "position",
+        "claims",
+        "players",
+        "openings",
+        "sql",
+        "match-equity",
+        "where",
+        "cube-map",
+        "race",
+        "probe",
+    }
+    assert {where for where in seen if where.startswith("/game/")}
+
+
+@pytest.mark.parametrize("where", [*PAGES, "/nowhere", "/static/site.css", "/table/none", f"/board/{START}"])
+def test_headers(client: TestClient, where: str) -> None:
+    answer = client.get(where)
+    assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+
+
+@pytest.mark.parametrize("where", PAGES)
+def test_json_at_the_same_address(client: TestClient, where: str) -> None:
+    path, mark, query = where.partition("?")
+    by_name = client.get(f"{path}.json{mark}{query}") if path != "/" else client.get("/.json")
+    asked = client.get(where, headers={"accept": "application/json"})
+    assert by_name.headers["content-type"] == asked.headers["content-type"] == "application/json"
+    assert by_name.json() == asked.json()
+    assert (
+        "text/html" in client.get(where, headers={"accept": "text/html,application/json;q=0.9"}).headers["content-type"]
+    )
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_the_site_is_only_read(client: TestClient, method: str) -> None:
+    answer = client.request(method, "/table")
+    assert answer.status_code == 405
+    assert "expected GET or HEAD" in answer.text
+
+
+def test_what_no_page_needs_is_refused(client: TestClient) -> None:
+    assert client.request("GET", "/", content=b"x").status_code == 413
+    assert client.get("/search?q=" + "x" * 9000).status_code == 414
+    assert client.get("/", headers={"host": "evil.example"}).status_code == 421
+    assert client.get("/", headers={"host": "evil.example:8000"}).status_code == 421
+    assert client.get("/", headers={"host": "127.0.0.1:8000"}).status_code == 200
+    assert client.get("/", headers={"host": "[::1]:8000"}).status_code == 200
+    assert client.head("/").status_code == 200
+    assert client.get("/nowhere.json").json() == {"error": "expected a page of this site, got /nowhere"}
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "/static/../site.py", "/static/%2e%2e/site.py", "/file/../../etc/passwd", "/table/%2e%2e/%2e%2e",
+        "/file/bearoff_two_sided/3x3/%2e%2e/manifest.json", "/table/bearoff_two_sided/..%2f..", "/table/<script>/x",
+        "/game/selfplay/<script>/1", "/table/bearoff_two_sided/<script>", "/where/<script>", "/cube-map/<script>",
+    ],
+)  # fmt: skip
+def test_paths_stay_inside(client: TestClient, where: str) -> None:
+    answer = client.get(where)
+    assert answer.status_code in (400, 404), answer.text
+    assert "<script>" not in answer.text
+    assert "root:" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        (START, f"/position/{START}"),
+        ("start", "/position/start"),
+        ("bearoff_two_sided", "/table/bearoff_two_sided"),
+        ("bearoff_two_sided/3x3", "/table/bearoff_two_sided/3x3"),
+        ("3x15", "/table/bearoff_gammon/3x15"),
+        ("A12.luck", "/claims?name=A12.luck"),
+        ("", "/"),
+    ],
+)
+def test_search(client: TestClient, text: str, where: str) -> None:
+    answer = client.get("/search", params={"q": text})
+    assert (answer.status_code, answer.headers["location"]) == (303, where)
+    assert client.get(where).status_code == 200
+
+
+@pytest.mark.parametrize("text", ["no such thing", "<script>", "A99", "bearoff_two", "\x00", "é" * 100])
+def test_search_for_nothing(client: TestClient, text: str) -> None:
+    page = read_search(client, text)
+    assert "expected a position in any notation, a table such as bearoff_two_sided/6x9" in page
+
+
+def read_search(client: TestClient, text: str) -> str:
+    answer = client.get("/search", params={"q": text})
+    assert answer.status_code == 400
+    assert "<script>" not in answer.text
+    return answer.text
+
+
+def test_an_empty_warehouse(empty: TestClient) -> None:
+    assert "Nothing is built yet" in read(empty, "/").text
+    read(empty, f"/position/{START}?roll=31")  # the network comes with the package
+    read(empty, f"/where/{START}")
+    for kind in bgdata.all_kinds():
+        assert "None." in read(empty, f"/table/{kind}").text
+    assert "No player has been scored here" in read(empty, "/players").text
+    assert "No such book here" in read(empty, "/openings").text
+    assert "expected the register of claims in warehouse, found none" in read(empty, "/claims", 404).text
+    assert "no match equity table" in read(empty, "/match-equity", 404).text
+    assert "No cube: no match equity table" in read(empty, f"/position/{START}?away=3-5").text
+    assert empty.get("/sql.json", params={"q": "select 1 as one"}).json() == [{"one": 1}]
+    for path in (each.path for each in ADDRESSES):
+        where = (
+            path.format(kind="selfplay", variant="x", version="r1-01234567", name="table.parquet", number="1")
+            if ("{text" not in path)
+            else path.replace("{text:path}", POSITION)
+        )
+        assert empty.get(where).status_code in (200, 303, 404), where
+
+
+def test_no_warehouse(tmp_path: Path) -> None:
+    with TestClient(create_app(bgdata.open_warehouse(tmp_path / "none")), base_url=HOST) as client:
+        assert "Nothing is built yet" in read(client, "/").text
+        text = read(client, f"/position/{START}", 404).text
+        assert "expected a warehouse in warehouse, found no such folder" in text
+        assert str(tmp_path) not in text
+
+
+def test_a_damaged_version_is_named(warehouse: bgdata.Warehouse) -> None:
+    root = warehouse.root
+    site = TestClient(create_app(warehouse), base_url=HOST)
+    table = warehouse.open("bearoff_gammon", "3x15")
+    table.parquet.write_bytes(table.parquet.read_bytes()[:-1])
+    other = warehouse.open("bearoff_one_sided", "3x15").folder / "manifest.json"
+    other.write_text("{}")
+    page = read(site, "/table/bearoff_gammon/3x15")
+    assert "This version is damaged: expected" in page.text
+    assert "found" in page.text
+    assert "1 damaged" in read(site, "/").text
+    assert "expected a manifest of format 1" in read(site, "/table/bearoff_one_sided/3x15", 500).text
+    answers = [
+        site.get(where).text for where in ("/table", "/table/bearoff_gammon/3x15", "/table/bearoff_one_sided/3x15")
+    ]
+    assert all(str(root) not in text for text in answers)
+    damaged = [row for row in site.get("/table.json").json() if row["damage"]]
+    assert [row["dataset"] for row in damaged] == ["bearoff_gammon", "bearoff_one_sided"]
+
+
+@pytest.mark.slow
+def test_the_warehouse_may_change_meanwhile(warehouse: bgdata.Warehouse) -> None:
+    with TestClient(create_app(warehouse), base_url=HOST) as client:
+        kind = warehouse.kinds["bearoff_two_sided"]
+        bigger = kind.smallest.with_changes({"checkers": 4})
+        assert client.get("/table/bearoff_two_sided/3x4").status_code == 404
+        count = "select count(*) as n from bearoff_two_sided where variant = '3x4'"
+        assert client.get("/sql.json", params={"q": count}).json() == [{"n": 0}]
+        built = warehouse.build(kind.name, bigger)
+        assert client.get("/table/bearoff_two_sided/3x4.json").json()["name"] == built.name
+        assert client.get("/sql.json", params={"q": count}).json() == [{"n": built.manifest.rows}]
+        before = client.get(f"/position/{POSITION}.json").json()["probe"]
+        for name in ("3x3", "3x4", "6x6"):
+            shutil.rmtree(warehouse.root / kind.name / name)
+        assert client.get("/table/bearoff_two_sided/3x4").status_code == 404
+        after = client.get(f"/position/{POSITION}.json").json()["probe"]
+        assert [row["method"] for row in before] == ["exact", "combined"]
+        assert [row["method"] for row in after] == ["combined"]
+
+
+def test_fifty_clients_at_once(client: TestClient) -> None:
+    addresses = [f"/position/{START}?roll={high}{low}" for high in range(1, 7) for low in range(1, 7)]
+    expected = {where: client.get(where).text for where in addresses}
+    with ThreadPoolExecutor(50) as pool:
+        found = dict(zip(addresses, pool.map(lambda where: client.get(where).text, addresses), strict=True))
+    assert found == expected
+
+
+def test_names_from_others_are_escaped(warehouse: bgdata.Warehouse, tmp_path: Path) -> None:
+    evil = tmp_path / "<script>alert(1)<|script>.txt"
+    evil.write_text(f"{START}\n")
+    kind = warehouse.kinds["positions"]
+    assert isinstance(kind, ImportedDataset)
+    warehouse.build("positions", kind.parameters_of([evil], "evil"), files=[evil])
+    with TestClient(create_app(warehouse), base_url=HOST) as client:
+        page = read(client, "/table/positions/evil")
+        assert "<script>alert(1)<|script>.txt" in page.text
+        assert "<script>alert" not in client.get("/table/positions/evil").text
+
+
+def test_the_site_loads_nothing_that_it_does_not_need() -> None:
+    """What draws, trains or runs flows would take longer to load than the site."""
+    program = "import sys, bgdata.web.app; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert {"dask", "matplotlib", "onnx", "pandas", "prefect", "sphinx", "torch"}.isdisjoint(done.stdout.split())
+
+
+def test_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("bgdata.web.limits.time.monotonic", lambda: now[0])
+    budget = Budget(Limits(client_seconds=10.0, client_share=0.5))
+    assert budget.left("a") == 10.0
+    budget.spend("a", 12.0)
+    assert (budget.left("a"), budget.left("b")) == (-2.0, 10.0)
+    now[0] += 6.0
+    assert budget.left("a") == 1.0
+    now[0] += 1000.0
+    assert budget.left("a") == 10.0
+
+
+def test_clients_from_elsewhere_have_a_budget(small_root: Path) -> None:
+    app = create_app(bgdata.open_warehouse(small_root), Limits(client_seconds=0.0), hosts=())
+    with TestClient(app, base_url="http://any.example") as client:
+        assert read(client, "/", 503).text.count("expected fewer questions at once") == 1
+
+
+def test_one_computation_at_a_time(small_root: Path) -> None:
+    site = Site(bgdata.open_warehouse(small_root), Limits(wait_seconds=0.01))
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with site.player():
+            entered.set()
+            leave.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    entered.wait()
+    try:
+        with pytest.raises(bgdata.errors.TooBusyError), site.player():
+            pass
+    finally:
+        leave.set()
+        holder.join()
+
+
+def test_messages_name_no_folder(tmp_path: Path) -> None:
+    site = Site(bgdata.open_warehouse(tmp_path / "w"))
+    assert site.public(f"found {tmp_path}/w/x/y") == "found warehouse/x/y"
+    assert json.dumps(site.public(ValueError("a"))) == '"a"'

@@ -1,0 +1,215 @@
+"""Pages of tables, match equity, claims, players and openings beside what commands print and manifests say."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from starlette.testclient import TestClient
+
+import bgdata
+from bgdata.datasets.claims import DATASET as CLAIMS
+from bgdata.rows import claims
+from bgdata.rows.networks import curve_charts, networks
+from bgdata.web.lineage import lineage_svg
+from tests.cli.command_line import succeeds
+from tests.web.reading import read
+
+TABLE = "bearoff_two_sided/3x3"
+
+
+def data(root: Path, *arguments: str) -> object:
+    return json.loads(succeeds(root, *arguments, "--format", "json"))
+
+
+def test_the_list_is_that_of_the_command(client: TestClient, site_root: Path) -> None:
+    assert client.get("/table.json").json() == data(site_root, "list")
+
+
+@pytest.mark.parametrize("kind", ["bearoff_two_sided", "claims", "selfplay", "positions"])
+def test_kinds_are_explained(client: TestClient, site_root: Path, kind: str) -> None:
+    assert client.get(f"/table/{kind}.json").json() == data(site_root, "explain", kind)
+    text = read(client, f"/table/{kind}").text
+    for column in bgdata.all_kinds()[kind].tables[0].columns:
+        assert " ".join(column.meaning.split()) in text
+
+
+def test_every_table_has_a_page(client: TestClient, site_root: Path) -> None:
+    """With its manifest, digest, samples and a graph; the first column of the sample is that of SQL."""
+    for table in bgdata.open_warehouse(site_root).current():
+        where = f"/table/{'/'.join(table.folder.parts[-3:-1])}"
+        page, found = read(client, where), client.get(f"{where}.json").json()
+        assert found["manifest"] == json.loads(json.dumps(table.manifest.values()))
+        assert (found["name"], found["is_current"], found["damage"]) == (table.name, True, None)
+        assert table.manifest.digest in page.text
+        assert bool(next(iter(found["tables"].values()))) == (table.manifest.rows > 0), where
+        assert f"/file/{table.name}/table.parquet" in page.links
+
+
+def test_rows_link_to_boards(client: TestClient) -> None:
+    page = read(client, f"/table/{TABLE}")
+    found = client.get(f"/table/{TABLE}.json").json()["tables"]["bearoff_two_sided"][0]
+    board = next(link for link in page.links if link.startswith("/position/") and not link.endswith("ABMA"))
+    (probe, *_) = client.get(f"{board}.json").json()["probe"]
+    assert probe["cubeless"] == pytest.approx(found["cubeless"])
+    assert probe["opponent_owned"] == pytest.approx(found["opponent_owned"])
+
+
+def test_files_are_those_of_the_manifest(client: TestClient, site_root: Path) -> None:
+    table = bgdata.open_warehouse(site_root).open(*TABLE.split("/"))
+    for entry in table.manifest.files:
+        answer = client.get(f"/file/{table.name}/{entry.name}")
+        assert hashlib.sha256(answer.content).hexdigest() == entry.sha256
+        assert answer.headers["etag"] == f'"{entry.sha256}"'
+    part = client.get(f"/file/{table.name}/table.parquet", headers={"range": "bytes=0-3"})
+    assert (part.status_code, part.content) == (206, b"PAR1")
+    assert client.get(f"/file/{table.name}/manifest.json").json()["digest"] == table.manifest.digest
+    assert "expected a file of" in client.get(f"/file/{table.name}/other.npy").text
+    assert client.get(f"/file/{table.name}/other.npy").status_code == 404
+    assert client.get(f"/file/{TABLE}/r1-00000000/table.parquet").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("/table/bearoff_two", "expected a kind of dataset, got 'bearoff_two'; do you mean bearoff_two_sided"),
+        ("/table/bearoff_two_sided/9x9", "no bearoff_two_sided/9x9 in warehouse (have: 3x3, 6x6)"),
+        ("/table/bearoff_two_sided/3x3/r1-00000000", "no bearoff_two_sided/3x3/r1-00000000"),
+        ("/table/bearoff_two_sided/3X3", "expected a variant named by small letters"),
+        ("/table/bearoff_two_sided/3x3/x", "expected a version named by"),
+        ("/game/selfplay/none", "no selfplay/none"),
+        ("/game/selfplay/pubeval-20-seed-3/99", "expected a game of"),
+    ],
+)
+def test_what_is_not_there(client: TestClient, where: str, said: str) -> None:
+    assert said in read(client, where, 404).text
+
+
+def test_lineage_goes_up_to_all_inputs(site_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(site_root)
+    for table in warehouse.current():
+        root = ElementTree.fromstring(lineage_svg(warehouse, table))
+        links = [element.attrib["href"] for element in root.iter() if element.tag.endswith("}a")]
+        expected, waiting = set[str](), [table]
+        while waiting:
+            each = waiting.pop()
+            expected.add(f"/table/{each.name}")
+            waiting += [version_of for name in each.manifest.inputs.values()
+                        for version_of in warehouse.versions(*name.partition("@")[0].split("/"))
+                        if version_of.manifest.digest == name.partition("@")[2]]  # fmt: skip
+        assert set(links) == expected
+        assert len(links) == len(expected)
+        boxes = [element for element in root.iter() if element.tag.endswith("}rect")]
+        assert len({(box.attrib["x"], box.attrib["y"]) for box in boxes}) == len(boxes), "no box hides another"
+
+
+def test_match_equity(client: TestClient, site_root: Path) -> None:
+    found = client.get("/match-equity.json?met=published-12").json()
+    assert found == data(site_root, "met", "show", "published-12")
+    at_score = client.get("/match-equity.json?met=published-12&away=3-5").json()
+    assert at_score == data(site_root, "met", "show", "published-12", "--away", "3-5")
+    assert client.get("/match-equity.json?met=published-12&minus=published-12&length=3").json() == data(
+        site_root, "met", "compare", "published-12", "published-12", "--length", "3"
+    )
+    assert "Stakes at 3-away 5-away" in read(client, "/match-equity?met=published-12&away=3-5").text
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "said"),
+    [
+        ("met=none", 404, "no match equity table none in warehouse"),
+        ("met=/etc/passwd.xml", 404, "no match equity table /etc/passwd.xml"),
+        ("met=published-12&away=99-1", 400, "expected at most 12 points to go"),
+        ("met=published-12&length=99", 400, "expected at most 64 points to go"),
+        ("met=published-12&away=3", 400, "expected points that the player on roll and the opponent need"),
+    ],
+)
+def test_wrong_scores(client: TestClient, query: str, status: int, said: str) -> None:
+    assert said in read(client, f"/match-equity?{query}", status).text
+
+
+def test_claims(client: TestClient, site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "WHOLE", CLAIMS.smallest)
+    for query, arguments in {
+        "": (),
+        "name=A12.luck A12.net": ("A12.luck", "A12.net"),
+        "status=open&status=corrected": ("--status", "open", "--status", "corrected"),
+        "kind=published_twice": ("--kind", "published_twice"),
+        "erratum=1": ("--erratum",),
+    }.items():
+        assert client.get(f"/claims.json?{query}").json() == data(site_root, "claims", *arguments), query
+    assert "expected the beginning of a claim" in read(client, "/claims?name=A99", 400).text
+    assert "expected a status of claims" in read(client, "/claims?status=lost", 400).text
+    assert "expected a kind of claims" in read(client, "/claims?kind=<b>", 400).text
+
+
+def test_the_ledger(client: TestClient, site_root: Path) -> None:
+    """Every network, with a chart that leads to its table, and all of its charts there."""
+    page, rows = read(client, "/players"), client.get("/players.json").json()["networks"]
+    tables = networks(bgdata.open_warehouse(site_root))
+    assert [f"{row['network']}/{row['version']}" for row in rows] == [table.name for table in tables]
+    for table in tables:
+        assert page.links.count(f"/table/{table.name}") == 2
+        text = client.get(f"/table/{table.name}").text
+        assert text.count('<svg xmlns="http://www.w3.org/2000/svg" class="chart"') == len(curve_charts(table))
+
+
+def test_tables_lead_to_the_pages_about_them(client: TestClient) -> None:
+    for where, seen in {
+        "/table/match_equity/published-12": "/match-equity?met=published-12",
+        "/table/selfplay/pubeval-20-seed-3": "/game/selfplay/pubeval-20-seed-3",
+        "/table/race_error/3x3": "/race?errors=3x3",
+    }.items():
+        assert seen in read(client, where).links
+        assert client.get(seen).status_code == 200
+
+
+def test_players_and_openings(client: TestClient) -> None:
+    rows = client.get("/players.json").json()
+    scores = client.get("/sql.json", params={"q": "from scores order by player_name, ply, measure, against"}).json()
+    assert rows["scores"] == scores
+    assert "expected a player that was scored here" in read(client, "/players?player=nobody", 400).text
+    book = client.get("/openings.json?objective=double-match-point").json()
+    assert [row["first_roll"] for row in book] == ["31"]
+    replies = client.get("/openings.json?objective=double-match-point&roll=13").json()
+    assert len(replies) == 21
+    assert {row["first_roll"] for row in replies} == {"31"}
+    assert "expected an objective" in read(client, "/openings?objective=glory", 400).text
+    assert "expected a first roll" in read(client, "/openings?roll=7'", 400).text
+
+
+def test_games(client: TestClient, site_root: Path) -> None:
+    """The turns of a game are those of SQL, and its page leads to each of their positions."""
+    table = next(iter(bgdata.open_warehouse(site_root).current("selfplay")))
+    where = f"/game/{'/'.join(table.folder.parts[-3:-1])}"
+    games = client.get(f"{where}.json").json()
+    assert [row["game"] for row in games] == list(range(table.manifest.rows))
+    longest = client.get(f"{where}.json?order=long").json()
+    assert [row["n_turns"] for row in longest] == sorted((row["n_turns"] for row in games), reverse=True)
+    found = client.get(f"{where}/3.json").json()
+    assert found["game"]["n_turns"] == len(found["turns"])
+    page = read(client, f"{where}/3?turn=4")
+    for row in found["turns"]:
+        assert any(link.startswith(f"/position/{row['position_id']}") for link in page.links)
+    assert len(found["losses"]) == len(found["turns"])
+    largest = max(found["losses"])
+    turn = found["turns"][found["losses"].index(largest)]
+    assert f"turn {turn['turn']}, {['first', 'second'][turn['player']]}, {largest:.3f}" in page.text
+    hint = client.get(f"/position/{turn['position_id']}.json?roll={turn['die1']}{turn['die2']}&plays=60").json()["hint"]
+    assert any(row["loss"] == pytest.approx(largest, abs=1e-6) for row in hint)
+    assert client.get(f"{where}/3?turn=9999").status_code == 200
+    assert "expected an order of games" in read(client, f"{where}?order=x", 400).text
+    assert "expected a whole number as number" in read(client, f"{where}/x", 400).text
+
+
+def test_games_with_a_double(client: TestClient) -> None:
+    query = "select dataset, variant, list(distinct game order by game) as games from turns where action = 'double'"
+    corpora = client.get("/sql.json", params={"q": f"{query} group by all"}).json()
+    assert corpora
+    for row in corpora:
+        found = client.get(f"/game/{row['dataset']}/{row['variant']}.json?order=cube").json()
+        assert [each["game"] for each in found] == row["games"]
+    assert "No game of this corpus is like that" in read(client, "/game/selfplay/pubeval-20-seed-3?order=cube").text
