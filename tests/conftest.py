@@ -25,14 +25,19 @@ LUCKY = SelfPlayParameters("network", "", 6, 4, True)
 
 
 @pytest.fixture(scope="session")
-def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> SharedFolder:
+def common(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that all workers of a run have in common."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+@pytest.fixture(scope="session")
+def shared_folder(common: Path) -> SharedFolder:
     """Folders that one worker fills, for all of them to read: `shared_folder("name", fill)`."""
-    is_worker = "PYTEST_XDIST_WORKER" in os.environ
-    base = tmp_path_factory.getbasetemp().parent if is_worker else tmp_path_factory.getbasetemp()
 
     def filled(name: str, fill: Callable[[Path], object]) -> Path:
-        folder, done = base / name, base / f"{name}.done"
-        with FileLock(base / f"{name}.lock"):
+        folder, done = common / name, common / f"{name}.done"
+        with FileLock(common / f"{name}.lock"):
             if not done.exists():
                 shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed half-way
                 folder.mkdir()
@@ -52,16 +57,24 @@ def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def small_root(shared_folder: SharedFolder) -> Path:
-    """Folder of a warehouse with the smallest variant of every kind. Only to be read: `warehouse` is a copy."""
-    return shared_folder("small", build_small) / "warehouse"
+def small_root(common: Path, worker_id: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a warehouse with the smallest variant of every kind. Only to be read: `warehouse` is a copy.
+
+    All workers build it together, every second one from the end: they wait for each other where they meet, and go on.
+    """
+    root = common / "small" / "warehouse"
+    build_small(root, tmp_path_factory.mktemp("samples"), from_the_end=worker_id.endswith(("1", "3")))
+    return root
 
 
-def build_small(folder: Path) -> None:
-    """Build the smallest variant of every kind, those that are imported first: others may be made from them."""
-    warehouse = bgdata.open_warehouse(folder / "warehouse")
-    for kind in sorted(warehouse.kinds.values(), key=lambda kind: not kind.takes_files):
-        warehouse.build(kind.name, kind.smallest, files=sample_files(kind, folder))
+def build_small(root: Path, samples: Path, from_the_end: bool) -> None:
+    """Build the smallest variant of every kind that is not there yet, those that are imported first: others may be
+    made from them."""
+    warehouse = bgdata.open_warehouse(root)
+    imported = [kind for kind in warehouse.kinds.values() if kind.takes_files]
+    computed = [kind for kind in warehouse.kinds.values() if not kind.takes_files]
+    for kind in (*imported, *(reversed(computed) if from_the_end else computed)):
+        warehouse.build(kind.name, kind.smallest, files=sample_files(kind, samples))
 
 
 def sample_files(kind: Dataset[Any], folder: Path) -> list[Path]:
