@@ -60,8 +60,8 @@ PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loa
 test: $(DEV)  ## run the tests, but for those that take long
 	@$(PYTEST) -m "not (gnubg or prefect or kills or faults or slow)"
 
-test-all: $(DEV)  ## run all tests, with gnubg, Prefect, kills, faults and all examples
-	@$(PYTEST)
+test-all: $(DEV)  ## run all tests, with gnubg, Prefect, kills, faults and all examples (MINUTES=60: begin none that takes long after that)
+	@$(PYTEST) $(if $(MINUTES),--minutes $(MINUTES))
 
 bench: $(DEV)  ## measure every row of the README's speed tables (makebearoff beside it where installed)
 	@$(BIN)/python -m tests.benchmarks

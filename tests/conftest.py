@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,6 +23,36 @@ from tests.evaluation.network_versions import random_networks, write_network
 
 SharedFolder: TypeAlias = Callable[[str, Callable[[Path], object]], Path]
 LUCKY = SelfPlayParameters("network", "", 6, 4, True)
+LONG = {"faults", "gnubg", "kills", "prefect", "slow"}  # marks of what takes long
+END = "BGDATA_TESTS_END"  # environment variable: when long tests begin no more, for all workers of a run
+NO_TIME = "the minutes of this run are over"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Where machines differ and time is limited, a run can say how long it may be."""
+    words = (
+        "Begin no test that takes long after so many minutes; all quick ones are run, and those left out are counted."
+    )
+    parser.addoption("--minutes", type=float, help=words)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set the end once, where the run starts: workers find it in their environment."""
+    if (minutes := config.getoption("--minutes")) is not None:
+        os.environ.setdefault(END, str(time.time() + 60 * minutes))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave a long test out where the minutes are over."""
+    if LONG & {mark.name for mark in item.iter_markers()} and time.time() > float(os.environ.get(END, "inf")):
+        pytest.skip(NO_TIME)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how much was left out: a short run should not look like a whole one."""
+    if left_out := sum(NO_TIME in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
+        terminalreporter.write_line(f"{left_out} long tests were left out: {NO_TIME} (make test-all runs them all)")
 
 
 @pytest.fixture(scope="session")
@@ -57,13 +88,13 @@ def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def small_root(common: Path, worker_id: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_root(common: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a warehouse with the smallest variant of every kind. Only to be read: `warehouse` is a copy.
 
     All workers build it together, every second one from the end: they wait for each other where they meet, and go on.
     """
-    root = common / "small" / "warehouse"
-    build_small(root, tmp_path_factory.mktemp("samples"), from_the_end=worker_id.endswith(("1", "3")))
+    root, worker = common / "small" / "warehouse", os.environ.get("PYTEST_XDIST_WORKER", "")
+    build_small(root, tmp_path_factory.mktemp("samples"), from_the_end=worker.endswith(("1", "3")))
     return root
 
 

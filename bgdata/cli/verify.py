@@ -37,7 +37,7 @@ from bgdata.warehouse import Warehouse
     help="Rows of each table to recompute.  [default: all if that takes seconds, else a sample]",
 )
 @seed_option(0)
-@click.option("--repair", is_flag=True, help="Build versions that fail again.")
+@click.option("--repair", is_flag=True, help="Compute damaged rows again, or build versions that fail again.")
 @format_option
 @click.pass_obj
 def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int, repair: bool, form: str) -> None:
