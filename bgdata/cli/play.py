@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import secrets
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,14 +20,13 @@ from bgdata.cli.completion import complete_players
 from bgdata.cli.options import OUTPUT, player_options, seed_option
 from bgdata.cli.own_tables import open_player
 from bgdata.cli.positions import describe_plays
-from bgdata.errors import IllegalPlayError
 from bgdata.formats import matches
 from bgdata.formats.lines import write_bytes
 from bgdata.formats.mat import format_mat
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.outcome import game_outcome
-from bgdata.game.plays import Play, legal_plays, parse_play
+from bgdata.game.plays import Play, Verdict, judge_play, legal_plays
 from bgdata.game.position import START, Position
 from bgdata.process import go_on
 from bgdata.warehouse import Warehouse
@@ -190,13 +190,20 @@ def answer_to(answer: str, game: InteractiveGame, player: LookaheadPlayer) -> No
     elif answer in ("help", "?", ""):
         click.echo(HELP)
     else:
-        try:
-            play = parse_play(answer, game.position, game.roll)
-        except IllegalPlayError as error:
-            click.echo(str(error))
+        verdict = judge_play(answer, game.position, game.roll)
+        if verdict.play is None:
+            click.echo(describe_illegal(verdict, game.roll))
             return
         game.decisions.append((game.position, game.turn))
-        game.make(play)
+        game.make(verdict.play)
+
+
+def describe_illegal(verdict: Verdict, roll: Roll) -> str:
+    """What is wrong with a play, and all that could be played, as lines of text."""
+    plays = [str(play).replace(" ", "\N{NO-BREAK SPACE}") for play in verdict.legal_plays]  # lines end between plays
+    listed = f"{len(plays)} legal plays of {roll}: {', '.join(plays)}"
+    lines = textwrap.fill(listed, 100, subsequent_indent="  ", break_on_hyphens=False)
+    return f"{verdict}\n{lines}".replace("\N{NO-BREAK SPACE}", " ")
 
 
 def watch_game(player: LookaheadPlayer, other: Player, seed: int) -> InteractiveGame:

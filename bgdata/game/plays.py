@@ -62,6 +62,23 @@ class Play:
         return format_play(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a text says where a roll is to be played. `str()` gives "legal: 24/18 13/11", or "illegal: " and the reason.
+
+    `play` is the play that is meant, None if it is illegal. `legal_plays` are all that could have been played. Of an
+    illegal play `reason` is the rule that it breaks, and `error` the line that `parse_play` raises.
+    """
+
+    play: Play | None
+    legal_plays: tuple[Play, ...]
+    reason: str = ""
+    error: str = ""
+
+    def __str__(self) -> str:
+        return f"legal: {self.play}" if self.play else f"illegal: {self.reason}"
+
+
 def legal_plays(position: Position, roll: RollLike) -> list[Play]:
     """Every legal play of a roll, at least one, each leading to another position.
 
@@ -161,16 +178,38 @@ def _format_path(path: tuple[int, ...], hits: set[int]) -> str:
 def parse_play(text: str, position: Position, roll: RollLike | None = None) -> Play:
     """The legal play of a roll, or without one of any roll, that a text in the usual notation means; see `find_play`.
 
-    Raises InvalidRollError, and IllegalPlayError, which says what rule is broken where there is a roll.
+    Raises InvalidRollError, and IllegalPlayError, which says what rule is broken.
     """
-    if roll is not None:
-        try:
-            return find_play(text, legal_plays(position, roll))
-        except IllegalPlayError as error:
-            rule = broken_rule(text, position, roll)
-            raise IllegalPlayError(f"{error}: {rule}" if rule else str(error)) from None
-    plays = {play.after_play: play for each in ROLLS for play in legal_plays(position, each)}
-    return find_play(text, list(plays.values()))
+    verdict = judge_play(text, position, roll)
+    if verdict.play is None:
+        raise IllegalPlayError(verdict.error)
+    return verdict.play
+
+
+def judge_play(text: str, position: Position, roll: RollLike | None = None) -> Verdict:
+    """Whether any text is a legal play of a roll, or without one of any roll; if not, the rule that it breaks, and what
+    is legal. The text is read as by `find_play`. Raises InvalidRollError.
+
+    >>> from bgdata import Position
+    >>> print(judge_play("13/11, 24-18", Position("4HPwATDgc/ABMA"), "62"))
+    legal: 24/18 13/11
+    >>> verdict = judge_play("24/20", Position("4HPwATDgc/ABMA"), "42")
+    >>> print(verdict)
+    illegal: another die can be played too
+    >>> print(*verdict.legal_plays, sep=", ")
+    24/22 24/20, 24/18, 24/20 13/11, ..., 6/4 6/2
+    """
+    rolls = ROLLS if roll is None else (to_roll(roll),)
+    plays = tuple({play.after_play: play for each in rolls for play in legal_plays(position, each)}.values())
+    try:
+        return Verdict(find_play(text, plays), plays)
+    except IllegalPlayError as error:
+        message = str(error)
+    try:
+        rule = broken_rule(text, position, roll)
+    except IllegalPlayError:  # no play at all, as `find_play` said
+        rule = ""
+    return Verdict(None, plays, rule or message, f"{message}: {rule}" if rule else message)
 
 
 def check_play(play: Play, position: Position, roll: RollLike | None = None) -> Play:
@@ -209,10 +248,11 @@ def find_play(text: str, plays: Sequence[Play]) -> Play:
     raise IllegalPlayError(f"expected a legal play ({_some(plays)}), got {shown(text)}")
 
 
-def broken_rule(text: str, position: Position, roll: RollLike) -> str:
+def broken_rule(text: str, position: Position, roll: RollLike | None = None) -> str:
     """What rule of the game the play of a text breaks, such as "the opponent holds 20"; nothing if it breaks none.
 
-    Raises InvalidRollError, and IllegalPlayError for a text that is no play at all.
+    Without a roll, whether any allows it. Raises InvalidRollError, and IllegalPlayError for a text that is no play at
+    all.
 
     >>> from bgdata import Position
     >>> broken_rule("24/20 13/11", Position("4HPwATDgc/ABMA"), "42")
@@ -225,31 +265,50 @@ def broken_rule(text: str, position: Position, roll: RollLike) -> str:
     'the opponent holds 19'
     """
     change, stars, _ = _parse_steps(text)
-    board, roll, plays = position.board, to_roll(roll), legal_plays(position, roll)
+    rolls = ROLLS if roll is None else (to_roll(roll),)
+    plays = [play for each in rolls for play in legal_plays(position, each)]
     fitting = [play for play in plays if _change(play.moves) == change]
     if fitting:
         missed = min((stars - play.hit_points for play in fitting), key=len)
         return f"nothing is hit on {max(missed)}" if missed else ""
+    if roll is None:
+        return "no roll is played so"
+    if not plays[0].moves:
+        return "the game is over" if is_over(position) else "no checker can move"
     if not change:
         return "a checker can move"
-    if not plays[0].moves:
-        return "no checker can move"
+    return _misplaced(change, position.board) or _misplayed(change, position.board, rolls[0], len(plays[0].moves))
+
+
+def _misplaced(change: Counter[int], board: Board) -> str:
+    """What is wrong with where checkers leave and land, whatever was rolled; nothing if each could."""
     for point, count in sorted(change.items(), reverse=True):
         name = {BAR: "the bar"}.get(point, str(point))
         if count < 0 and board[point] + count < 0:
             return f"fewer than {-count} checkers are on {name}" if board[point] > 0 else f"no checker is on {name}"
         if count > 0 and point != OFF and board[point] < -1:
             return f"the opponent holds {name}"
+    return ""
+
+
+def _misplayed(change: Counter[int], board: Board, roll: Roll, most: int) -> str:
+    """Why a roll, of which `most` dice can be played, does not move checkers so."""
     if played := _dice_played(change, board, roll):
-        is_less = played < len(plays[0].moves)
-        return "another die can be played too" if is_less else f"the {roll.high} can be played, and must be"
+        return "another die can be played too" if played < most else f"the {roll.high} can be played, and must be"
     if board[BAR] + change[BAR] > 0:
         return "checkers on the bar enter first"
     if change[OFF] > 0 and any(board[point] + change[point] > 0 for point in range(HOME_POINTS + 1, BAR)):
         return "no checker is borne off while others are not home"
     if _dice_played(change, tuple(max(count, 0) for count in board), roll):
         return "the opponent holds the points between"
+    if change[OFF] > 0 and _dice_played(change, _movers_alone(change, board), roll):
+        return "a higher die bears off from the highest point alone"
     return f"checkers do not move so by {roll.high} and {roll.low}"
+
+
+def _movers_alone(change: Counter[int], board: Board) -> Board:
+    """The board with no other checkers of the mover than those that leave their points."""
+    return tuple(max(-change[point], 0) if count > 0 else count for point, count in enumerate(board))
 
 
 def _dice_played(change: Counter[int], board: Board, roll: Roll) -> int:
@@ -271,17 +330,20 @@ def _parse_steps(text: str) -> tuple[Counter[int], set[int], set[int]]:
     for step in _steps(text):
         match = _STEP.fullmatch(step)
         if not match:
-            raise IllegalPlayError(
-                f"expected checker moves such as 'bar/22* 6/5(2)', got {shown(step)} in {shown(text)}"
-            )
+            raise IllegalPlayError(f"expected checker moves such as 'bar/22* 6/5(2)', got {_shown_in(step, text)}")
         points = [_parse_point(name) for name in (match[1] + match[2]).split("/")]
         if points[0] > BAR or points != sorted(set(points), reverse=True):
-            raise IllegalPlayError(f"expected points that go down from 25 to 0, got {shown(step)} in {shown(text)}")
+            raise IllegalPlayError(f"expected points that go down from 25 to 0, got {_shown_in(step, text)}")
         stars |= {point for point, name in zip(points, step.split("/"), strict=True) if "*" in name}
         landings |= set(points[1:]) - {OFF}
         change[points[0]] -= int(match[3] or 1)
         change[points[-1]] += int(match[3] or 1)
     return _without_zeros(change), stars, landings
+
+
+def _shown_in(step: str, text: str) -> str:
+    """A step, and the text that it stands in if there is more of it."""
+    return shown(text) if step == text.strip().lower() else f"{shown(step)} in {shown(text)}"
 
 
 def _steps(text: str) -> list[str]:

@@ -74,9 +74,10 @@ def test_a_transcript_reads_like_the_dialogue(player_root: Path, player: Lookahe
     roll = InteractiveGame(SEED, turn=1).roll
     shown = talk(player_root, "hint", "nonsense", "1/25", "9/1", "", "BOARD", mine, "undo", "undo", mine, "exit")
     assert f"\nYou roll {roll}: hint\n     ply  play" in shown or f"\nYou roll {roll}: hint\n    ply  play" in shown
-    assert f"\nYou roll {roll}: nonsense\nexpected checker moves such as 'bar/22* 6/5(2)', got 'nonsense'" in shown
-    assert f"\nYou roll {roll}: 1/25\nexpected points that go down from 25 to 0, got '1/25'" in shown
-    assert f"\nYou roll {roll}: 9/1\nexpected a legal play (" in shown
+    assert f"\nYou roll {roll}: nonsense\nillegal: expected checker moves such as 'bar/22* 6/5(2)', got" in shown
+    assert f"\nYou roll {roll}: 1/25\nillegal: expected points that go down from 25 to 0, got '1/25'\n" in shown
+    assert f"\nYou roll {roll}: 9/1\nillegal: no checker is on 9\n" in shown
+    assert shown.count(f" legal plays of {roll}: {mine}") == 3
     assert f"\nYou roll {roll}: \n  8/5 6/5   your play; moves in any order" in shown
     assert f"\nYou roll {roll}: BOARD\nPosition ID: " in shown
     assert shown.count(f"\nYou roll {roll}: {mine}\n") == 2
@@ -87,6 +88,25 @@ def test_a_transcript_reads_like_the_dialogue(player_root: Path, player: Lookahe
     assert len(replies) == 3
     assert replies[1] == replies[2]
     assert "left after 3 rolls; " in shown
+
+
+def test_illegal_plays_are_answered_with_all_legal_ones(
+    player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for seed in range(12):
+        game = InteractiveGame(seed)
+        playing.answer_to("24/23/22/21", game, player)
+        said, *listed = capsys.readouterr().out.splitlines()
+        assert said.startswith("illegal: "), said
+        plays = legal_plays(START, game.roll)
+        head, _, listing = " ".join(listed).partition(": ")
+        assert head == f"{len(plays)} legal plays of {game.roll}"
+        assert [" ".join(text.split()) for text in listing.split(",")] == [str(play) for play in plays]
+        assert max(map(len, listed)) <= 100
+        assert all(line.endswith(",") for line in listed[:-1])
+        assert game.turn == 0
+        playing.answer_to(f" {plays[0]} ".replace(" ", ", ").upper().strip(", "), game, player)
+        assert (game.plays, game.turn) == ([plays[0]], 1)
 
 
 def test_undo_takes_back_to_the_last_decision() -> None:

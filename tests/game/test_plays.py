@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgdata.errors import IllegalPlayError, InvalidRollError
-from bgdata.game.dice import ROLLS, Roll
-from bgdata.game.plays import CheckerMove, Play, broken_rule, legal_plays, parse_play
+from bgdata.game.dice import ROLLS, Roll, parse_roll
+from bgdata.game.plays import CheckerMove, Play, broken_rule, judge_play, legal_plays, parse_play
 from bgdata.game.position import START, Position
 from tests.game.strategies import positions
 from tests.reference.plays import boards_after
@@ -230,7 +230,10 @@ HOME = position({6: 1, 4: 1, 1: 1}, {24: 2})
         (BAR_AND_BLOCKS, "11", "bar/24", "no checker can move"),
         (position({25: 1}, {19: 2, 20: 2, 21: 2, 22: 2, 23: 2, 24: 2}), "11", "bar/24", "no checker can move"),
         (position({10: 1}, {3: 2, 24: 2}), "61", "10/9", "the 6 can be played, and must be"),
-        (HOME, "52", "4/off", "checkers do not move so by 5 and 2"),
+        (HOME, "52", "4/off", "a higher die bears off from the highest point alone"),
+        (HOME, "21", "6/off", "checkers do not move so by 2 and 1"),
+        (position({25: 1}, {3: 15}), "11", "", "a checker can move"),
+        (position({}, {3: 1}), "21", "8/5", "the game is over"),
         (HOME, "64", "6/off 4/off", ""),
     ],
 )
@@ -239,6 +242,61 @@ def test_which_rule_is_broken(before: Position, roll: str, text: str, rule: str)
     if rule:
         with pytest.raises(IllegalPlayError, match=rf"^expected a legal play \(.*\), got .*: {rule}$"):
             parse_play(text, before, roll)
+
+
+NOTATION = "expected checker moves such as 'bar/22* 6/5(2)', got "
+
+
+@pytest.mark.parametrize(
+    ("before", "roll", "text", "said"),
+    [
+        (START, "62", "24/18, 13/11", "legal: 24/18 13/11"),
+        (START, "62", "13/11,24/18", "legal: 24/18 13/11"),
+        (START, "26", "  13 / 11 ;  24-18\n", "legal: 24/18 13/11"),
+        (START, "66", "24/18 13/7 24/18 13/7", "legal: 24/18(2) 13/7(2)"),
+        (BAR_AND_BLOCKS, "31", "BAR / 24 , bar/22 *", "illegal: the opponent holds 24"),
+        (position({25: 1, 8: 2}, {20: 1, 5: 2}), "52", "8/6, Bar/20*", "legal: bar/20* 8/6"),
+        (position({25: 1, 8: 2}, {20: 1, 5: 2}), "52", "25/20 8/6", "legal: bar/20* 8/6"),
+        (BAR_AND_BLOCKS, "32", "bar/22* 8/6", "illegal: checkers on the bar enter first"),
+        (START, "31", "8/5", "illegal: another die can be played too"),
+        (position({10: 1}, {3: 2, 24: 2}), "61", "10/9", "illegal: the 6 can be played, and must be"),
+        (START, "51", "24/19 6/5", "illegal: the opponent holds 19"),
+        (START, "31", "23/20 6/5", "illegal: no checker is on 23"),
+        (START, "61", "6/off 8/7", "illegal: no checker is borne off while others are not home"),
+        (START, "31", "8/5* 6/5", "illegal: nothing is hit on 5"),
+        (START, "31", "hello", f"illegal: {NOTATION}'hello'"),
+        (START, "31", "8/5 hello", f"illegal: {NOTATION}'hello' in '8/5 hello'"),
+        (START, "31", "5/8", "illegal: expected points that go down from 25 to 0, got '5/8'"),
+        (START, "31", "", "illegal: a checker can move"),
+        (position({10: 1}, {9: 1, 8: 1, 1: 2}), "21", "10/7",
+         "illegal: expected a play that says where it hits (10/8*/7 or 10/9*/7), got '10/7'"),
+        (START, None, "13/11 24/18", "legal: 24/18 13/11"),
+        (START, None, "6/1", "illegal: no roll is played so"),
+    ],
+)  # fmt: skip
+def test_verdicts(before: Position, roll: str | None, text: str, said: str) -> None:
+    verdict = judge_play(text, before, roll)
+    assert str(verdict) == said
+    assert (verdict.play is None) == said.startswith("illegal: ") == bool(verdict.reason) == bool(verdict.error)
+    every = [play for each in ([parse_roll(roll)] if roll else ROLLS) for play in legal_plays(before, each)]
+    assert {play.after_play for play in verdict.legal_plays} == {play.after_play for play in every}
+    assert len({*map(str, verdict.legal_plays)}) == len(verdict.legal_plays)
+    if verdict.play:
+        assert verdict.play in verdict.legal_plays
+    else:
+        with pytest.raises(IllegalPlayError) as raised:
+            parse_play(text, before, roll)
+        assert str(raised.value) == verdict.error
+        assert len(verdict.error) < 400
+
+
+@given(positions, rolls, st.text(max_size=400))
+def test_any_text_has_a_verdict(before: Position, roll: Roll, text: str) -> None:
+    verdict = judge_play(text, before, roll)
+    assert verdict.legal_plays == tuple(legal_plays(before, roll))
+    assert str(verdict).startswith("legal: " if verdict.play else "illegal: ")
+    assert len(verdict.error) < 400
+    assert "\n" not in str(verdict) + verdict.error
 
 
 @given(positions, rolls, rolls, st.integers(0))
