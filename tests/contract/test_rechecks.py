@@ -123,7 +123,8 @@ def test_a_corrupted_value_of_any_computed_array_is_found(
     """Even where all hashes were made right again: a computed value follows from others, or from its inputs."""
     kind, generator = ALL[name], np.random.default_rng(5)
     table = small(small_root, kind)
-    for _ in range(SAMPLES if table.array(array).size else 0):
+    n_samples = 1 if f"{name}.{array}" in NOT_COMPUTED_AGAIN else SAMPLES
+    for _ in range(n_samples if table.array(array).size else 0):
         bad = Corrupted(table, array, corrupted(table.array(array), generator))
         found = [finding_of(name, "recomputed", partial(check_all_rows, small_root, bad, generator))]
         if not found[0].problem:
