@@ -71,6 +71,10 @@ class TooBusyError(BgdataError, RuntimeError):
     """A server has more to do than it can do now, or than one client may ask for."""
 
 
+class TooMuchAskedError(TooBusyError):
+    """A client asks a server for something of which it has as much as one client may have at once."""
+
+
 class InvalidMessageError(UsageError):
     """A line of another program that is too long, no text, or not a word of the protocol; the next one may be."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from bgdata.process import go_on
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    from bgdata.formats.matches import Match
     from bgdata.protocols.decisions import Decisions
     from bgdata.protocols.external import Exchange, ExternalPlayer, Question
 
@@ -51,22 +53,30 @@ HOST = "localhost"
     help="Give up on a program that says nothing for so many seconds.  [default: never]",
 )
 @click.option("--once", is_flag=True, help="End when the first program that connects has gone.")
+@click.option("--save", type=OUTPUT, metavar="FILE", help="Write what is played as a .mat file, after every game.")
 @click.option(
     "--record", type=OUTPUT, metavar="FILE", help="Write every question and reply to FILE, a JSON object a line."
 )
 @click.pass_obj
 def external(
-    warehouse: Warehouse, /, port: int, once: bool, patience: int | None, record: Path | None, **options: Any
+    warehouse: Warehouse,
+    /,
+    port: int,
+    once: bool,
+    patience: int | None,
+    save: Path | None,
+    record: Path | None,
+    **options: Any,
 ) -> None:
     """Play games against gnubg, which connects to this command.
 
     Then in gnubg: set player 0 external localhost:7200, and new match 7 or new session. It asks for plays, doubles and
-    answers to them, in matches and for money. It does not say whether the Jacoby rule holds: --jacoby does. Ctrl-C ends
-    the command.
+    answers to them, in matches and for money. It does not say whether the Jacoby rule holds: --jacoby does. Nor does it
+    say what it rolls: in what --save writes, its rolls are read from its boards. Ctrl-C ends the command.
 
     \b
       bgdata external --port 7200 --ply 1
-      bgdata external --once --record games.jsonl
+      bgdata external --once --save games.mat --record games.jsonl
     """
     from bgdata.protocols.external import ExternalPlayer
 
@@ -74,6 +84,7 @@ def external(
     with ExitStack() as stack:
         listening = stack.enter_context(listen(port))
         lines = stack.enter_context(opened(record)) if record else None
+        saver = Saver(save) if save else None
         here = listening.getsockname()[1]
         click.echo(f"{decisions.player.label} listens; in gnubg: set player 0 external {HOST}:{here}")
         try:
@@ -81,7 +92,7 @@ def external(
                 player = ExternalPlayer(decisions, is_jacoby=bool(options["jacoby"]))
                 connection, _ = listening.accept()
                 with connection:
-                    serve(connection, player, patience, lines)
+                    serve(connection, player, patience, lines, saver)
                 if once:
                     return
         except KeyboardInterrupt:
@@ -124,8 +135,67 @@ def opened(path: Path) -> IO[str]:
         raise StorageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
 
 
-def serve(connection: socket.socket, player: ExternalPlayer, patience: int | None, record: IO[str] | None) -> None:
-    """Answer one connection to its end, print every exchange, and keep it in a record if there is one."""
+class Saver:
+    """Keeps what is played over connections, and writes it into one file, aside first: it is whole always."""
+
+    def __init__(self, path: Path) -> None:
+        from bgdata.protocols.external_record import ExternalRecord
+
+        self.path, self.record = path, ExternalRecord()
+
+    def add(self, exchange: Exchange) -> None:
+        """Take an exchange, and write what there is if a game is over by it."""
+        if self.record.add(exchange):
+            save_matches(self.path, self.record.matches)
+
+    def write(self) -> None:
+        """Write what there is. Raises StorageError."""
+        if self.record.matches:
+            write_matches(self.path, self.record.matches)
+            click.echo(f"saved {self.path}", err=True)
+
+
+def write_matches(path: Path, matches: Iterable[Match]) -> None:
+    """Write matches into one .mat file, aside first. Raises StorageError."""
+    from bgdata.formats.lines import write_bytes
+    from bgdata.formats.mat import format_mat
+
+    write_bytes(path, (line for match in matches for line in format_mat(match)))
+
+
+def save_matches(path: Path, matches: Iterable[Match]) -> None:
+    """The same between games: where it fails that is said, and play goes on, as there may be room again at the end."""
+    try:
+        write_matches(path, matches)
+    except StorageError as error:
+        click.echo(f"not saved yet: {error}", err=True)
+
+
+def serve(
+    connection: socket.socket,
+    player: ExternalPlayer,
+    patience: int | None,
+    record: IO[str] | None,
+    saver: Saver | None = None,
+) -> None:
+    """Answer one connection to its end, print every exchange, and keep it in a record if there is one. What was played
+    is saved, however it ends. Raises StorageError where it cannot be."""
+    try:
+        count = tell_exchanges(connection, player, patience, record, saver)
+        click.echo(f"\ngnubg has gone after {count} question{'s' * (count != 1)}")
+    finally:
+        if saver:
+            saver.write()
+
+
+def tell_exchanges(
+    connection: socket.socket,
+    player: ExternalPlayer,
+    patience: int | None,
+    record: IO[str] | None,
+    saver: Saver | None,
+) -> int:
+    """Answer one connection, and how many questions it had."""
     from bgdata.evaluation.talk import Talk
 
     heading, count = "", 0
@@ -137,10 +207,12 @@ def serve(connection: socket.socket, player: ExternalPlayer, patience: int | Non
             click.echo(f"  {describe(exchange)}")
             if record:
                 record.write(json.dumps(as_row(exchange)) + "\n")
+            if saver:
+                saver.add(exchange)
             count += 1
     except ExternalProgramError as error:
         click.echo(f"error: {error}", err=True)
-    click.echo(f"\ngnubg has gone after {count} question{'s' * (count != 1)}")
+    return count
 
 
 def headline(question: Question) -> str:

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bgdata.cli.external import decisions_of
+from bgdata.cli.external import decisions_of, save_matches, write_matches
 from bgdata.cli.options import OUTPUT, met_option, player_options
 from bgdata.errors import EngineRefusedError, ExternalProgramError, MissingTableError, UsageError, shown
-from bgdata.formats.lines import write_bytes
-from bgdata.formats.mat import format_mat
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.protocols.decisions import Decisions
     from bgdata.protocols.fibs import Wish
-    from bgdata.protocols.fibs_record import Record
+    from bgdata.protocols.record import Record
 
 PASSWORD = "BGDATA_FIBS_PASSWORD"
 _WORD = re.compile(r"[!-9;-~]{1,80}", re.ASCII)  # what a line of the server can hold: no space, no colon
@@ -157,17 +155,28 @@ def play_match(
 
 
 class Saver:
-    """Keeps the record of a match over connections, and writes it into one file."""
+    """Keeps the record of a match over connections, and writes it into one file, aside first: it is whole always."""
 
     def __init__(self, path: Path | None) -> None:
         self.path, self.record = path, None  # type: Path | None, Record | None
 
     def __call__(self, record: Record | None) -> None:
-        """Write what there is. Raises StorageError."""
+        """Write what there is, and say where. Raises StorageError."""
+        if record and (path := self._path_for(record)):
+            write_matches(path, [record.match])
+            click.echo(f"saved {path}", err=True)
+
+    def after_game(self, record: Record) -> None:
+        """The same, but where it cannot be written the match goes on."""
+        if path := self._path_for(record):
+            save_matches(path, [record.match])
+
+    def _path_for(self, record: Record) -> Path | None:
+        """Where a record belongs, which is kept; None while there is nothing in it."""
         self.record = record
-        if record and record.games:
-            self.path = self.path or Path(time.strftime(f"fibs-{record.players[1]}-%Y%m%d-%H%M%S.mat"))
-            write_bytes(self.path, format_mat(record.match))
+        if record.games and not self.path:
+            self.path = Path(time.strftime(f"fibs-{record.players[1]}-%Y%m%d-%H%M%S.mat"))
+        return self.path if record.games else None
 
 
 def play_once(account: Account, decisions: Decisions, wish: Wish, save_record: Saver, patience: float) -> None:
@@ -178,7 +187,7 @@ def play_once(account: Account, decisions: Decisions, wish: Wish, save_record: S
     with connected(account, patience) as connection:
         talk = Talk(connection.fileno(), connection.fileno(), account.host)
         tell: Callable[[str], None] = click.echo
-        player = FibsPlayer(talk, decisions, account.user, tell, patience, save_record.record)
+        player = FibsPlayer(talk, decisions, account.user, tell, patience, save_record.record, save_record.after_game)
         try:
             player.log_in(account.password)
             click.echo(f"{decisions.player.label} is {account.user} on {account.host}")
@@ -186,8 +195,6 @@ def play_once(account: Account, decisions: Decisions, wish: Wish, save_record: S
             player.leave()
         finally:
             save_record(player.record)
-            if save_record.path:
-                click.echo(f"saved {save_record.path}", err=True)
 
 
 def connected(account: Account, patience: float) -> socket.socket:

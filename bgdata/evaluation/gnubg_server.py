@@ -26,7 +26,8 @@ from bgdata.game.position import Position
 from bgdata.process import when_cut_off
 
 START_SECONDS = 60  # a busy machine may take that long
-ANSWER_SECONDS = 600  # at 4-ply, of a busy machine
+ANSWER_SECONDS = 600.0  # at 4-ply, of a busy machine
+END_SECONDS = 2  # that a process may take to end by itself
 COMMANDS = """
 set jacoby off
 set evaluation chequerplay evaluation plies PLY
@@ -41,10 +42,11 @@ WATCHED = 'exec 3<&0; { cat <&3 >/dev/null; kill $$; } 2>/dev/null & exec "$@" <
 
 class GnubgServer:
     """One process of gnubg at a ply, for cubeless money play without the Jacoby rule. `close` ends it, as does the end
-    of this process, however it comes. Raises UnknownPlayerError and ExternalProgramError."""
+    of this process, however it comes. An answer may take `patience_seconds`. Raises UnknownPlayerError and
+    ExternalProgramError."""
 
-    def __init__(self, ply: int) -> None:
-        self.ply = ply
+    def __init__(self, ply: int, patience_seconds: float = ANSWER_SECONDS) -> None:
+        self.ply, self.patience_seconds = ply, patience_seconds
         with (
             tempfile.TemporaryDirectory(prefix="gnubg-") as folder,  # not needed any more once it is connected
             when_cut_off(partial(shutil.rmtree, folder, ignore_errors=True)),
@@ -71,7 +73,7 @@ class GnubgServer:
         return self._ask(format_money_board(position, roll))
 
     def _ask(self, text: str) -> str:
-        return self._talk.ask(text, ANSWER_SECONDS)
+        return self._talk.ask(text, self.patience_seconds)
 
 
 def _started(folder: Path, ply: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
@@ -98,4 +100,8 @@ def _started(folder: Path, ply: int) -> tuple[subprocess.Popen[bytes], socket.so
 
 def _end(process: subprocess.Popen[bytes], connection: socket.socket) -> None:
     connection.close()
-    process.communicate()  # closes its input
+    try:
+        process.communicate(timeout=END_SECONDS)  # closes its input, whereupon it is told to end
+    except subprocess.TimeoutExpired:  # it hangs, or was stopped
+        process.kill()
+        process.wait()

@@ -1,9 +1,11 @@
 """Any engine that speaks UBGI as a player, and as an evaluator if it answers `go eval`, as ours does.
 
-A file NAME.ubgi says how it is started, and below what it is told to set, a key and a value a line:
+A file NAME.ubgi says how it is started, and below what it is told to set, a key and a value a line; `patience` is for
+this player alone: how many seconds it waits for a line.
 
     bgdata ubgi --network taught-400
     engine.seed 7
+    patience 60
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ from bgdata.game.codec import Boards
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.position import Position
 
-PATIENCE_SECONDS = 600  # for one line of an engine
+PATIENCE, PATIENCE_SECONDS = "patience", 600.0  # for one line of an engine, unless its file says otherwise
+PROTOCOLS = ("0.1", "0.2")  # the versions that are spoken here; an engine that names none has the first
 MOST_LINES = 10_000  # that an engine says before it answers
 
 
@@ -58,8 +61,10 @@ class UbgiPlayer:
             self._settings.append(["engine.ply", str(ply + 1)])
         if wrong := [each for each in self._settings if len(each) != 2]:
             raise UnknownPlayerError(f"expected lines KEY VALUE below the command in {path}, got {shown(wrong[0])}")
+        self.patience_seconds = _patience([each for each in self._settings if each[0] == PATIENCE], path)
+        self._settings = [each for each in self._settings if each[0] != PATIENCE]
         self.path, self.ply = path, ply
-        self._text = text
+        self._text = re.sub(rf"\n[ \t]*{PATIENCE}[ \t].*", "", text)  # no answer depends on it
         self._engine: _Engine | None = None
 
     def __repr__(self) -> str:
@@ -121,15 +126,15 @@ class UbgiPlayer:
     @property
     def _asked(self) -> _Engine:
         if self._engine is None or self._engine.is_gone:
-            self._engine = _Engine(self.command, self._settings, self.label)
+            self._engine = _Engine(self.command, self._settings, self.label, self.patience_seconds)
         return self._engine
 
 
 class _Engine:
     """A process that has shaken hands, and set what it was told to. Raises UnknownPlayerError for a command that cannot
-    be started or a key that it does not have, and ExternalProgramError."""
+    be started, a version that is not spoken here or a key that it does not have, and ExternalProgramError."""
 
-    def __init__(self, command: list[str], settings: list[list[str]], name: str) -> None:
+    def __init__(self, command: list[str], settings: list[list[str]], name: str, patience_seconds: float) -> None:
         try:
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
@@ -143,6 +148,7 @@ class _Engine:
         self._talk = Talk(process.stdout.fileno(), process.stdin.fileno(), name)
         self.close = weakref.finalize(self, _end, process)
         self.said: list[str] = []
+        self._patience_seconds = patience_seconds
         self.go = "go role chequer"  # as version 0.1 has it
         self._exchange(["ubgi"], self._heard)
         for key, value in settings:
@@ -162,15 +168,19 @@ class _Engine:
         """Keep what the engine says of itself; something at the end of the handshake."""
         if line.startswith("id "):
             self.said.append(line.removeprefix("id "))
-        if line.startswith("proto ") and line != "proto 0.1":
-            self.go = "go chequer"
+        if line.startswith("proto "):
+            version = line.removeprefix("proto ").strip()
+            if version not in PROTOCOLS:
+                known, name = " or ".join(PROTOCOLS), self._talk.name
+                raise UnknownPlayerError(f"expected an engine of UBGI {known}, got {name} of {shown(version, 40)}")
+            self.go = "go role chequer" if version == PROTOCOLS[0] else "go chequer"
         return line if line in ("ubgiok", "readyok") else None
 
     def _exchange(self, lines: list[str], found: Callable[[str], str | None]) -> str:
         """What `found` makes of the first answer of which it makes something. Raises ExternalProgramError."""
         self.is_gone = True  # until it has answered: nobody knows what it would say next
         for line in lines:
-            self._talk.write_line(line, PATIENCE_SECONDS)
+            self._talk.write_line(line, self._patience_seconds)
         for said in filter(None, itertools.islice(iter(self._read, None), MOST_LINES)):
             if said.split()[0] in ("error", "sorry"):
                 raise EngineRefusedError(f"{self._talk.name} answered {shown(said)}")
@@ -181,7 +191,7 @@ class _Engine:
 
     def _read(self) -> str | None:
         try:
-            return self._talk.read_line(PATIENCE_SECONDS)
+            return self._talk.read_line(self._patience_seconds)
         except InvalidMessageError as error:
             raise ExternalProgramError(f"{error}, in an answer of {self._talk.name}") from error
 
@@ -190,6 +200,15 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     """End it, whatever it does."""
     with process:
         process.kill()
+
+
+def _patience(settings: list[list[str]], path: str) -> float:
+    """Seconds, by the last line of the file that says so. Raises UnknownPlayerError."""
+    text = settings[-1][1] if settings else str(PATIENCE_SECONDS)
+    seconds = float(text) if re.fullmatch(r"\d{1,6}(\.\d{1,6})?", text, re.ASCII) else 0.0
+    if not seconds:
+        raise UnknownPlayerError(f"expected {PATIENCE} SECONDS above 0 in {path}, got {shown(text)}")
+    return seconds
 
 
 def _words(line: str, path: str) -> list[str]:

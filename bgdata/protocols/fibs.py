@@ -37,15 +37,10 @@ from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import OFF, Play, find_play, legal_plays
 from bgdata.game.position import START, Position
 from bgdata.protocols.decisions import Answer, Decisions
-from bgdata.protocols.fibs_messages import YOU, Message, Said, parse_message
-from bgdata.protocols.fibs_record import Record, State
+from bgdata.protocols.fibs_messages import NEWS, PROTOCOL, WANTED, YOU, Message, Said, parse_message, parse_own_info
+from bgdata.protocols.record import Record, State
 
-CLIENT, PROTOCOL, PROMPT = "bgdata", "1008", "login:"
-_OWN_INFO = (  # the line about oneself, behind the name
-    *("allowpip", "autoboard", "autodouble", "automove", "away", "bell", "crawford", "double", "experience", "greedy"),
-    *("moreboards", "moves", "notify", "rating", "ratings", "ready", "redoubles", "report", "silent", "timezone"),
-)
-_WANTED = {"autoboard": "1", "moreboards": "1", "automove": "0", "greedy": "0", "crawford": "1", "ready": "1"}
+CLIENT, PROMPT = "bgdata", "login:"
 _SIZES = ("", "normal", "gammon", "backgammon")
 _CHECKERS = 15
 MOST_BAD_LINES = 100  # in a row, then it is no server
@@ -70,7 +65,8 @@ class Wish:
 
 
 class FibsPlayer:
-    """One session. What happens is told in lines; `record` has what was played, whatever the end.
+    """One session. What happens is told in lines; `record` has what was played, whatever the end, and `keep` is given
+    it after every game.
 
     All that it is asked raises ExternalProgramError if the server dies or hangs, and InvalidGameError if it does not
     keep to the rules.
@@ -84,8 +80,9 @@ class FibsPlayer:
         tell: Callable[[str], None],
         patience_seconds: float = 600,
         record: Record | None = None,
+        keep: Callable[[Record], object] = lambda _: None,
     ) -> None:
-        self.talk, self.decisions, self.user, self.tell = talk, decisions, user, tell
+        self.talk, self.decisions, self.user, self.tell, self.keep = talk, decisions, user, tell, keep
         self.patience_seconds, self.record = patience_seconds, record
         self.board: FibsBoard | None = None
         self._wish = Wish()
@@ -98,25 +95,28 @@ class FibsPlayer:
         self._ending: Ending | None = None
 
     def log_in(self, password: str) -> None:
-        """Log in, and let the server send boards. Raises EngineRefusedError for a wrong name or password."""
+        """Log in, and let the server send boards. Raises EngineRefusedError for a wrong name or password, and for a
+        server that speaks another protocol."""
         until = self._until()
         while self._line(until, PROMPT) != PROMPT:
             pass
         self._say(f"login {CLIENT} {PROTOCOL} {self.user} {password}")
-        while True:
-            line = self._line(until, PROMPT)
-            message = parse_message(line)
-            if line == PROMPT:
-                raise EngineRefusedError(
-                    f"expected {self.talk.name} to let {self.user} in, found a wrong name or password"
-                )
-            if message and message.said is Said.OWN_INFO:
-                break
+        settings = self._own_settings(until)
         self._say("set boardstyle 3")
-        values = dict(zip(_OWN_INFO, message.words["settings"].split()[1:], strict=False))
-        for name, value in _WANTED.items():
-            if values.get(name, value) != value:
+        for name, value in WANTED.items():
+            if settings[name] != value:
                 self._say(f"toggle {name}")
+
+    def _own_settings(self, until: float) -> dict[str, str]:
+        """What the server says of the user, by name: the second thing that it says, before any news."""
+        while (line := self._line(until, PROMPT)) not in (PROMPT, NEWS):
+            if settings := parse_own_info(line, self.user):
+                return settings
+        if line == PROMPT:
+            raise EngineRefusedError(f"expected {self.talk.name} to let {self.user} in, found a wrong name or password")
+        raise EngineRefusedError(
+            f"expected {self.talk.name} to begin with the settings of {self.user}, as CLIP {PROTOCOL} has it, got none"
+        )
 
     def play(self, wish: Wish) -> Ending:
         """Play what is wished for, to its end."""
@@ -365,7 +365,8 @@ class FibsPlayer:
         winner, points = self._player(message), int(message.words["points"])
         if self._record.is_open:
             self.tell(f"{self._record.players[winner]} wins {points} point{'s' * (points != 1)}")
-        self._record.finish(winner, points)
+            self._record.finish(winner, points)
+            self.keep(self._record)
         self._expected = None
         if not self._record.length and self._wish.games and len(self._record.games) >= self._wish.games:
             self._say("leave")
@@ -446,7 +447,6 @@ class FibsPlayer:
 
 
 _HANDLERS: dict[Said, Callable[[FibsPlayer, Message], None]] = {
-    Said.OWN_INFO: FibsPlayer._nothing,
     Said.BOARD: FibsPlayer._new_board,
     Said.INVITED: FibsPlayer._invited,
     Said.INVITED_BACK: FibsPlayer._invited_back,

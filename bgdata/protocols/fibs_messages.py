@@ -10,13 +10,21 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
+from bgdata.errors import EngineRefusedError, shown
+
+PROTOCOL = "1008"  # the version of CLIP
 YOU = "You"
+NEWS = "3"  # the line before the message of the day
+_OWN_INFO = (  # the line about oneself, behind the name
+    *("allowpip", "autoboard", "autodouble", "automove", "away", "bell", "crawford", "double", "experience", "greedy"),
+    *("moreboards", "moves", "notify", "rating", "ratings", "ready", "redoubles", "report", "silent", "timezone"),
+)
+WANTED = {"autoboard": "1", "moreboards": "1", "automove": "0", "greedy": "0", "crawford": "1", "ready": "1"}
 
 
 class Said(StrEnum):
     """What a line is about."""
 
-    OWN_INFO = "own info"
     BOARD = "board"
     INVITED = "invited"  # by somebody, to a new match
     INVITED_BACK = "invited back"  # to a saved one
@@ -59,7 +67,6 @@ _DICE = r"(?P<die>[1-6])%s(?P<other>[1-6])"
 _PATTERNS = [
     (said, re.compile(pattern.replace("NAME", _NAME)))
     for said, pattern in (
-        (Said.OWN_INFO, r"2 (?P<settings>NAME(?: \S+){20,21})"),
         (Said.BOARD, r"(?P<board>board:.*)"),
         (Said.INVITED, rf"(?P<who>NAME) wants to play {_LENGTH} with you\."),
         (Said.INVITED_BACK, r"(?P<who>NAME) wants to resume a saved match with you\."),
@@ -92,6 +99,24 @@ _PATTERNS = [
                        r"Unknown command|No one|Please).*"),
     )
 ]  # fmt: skip
+
+
+def parse_own_info(line: str, user: str) -> dict[str, str] | None:
+    """The settings that the server says a user has, by name, and None for any other line. Raises EngineRefusedError for
+    settings of another version of the protocol."""
+    number_and_name, values = line.split()[:2], line.split()[2:]
+    if number_and_name != ["2", user]:
+        return None
+    clip = f"as CLIP {PROTOCOL} has it"
+    if len(values) != len(_OWN_INFO):
+        raise EngineRefusedError(
+            f"expected {len(_OWN_INFO)} settings of {user}, {clip}, got {len(values)}: {shown(line)}"
+        )
+    settings = dict(zip(_OWN_INFO, values, strict=True))
+    for name in WANTED:
+        if settings[name] not in ("0", "1"):
+            raise EngineRefusedError(f"expected 0 or 1 as {name} of {user}, {clip}, got {shown(settings[name])}")
+    return settings
 
 
 def parse_message(line: str) -> Message | None:

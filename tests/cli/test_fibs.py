@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -130,17 +133,52 @@ def test_wrong_words(arguments: list[str], password: str, words: str, monkeypatc
 
 def test_an_interrupted_match_is_saved(root: Path) -> None:
     """As by Ctrl-C, while the server keeps it waiting."""
-    with FibsServer(5, faults={8: "hang"}) as server:
-        command = [sys.executable, "-m", "bgdata", "fibs", USER, "--opponent", OPPONENT, "--invite", "--length", "3"]
-        place = ["--host", "localhost", "--port", str(server.port), "--warehouse", str(root), "--met", MET]
-        process = subprocess.Popen([*command, *place, "--save", "match.mat"], stdout=subprocess.PIPE, env=os.environ)
-        assert process.stdout
-        for line in process.stdout:
-            if b"game 1" in line:
-                break
+    with FibsServer(5, faults={8: "hang"}) as server, started(root, server, "--length", "3") as process:
+        wait_for(process, b"game 1")
         while server.faults:
             assert process.poll() is None
-        process.send_signal(2)
+        process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
-        process.stdout.close()
     assert read_mat("match.mat").matches[0].games
+
+
+def test_games_that_are_over_are_saved_before_the_next(root: Path) -> None:
+    """Nothing is left to a process that is killed: what it has saved, it has saved before."""
+    with FibsServer(6) as server, started(root, server, "--length", "0") as process:
+        wait_for(process, b"game 2")
+        process.kill()
+        process.wait(60)
+    file = replay_file(read_mat("match.mat"))
+    assert not file.ledger.quarantined
+    game = file.matches[0].games[0]
+    assert (game.winner, game.points) == server.results[0]
+
+
+def test_a_match_that_cannot_be_saved_is_played_on(root: Path, tmp_path: Path) -> None:
+    """It is said after every game, and the command fails at the end."""
+    with FibsServer(1) as server:
+        result = play(root, server, "--invite", "--length", "1", "--save", str(tmp_path / "none" / "match.mat"))
+    assert result.exit_code == 1
+    assert "wins the match 1-0" in result.stdout
+    assert server.heard[-1] == "bye"
+    said = [line for line in result.stderr.splitlines() if "expected to write" in line]
+    assert [line.partition(": ")[0] for line in said] == ["not saved yet", "error"]
+
+
+@contextmanager
+def started(root: Path, server: FibsServer, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process of its own that invites, and saves into match.mat."""
+    command = [sys.executable, "-m", "bgdata", "fibs", USER, "--opponent", OPPONENT, "--invite", *arguments]
+    place = ["--host", "localhost", "--port", str(server.port), "--warehouse", str(root), "--met", MET]
+    process = subprocess.Popen([*command, *place, "--save", "match.mat"], stdout=subprocess.PIPE, env=os.environ)
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_for(process: subprocess.Popen[bytes], words: bytes) -> None:
+    """Read what it prints up to a line with these words."""
+    assert process.stdout
+    assert any(words in line for line in process.stdout)

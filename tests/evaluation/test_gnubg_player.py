@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +156,75 @@ def test_no_gnubg_stays_behind() -> None:
 def test_gnubg_that_does_not_listen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gnubg_server, "require_gnubg", lambda: "/bin/false")
     with pytest.raises(ExternalProgramError, match="expected gnubg to listen within 60 s, found none"):
+        GnubgServer(0)
+
+
+@needs_gnubg_tool("gnubg")
+def test_gnubg_that_hangs() -> None:
+    """It is stopped, as it may be by others: it is not waited for, neither for its answer nor for its end."""
+    server = GnubgServer(0, patience_seconds=0.2)
+    os.kill(server.process_id, signal.SIGSTOP)
+    for _ in range(2):
+        with pytest.raises(ExternalProgramError, match=r"^expected a line of gnubg within 0\.2 s, got none$"):
+            server.chances(START)
+    server.close()
+    assert not psutil.pid_exists(server.process_id)
+
+
+# what stands in for gnubg: it listens where its commands say, cannot be told to end, and then does something
+STAND_IN = """\
+import re, signal, socket, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+listening = socket.socket(socket.AF_UNIX)
+if ANSWER:
+    listening.bind(re.search("external (.*)", open(sys.argv[-1]).read())[1])
+    listening.listen()
+    connection, _ = listening.accept()
+    connection.recv(4096)
+    connection.sendall(ANSWER)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
+    """Put a program in the place of gnubg that answers this."""
+
+    def install(answer: bytes) -> None:
+        path = tmp_path / "gnubg"
+        path.write_text(f"#!{sys.executable}\n" + STAND_IN.replace("ANSWER", repr(answer)))
+        path.chmod(0o755)
+        monkeypatch.setattr(gnubg_server, "require_gnubg", lambda: str(path))
+
+    monkeypatch.setattr(gnubg_server, "END_SECONDS", 0.2)
+    return install
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"0.5 0.1", r"expected a line of gnubg within 2 s, got none, only '0\.5 0\.1'"),
+        (b"0.5 0.1\n", r"expected five chances of gnubg for 4HPwATDgc/ABMA, got '0\.5 0\.1'"),
+        (b"Error\n", "expected five chances of gnubg for 4HPwATDgc/ABMA, got 'Error'"),
+        (b"\xff\xfe\n", "expected a line of text, got .*, in the answer of gnubg to 'evaluation fibsboard .*"),
+        (b"9" * 5000 + b"\n", "expected lines of at most 4096 bytes, got a longer one, in the answer of gnubg to .*"),
+    ],
+    ids=["half", "two", "error", "binary", "long"],
+)
+def test_answers_that_gnubg_would_not_give(stand_in: Callable[[bytes], None], answer: bytes, words: str) -> None:
+    stand_in(answer)
+    server = GnubgServer(0, patience_seconds=2)
+    with pytest.raises(ExternalProgramError, match=f"^{words}$") as raised:
+        server.chances(START)
+    assert len(str(raised.value)) < 400
+    server.close()
+    assert not psutil.pid_exists(server.process_id)
+
+
+def test_gnubg_that_never_listens(stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(b"")
+    monkeypatch.setattr(gnubg_server, "START_SECONDS", 0.5)
+    with pytest.raises(ExternalProgramError, match=r"^expected gnubg to listen within 0\.5 s, found none$"):
         GnubgServer(0)
 
 

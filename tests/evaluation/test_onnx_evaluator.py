@@ -300,6 +300,26 @@ def test_what_is_no_file_of_onnx(tmp_path: Path, ours: Path) -> None:
         assert len(str(e.value)) < 400
 
 
+@pytest.mark.parametrize("field", ["opset", "ir", "domain"])
+def test_versions_that_onnxruntime_refuses(tmp_path: Path, field: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Of the operations, of the file, and operations of a library that nobody has: one line says so, and onnxruntime
+    itself says nothing beside it."""
+    path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0])
+    model = onnx.load(path)
+    if field == "opset":
+        model.opset_import[0].version = 9999
+    elif field == "ir":
+        model.ir_version = 9999
+    else:
+        model.graph.node[0].domain = "com.nobody"
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(CorruptFileError, match=f"^expected an ONNX file that onnxruntime can run, got {path}: ") as e:
+        OnnxEvaluator(path)
+    assert "\n" not in str(e.value)
+    assert len(str(e.value)) < 400
+    assert capfd.readouterr() == ("", "")
+
+
 def test_data_in_other_files_are_not_read(tmp_path: Path) -> None:
     path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0])
     model = onnx.load(path)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
 
 from bgdata.errors import ExternalProgramError, MissingFileError, UnknownPlayerError, UsageError
 from bgdata.evaluation.ubgi_player import UbgiPlayer
-from tests.protocols.test_ubgi import BOARD, ROLL, engine_file, tiny
+from tests.protocols.test_ubgi import BOARD, ROLL, TINY, engine_file, tiny
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,8 @@ from tests.protocols.test_ubgi import BOARD, ROLL, engine_file, tiny
         ("", "expected the command of an engine as first line of "),
         ("'", "expected the command of an engine as first line of "),
         ("engine\nengine.ply", "expected lines KEY VALUE below the command in "),
+        ("engine\npatience 0", "expected patience SECONDS above 0 in .*, got '0'"),
+        ("engine\npatience 5\npatience forever", "expected patience SECONDS above 0 in .*, got 'forever'"),
     ],
 )
 def test_files_that_start_nothing(text: str, reason: str, tmp_path: Path) -> None:
@@ -45,11 +48,63 @@ def test_commands_that_are_not_there(tmp_path: Path) -> None:
         ('"error bad_state missing dice"', "tiny-0ply answered 'error bad_state missing dice'"),
         ("sys.exit()", "expected an answer of tiny-0ply, found none"),
         ('"x" * 5000', "expected lines of at most 4096 bytes, got a longer one, in an answer of tiny-0ply"),
+        (
+            '"bestm", end="", flush=True); sys.exit("!"',
+            "expected tiny-0ply to end its last line, found it gone after 'bestm'",
+        ),
+        ('"\\x07bestmove 8/5 6/5"', "expected a line of printable text, got .*, in an answer of tiny-0ply"),
     ],
 )
 def test_engines_that_answer_wrongly(answer: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises(ExternalProgramError, match=reason):
         UbgiPlayer(tiny(tmp_path, answer)).choose_plays(BOARD, ROLL)
+
+
+@pytest.mark.parametrize(
+    ("answer", "rest"),
+    [
+        ('__import__("time").sleep(600)', ""),
+        ('"bestmove 8/5", end="", flush=True); __import__("time").sleep(600', ", only 'bestmove 8/5'"),
+    ],
+)
+def test_engines_that_hang(answer: str, rest: str, tmp_path: Path) -> None:
+    """As long as its file says that it may take; what it would say then is not waited for: another one is started."""
+    player = UbgiPlayer(tiny(tmp_path, answer, "patience 2"))
+    with pytest.raises(ExternalProgramError, match=f"^expected a line of tiny-0ply within 2 s, got none{rest}$"):
+        player.choose_plays(BOARD, ROLL)
+    tiny(tmp_path, '"bestmove 8/5 6/5"', "patience 2")  # it is mended
+    assert player.choose_plays(BOARD, ROLL).shape == (1, 26)
+
+
+def test_how_patient_a_player_is(tmp_path: Path) -> None:
+    """Its answers do not depend on it, so its version does not either."""
+    players = [UbgiPlayer(tiny(tmp_path, '"bestmove 8/5 6/5"', *lines)) for lines in ((), ("patience 2.5",))]
+    assert [player.patience_seconds for player in players] == [600, 2.5]
+    assert pickle.loads(pickle.dumps(players[1])).patience_seconds == 2.5
+    patient, impatient = (player.version for player in players)
+    assert patient == impatient
+
+
+def test_engines_that_hang_before_they_say_anything(tmp_path: Path) -> None:
+    path = engine_file(tmp_path, "import time; time.sleep(600)", "patience 0.2")
+    with pytest.raises(ExternalProgramError, match=r"^expected a line of tiny-0ply within 0\.2 s, got none$"):
+        UbgiPlayer(path).choose_plays(BOARD, ROLL)
+
+
+@pytest.mark.parametrize(("version", "go"), [("0.1", "go role chequer"), ("0.2", "go chequer")])
+def test_versions_that_are_spoken(version: str, go: str, tmp_path: Path) -> None:
+    answer = f"'bestmove 8/5 6/5' if line.strip() == '{go}' else 'error bad_command'"
+    program = TINY.replace("ANSWER", answer).replace("ubgiok", f"proto {version}\\nubgiok")
+    assert UbgiPlayer(engine_file(tmp_path, program)).choose_plays(BOARD, ROLL).shape == (1, 26)
+
+
+@pytest.mark.parametrize("version", ["0.3", "9", "1e999999", "x" * 1000])
+def test_versions_that_nobody_knows(version: str, tmp_path: Path) -> None:
+    program = TINY.replace("ubgiok", f"proto {version}\\nubgiok")
+    said = r"^expected an engine of UBGI 0\.1 or 0\.2, got tiny-0ply of '"
+    with pytest.raises(UnknownPlayerError, match=said) as raised:
+        UbgiPlayer(engine_file(tmp_path, program)).choose_plays(BOARD, ROLL)
+    assert len(str(raised.value)) < 200
 
 
 def test_engines_that_do_not_evaluate(tmp_path: Path) -> None:

@@ -49,9 +49,16 @@ class FibsServer(threading.Thread):
     """Serves one connection after the other, until it is closed. `heard` has every line of the player."""
 
     def __init__(
-        self, seed: int, *, faults: dict[int, str] | None = None, invites: str = "", refuses: str = ""
+        self,
+        seed: int,
+        *,
+        faults: dict[int, str] | None = None,
+        invites: str = "",
+        refuses: str = "",
+        own_info: str = OWN_INFO,
     ) -> None:
         super().__init__(daemon=True)
+        self.own_info = own_info
         self.random, self.faults, self.invites, self.refuses = random.Random(seed), faults or {}, invites, refuses
         self.saved: SavedMatch | None = None
         self.heard: list[str] = []
@@ -108,7 +115,7 @@ class _Session:
         self.send(b"\r\n   FIBS   \r\nWELCOME TO A STAND-IN\r\nlogin: ")
         while self.hear() != ["login", "bgdata", "1008", USER, PASSWORD]:
             self.send(b"\r\nlogin: ")
-        self.say("", f"1 {USER} 1041253132 192.168.1.308", OWN_INFO, "3", "Not much news.", "4")
+        self.say("", f"1 {USER} 1041253132 192.168.1.308", self.server.own_info, "3", "Not much news.", "4")
         self.say(f"5 {OPPONENT} - - 1 0 1500.00 23 0 1041253132 host - -", "6", "13 bob is anybody here?")
         if self.server.invites:
             self.invite()

@@ -55,9 +55,18 @@ class Act(NamedTuple):
     done: str
 
 
-def play_gnubg(decisions: Decisions, folder: Path, **settings: object) -> Played:
-    """A match to `length` points or a session of `games`, as side 0 or 1 of gnubg. Its own settings come as `extra`."""
-    chosen = {"side": 0, "length": 0, "games": 1, "seed": 1, "noise": 0, "extra": [], "is_jacoby": True} | settings
+def gnubg_script(port: int, **settings: object) -> str:
+    """What makes gnubg play a match to `length` points or a session of `games`, its `side` 0 or 1 at a port. Its own
+    settings come as `extra`."""
+    chosen = {"side": 0, "length": 0, "games": 1, "seed": 1, "noise": 0, "extra": []} | settings
+    script = SCRIPT.replace("OTHER", str(1 - int(str(chosen["side"])))).replace("PORT", str(port))
+    for name, value in chosen.items():
+        script = script.replace(name.upper(), json.dumps(value))
+    return script
+
+
+def play_gnubg(decisions: Decisions, folder: Path, *, is_jacoby: bool = True, **settings: object) -> Played:
+    """Play as `gnubg_script` says, and keep every exchange."""
     exchanges: list[Exchange] = []
     with closing(socket.create_server(("localhost", 0))) as listening:
 
@@ -65,16 +74,11 @@ def play_gnubg(decisions: Decisions, folder: Path, **settings: object) -> Played
             connection, _ = listening.accept()
             with connection:
                 talk = Talk(connection.fileno(), connection.fileno(), "gnubg")
-                exchanges.extend(ExternalPlayer(decisions, is_jacoby=bool(chosen["is_jacoby"])).exchanges(talk, 300))
+                exchanges.extend(ExternalPlayer(decisions, is_jacoby=is_jacoby).exchanges(talk, 300))
 
         server = threading.Thread(target=serve)
         server.start()
-        script = SCRIPT.replace("OTHER", str(1 - int(str(chosen["side"])))).replace(
-            "PORT", str(listening.getsockname()[1])
-        )
-        for name, value in chosen.items():
-            script = script.replace(name.upper(), json.dumps(value))
-        ask_gnubg(script, folder)
+        ask_gnubg(gnubg_script(listening.getsockname()[1], **settings), folder)
         server.join()
     (match,) = read_sgf(folder / "match.sgf").matches
     return Played(match, exchanges)

@@ -28,9 +28,9 @@ from bgdata.play.random_games import random_game_positions
 from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.fibs import Ending, FibsPlayer, Wish, find_fibs_play, format_fibs_play
 from bgdata.protocols.fibs_messages import Said, parse_message
-from bgdata.protocols.fibs_record import Record
+from bgdata.protocols.record import Record
 from tests.evaluation.sample_evaluators import Scrambled
-from tests.protocols.fibs_server import OPPONENT, PASSWORD, USER, FibsServer
+from tests.protocols.fibs_server import OPPONENT, OWN_INFO, PASSWORD, USER, FibsServer
 
 PATIENCE = 60.0
 pytestmark = pytest.mark.slow  # whole matches
@@ -183,6 +183,51 @@ def test_a_saved_match_that_is_not_there(decisions: Decisions) -> None:
         player.log_in(PASSWORD)
         with pytest.raises(EngineRefusedError, match="There's no saved match with mary"):
             player.play(Wish(OPPONENT, True))
+
+
+@pytest.mark.parametrize(
+    ("own_info", "words"),
+    [
+        ("2 ann 1 0 0 1", r"expected 20 settings of ann, as CLIP 1008 has it, got 4: '2 ann 1 0 0 1'"),
+        (f"{OWN_INFO} 1 1", r"expected 20 settings of ann, as CLIP 1008 has it, got 22: '2 ann 1 .*"),
+        (
+            OWN_INFO.replace("ann 1 0", "ann 1 yes"),
+            "expected 0 or 1 as autoboard of ann, as CLIP 1008 has it, got 'yes'",
+        ),
+        (
+            OWN_INFO.replace("ann", "bob"),
+            "expected the server to begin with the settings of ann, as CLIP 1008 .* got none",
+        ),
+        ("Welcome to FIBS 2.0, ann", "expected the server to begin with the settings of ann, as CLIP 1008 .* got none"),
+    ],
+)
+def test_a_server_of_another_protocol_is_not_played_on(decisions: Decisions, own_info: str, words: str) -> None:
+    """It is found out at once: nothing is toggled, and nobody invited."""
+    with FibsServer(1, own_info=own_info) as server, session(server, decisions) as (player, _):
+        with pytest.raises(EngineRefusedError, match=f"^{words}$") as raised:
+            player.log_in(PASSWORD)
+        assert len(str(raised.value)) < 400
+        assert len(server.heard) == 1
+
+
+def test_settings_are_toggled_only_where_they_differ(decisions: Decisions) -> None:
+    wanted = f"2 {USER} 1 1 0 0 0 0 1 1 2396 0 1 0 1 3457.85 0 1 0 0 0 UTC"
+    with FibsServer(1, own_info=wanted) as server, session(server, decisions) as (player, _):
+        player.log_in(PASSWORD)
+        player.leave()
+        while player.talk.read_line(PATIENCE) is not None:  # until it has heard all, and hung up
+            pass
+    assert server.heard[1:] == ["set boardstyle 3", "bye"]
+
+
+def test_the_record_is_handed_on_after_every_game(decisions: Decisions) -> None:
+    kept: list[Match] = []
+    with FibsServer(2) as server, session(server, decisions) as (player, _):
+        player.keep = lambda record: kept.append(record.match)
+        player.log_in(PASSWORD)
+        player.play(Wish(OPPONENT, True, 5))
+    assert [len(match.games) for match in kept] == [*range(1, len(server.results) + 1)]
+    assert [(match.games[-1].winner, match.games[-1].points) for match in kept] == server.results
 
 
 @pytest.mark.parametrize("fault", ["binary", "long"])

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import random
 import re
+import socket
 import subprocess
 import sys
+import threading
+import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import bgdata
+from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.cube import CubeRules
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.stored_met import find_met
+from bgdata.errors import ExternalProgramError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import open_named_player
-from bgdata.game.match import Cube, CubeOwner, Money, Stakes
-from bgdata.game.match_state import MatchState, Side
+from bgdata.evaluation.talk import Talk
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.match_id import format_gnubg_id
+from bgdata.game.match_state import MatchState, Offer, Side
 from bgdata.game.plays import legal_plays, parse_play
-from bgdata.game.position import START
+from bgdata.game.position import START, Position
 from bgdata.game.xgid import Xgid
 from bgdata.players import open_player
 from bgdata.protocols.decisions import Decisions
@@ -30,6 +41,20 @@ PAGE = Path(__file__).parents[2] / "docs/how_to/speak_ubgi.md"
 @pytest.fixture
 def engine(player_root: Path) -> UbgiEngine:
     return UbgiEngine(Decisions(open_player(player_root), CubeRules()))
+
+
+@pytest.fixture(scope="module")
+def met(tmp_path_factory: pytest.TempPathFactory) -> MatchEquity:
+    """A match equity table."""
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("met") / "warehouse")
+    warehouse.build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
+    return find_met(warehouse, "published-12")
+
+
+@pytest.fixture
+def match_engine(player_root: Path, met: MatchEquity) -> UbgiEngine:
+    """An engine that plays matches too."""
+    return UbgiEngine(Decisions(open_player(player_root), CubeRules(met=met)))
 
 
 def simple() -> UbgiEngine:
@@ -90,17 +115,105 @@ def test_the_session_of_the_page(engine: UbgiEngine) -> None:
         assert said[first:] == [line.strip() for line in shown[first:]]
 
 
-def test_a_double_is_answered(engine: UbgiEngine) -> None:
-    """A position in which taking is right, and one in which it is not; the cube is the doubler's."""
-    stakes = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.ON_ROLL))
+def position_of(stakes: Stakes, position: Position = START, *, is_doubled: bool = False) -> str:
+    """The line of a position in which the bottom side is on roll, and may have doubled."""
     state = MatchState.from_stakes(stakes)
-    doubled = MatchState(cube_value=2, cube_owner=Side.BOTTOM, to_decide=Side.TOP, is_double_offered=True)
-    assert state.cube == doubled.cube
-    engine.answers(f"position xgid {Xgid(START, doubled)}")
-    assert engine.answers("go cube")[-1] == "bestcube take"
-    lost = "XGID=-BBBBBBC-----------c-b-bdca-:1:1:1:D:0:0:0:0:10"
-    engine.answers(f"position xgid {lost}")
-    assert engine.answers("go cube")[-1].startswith("bestcube ")
+    if is_doubled:
+        state = replace(state, to_decide=Side.TOP, is_double_offered=True)
+    return f"position xgid {Xgid(position, state)}"
+
+
+def bearing_off(*points: int) -> Position:
+    """The last checkers of the side on roll; the other side wins with its next roll, whatever it is."""
+    return Position([points.count(point) if point else 0 for point in range(24)] + [-1, 0])
+
+
+MONEY, OWNED = Money(is_jacoby=False), Cube(2, CubeOwner.ON_ROLL)
+WON, LIKELY, UNLIKELY, LOST = bearing_off(1), bearing_off(2, 2), bearing_off(6, 2), bearing_off(6, 6)  # 36, 26, 13, 4
+
+
+@pytest.mark.parametrize(
+    ("position", "stakes", "best"),
+    [
+        (START, Stakes(MONEY), "take"),
+        (WON, Stakes(MONEY), "pass"),
+        (WON, Stakes(MONEY, OWNED), "pass"),
+        (WON, Stakes(MatchScore(3, 3)), "pass"),
+        (LIKELY, Stakes(MONEY), "take"),  # 10 of 36 are more than a quarter
+        (LIKELY, Stakes(MONEY, OWNED), "take"),
+        (
+            LIKELY,
+            Stakes(MatchScore(2, 2)),
+            "pass",
+        ),  # a pass is worth more than 10 of 36
+        (UNLIKELY, Stakes(MatchScore(3, 3)), "take"),
+    ],
+)
+def test_a_double_is_answered(match_engine: UbgiEngine, position: Position, stakes: Stakes, best: str) -> None:
+    """Where it is certain, as one roll decides: by money and by scores, the cube in the middle or turned again."""
+    assert match_engine.answers(position_of(stakes, position, is_doubled=True)) == []
+    assert match_engine.answers("go cube")[-1] == f"bestcube {best}"
+
+
+@pytest.mark.parametrize(("is_allowed", "best"), [("true", "beaver"), ("false", "take")])
+def test_a_double_is_beavered_where_that_is_allowed(match_engine: UbgiEngine, is_allowed: str, best: str) -> None:
+    """Who has doubled wins 13 times of 36; in a match there are no beavers."""
+    assert match_engine.answers(f"set game.beavers {is_allowed}") == []
+    for stakes, expected in ((Stakes(MONEY), best), (Stakes(MONEY, OWNED), best), (Stakes(MatchScore(7, 7)), "take")):
+        assert match_engine.answers(position_of(stakes, UNLIKELY, is_doubled=True)) == []
+        assert match_engine.answers("go cube")[-1] == f"bestcube {expected}"
+
+
+@pytest.mark.parametrize(
+    ("position", "value", "side", "best"),
+    [
+        (UNLIKELY, 2, Side.BOTTOM, "take"),  # loses 10 of 36 games of 4 points rather than 2 points
+        (LOST, 2, Side.BOTTOM, "pass"),
+        (LOST, 4, Side.TOP, "take"),
+        (WON, 4, Side.TOP, "pass"),
+    ],
+)
+def test_beavers_are_answered(engine: UbgiEngine, position: Position, value: int, side: Side, best: str) -> None:
+    """By who has doubled; and by the other one, where it has turned the beaver back again."""
+    state = MatchState(cube_value=value, cube_owner=Side.TOP, to_decide=side, is_double_offered=True)
+    assert state.offer == (Offer.BEAVER if side == Side.BOTTOM else Offer.RACCOON)
+    assert engine.answers(f"position gnubgid {format_gnubg_id(position, state)}") == []
+    assert engine.answers("go cube")[-1] == f"bestcube {best}"
+
+
+def cube_values(answers: list[str]) -> dict[str, float]:
+    """What `info cube` says, by name."""
+    words = answers[0].removeprefix("info cube ").split()
+    return dict(zip(words[::2], map(float, words[1::2]), strict=True))
+
+
+def test_a_conversation_at_a_score(match_engine: UbgiEngine) -> None:
+    """Values are chances to win the match: at 2-away both, one roll decides it if the cube is turned, and taken."""
+    ask = match_engine.answers
+    assert ask("newgame") == ask(position_of(Stakes(MatchScore(2, 2)), LIKELY)) == []
+    told = ask("go cube")
+    values = cube_values(told)
+    assert values["double_take"] == pytest.approx(26 / 36, abs=1e-4)
+    assert 0.65 < values["double_pass"] < 0.71 < values["double_take"]
+    assert told[-1] == "bestcube double"
+    assert ask("dice 2 1") == []
+    *infos, best = ask("go")
+    assert best == "bestmove 2/off 2/1"
+    assert all(re.fullmatch(r"info multipv \d score 0\.\d{6} mwc error 0\.000000 pv .*", info) for info in infos)
+    assert ask("go turn")[-1] == "bestturn cube=double move=2/off 2/1"
+    assert ask(position_of(Stakes(MatchScore(1, 3, is_crawford=True)), LIKELY)) == []
+    told = ask("go cube")
+    assert set(cube_values(told)) == {"no_double", "error"}
+    assert told[-1] == "bestcube nodouble"
+    assert ask("newgame") == []
+    assert ask("go cube") == ["error bad_state missing position"]
+
+
+def test_scores_that_no_table_has(engine: UbgiEngine) -> None:
+    """Without a match equity table it plays for money alone, and says so."""
+    assert engine.answers(position_of(Stakes(MatchScore(2, 2)), LIKELY)) == []
+    said = "error bad_value expected a match equity table for a match, got none"
+    assert engine.answers("go cube")[0].startswith(said)
 
 
 def test_keys_are_told_and_set() -> None:
@@ -238,3 +351,30 @@ def test_the_command_speaks_to_pipes(player_root: Path) -> None:
     assert done.stdout.decode().splitlines()[2:] == ["readyok"]
     assert done.returncode == 1
     assert b"expected the asking program to end its last line, found it gone after 'isrea'" in done.stderr
+
+
+def test_a_line_of_a_hundred_megabytes() -> None:
+    """It is answered by one line, and never held: neither is one that does not end."""
+    ours, theirs = socket.socketpair()
+    chunk = b"9" * (1 << 16)
+
+    def send() -> None:
+        theirs.sendall(b"isready\n")
+        for _ in range(100_000_000 // len(chunk)):
+            theirs.sendall(chunk)
+        theirs.sendall(b"\nisready\n" + chunk)
+        theirs.shutdown(socket.SHUT_WR)
+
+    sender = threading.Thread(target=send)
+    tracemalloc.start()
+    with ours, theirs:
+        sender.start()
+        talk, answers = Talk(ours.fileno(), ours.fileno(), "somebody"), list[str]()
+        with pytest.raises(ExternalProgramError, match="expected somebody to end its last line, found it gone after"):
+            answers.extend(each for _, said in simple().conversation(talk) for each in said)
+        sender.join()
+    _, most_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    too_long = "error bad_command expected lines of at most 4096 bytes, got a longer one"
+    assert answers == ["readyok", too_long, "readyok"]
+    assert most_bytes < 2_000_000

@@ -1,4 +1,4 @@
-"""What is played on FIBS, turn by turn, for a .mat file; the player itself is the left column."""
+"""What is played with others, turn by turn, for a .mat file; the player itself is the left column."""
 
 from __future__ import annotations
 
@@ -35,6 +35,12 @@ class Record:
         """The match, as formats take it."""
         return Match(self.players, self.length, tuple(self.games), tuple(self.info))
 
+    @property
+    def last_act(self) -> tuple[int, TurnKind] | None:
+        """Who did what last in the last game; None before its first turn."""
+        turns = self.games[-1].turns if self.games else ()
+        return (turns[-1].player, turns[-1].kind) if turns else None
+
     def begin_game(self, score: tuple[int, int]) -> None:
         """A game from its first roll."""
         self.games.append(Game(len(self.games) + 1, score))
@@ -49,14 +55,14 @@ class Record:
         """A double, or an answer to one."""
         self._add(Turn(player, kind, cube_value=cube_value), None)
 
-    def finish(self, winner: int, points: int) -> None:
-        """The end of the game that is going on; nothing if it has ended already."""
-        if self.is_open:
+    def finish(self, winner: int, points: int, *, is_certain: bool = False) -> None:
+        """The end of the game that is going on; nothing if it has ended already, unless this is certain."""
+        if self.is_open or is_certain:
             self.games[-1] = replace(self.games[-1], winner=winner, points=points)
             self.is_open = False
 
     def go_on(self, state: State, score: tuple[int, int], *, is_doubled: bool) -> None:
-        """A saved game goes on from here: turns that the server did not get are dropped. What was begun elsewhere is a
+        """A game goes on from here: turns that the other side did not get are dropped. What was begun elsewhere is a
         game of its own, without its beginning."""
         begun = [State(0, START), State(1, START)]
         known: list[State | None] = [*self._states]
@@ -68,12 +74,31 @@ class Record:
                     break
                 known.pop()
             if known or state in begun:
-                self.games[-1] = replace(self.games[-1], turns=self.games[-1].turns[: len(known)])
-                self._states = known
+                self.take_back(len(known))
                 return
         self.begin_game(score)
         if state not in begun:
-            self.info.append((ELSEWHERE[0], ELSEWHERE[1].format(number=len(self.games))))
+            self.note_elsewhere()
+
+    def has(self, state: State) -> bool:
+        """Whether the last game has been there."""
+        return state in self._states
+
+    def go_back(self, state: State) -> bool:
+        """Take back what was done since the last game was there; False if it never was."""
+        if not self.has(state):
+            return False
+        self.take_back(len(self._states) - self._states[::-1].index(state))
+        return True
+
+    def take_back(self, count: int) -> None:
+        """Leave so many turns of the last game, which goes on."""
+        self.games[-1] = replace(self.games[-1], turns=self.games[-1].turns[:count], winner=None, points=None)
+        self._states, self.is_open = self._states[:count], True
+
+    def note_elsewhere(self) -> None:
+        """The first turns of the last game are not known."""
+        self.info.append((ELSEWHERE[0], ELSEWHERE[1].format(number=len(self.games))))
 
     def _add(self, turn: Turn, state: State | None) -> None:
         if self.is_open:
