@@ -32,6 +32,7 @@ from bgdata.kernel_cache import kernel_cache
 from bgdata.store.lock_verdicts import lock_verdicts
 from bgdata.store.parameters import Parameters
 from bgdata.warehouse import Warehouse
+from pipelines.pictures import publish_charts
 from pipelines.tasks import Built, Notes, finished, processes
 
 NEXT = """
@@ -86,6 +87,7 @@ def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None) -> 
         futures[variant] = named.submit(root, variant.kind, variant.parameters, wait_for=before, return_state=False)
     built = sorted(finished(list(futures.values())))
     create_markdown_artifact(report(root, built), key="warehouse", description="What the warehouse holds")
+    publish_charts(warehouse, built, "warehouse-picture", "Networks as they learned, and positions by pips")
     get_run_logger().info("built %d versions", len(built))
     return built
 

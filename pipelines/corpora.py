@@ -32,6 +32,7 @@ from bgdata.steps import corpora as steps
 from bgdata.steps.corpora import CorpusPlan
 from bgdata.store.executors import LOCAL, open_executor
 from bgdata.warehouse import Warehouse
+from pipelines.pictures import publish_charts
 from pipelines.tasks import Built, Notes, finished, processes, run_flow
 
 USUAL = CorpusPlan()
@@ -97,6 +98,7 @@ def make_corpora(root: str = "warehouse", plan: CorpusPlan = USUAL, executor: st
     warehouse = open_warehouse(root)
     rows = [row for version in versions for row in figures(warehouse, version)]
     create_table_artifact(rows, key="corpora", description=f"Corpora of {plan.player}")
+    publish_charts(warehouse, versions, "corpora-picture", "Positions of each corpus by pips")
     return versions
 
 

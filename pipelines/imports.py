@@ -31,6 +31,7 @@ from bgdata import open_warehouse
 from bgdata.errors import MissingFileError, shown
 from bgdata.steps import imports as steps
 from bgdata.warehouse import Warehouse
+from pipelines.pictures import publish_charts
 from pipelines.tasks import Built, Notes, finished, processes, run_flow
 
 
@@ -73,6 +74,7 @@ def import_files(root: str = "warehouse", files: list[str] | None = None, addres
     versions = sorted({*finished(futures, "steps")} - fetched)
     create_table_artifact([account(warehouse, name) for name in versions], key="imports", description="Lines of files")
     create_markdown_artifact(leakage(warehouse), key="leakage", description="Labels that benchmarks hold too")
+    publish_charts(warehouse, versions, "imports-picture", "Positions of each file by pips")
     return versions
 
 

@@ -8,8 +8,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from prefect.artifacts import create_image_artifact
 from prefect.futures import PrefectFuture, as_completed
@@ -22,7 +23,9 @@ from bgdata.store.executors import end_with_parent
 from bgdata.store.progress import Silence
 from bgdata.store.progress_bars import progress_bars
 
-PROCESSES = min(4, os.cpu_count() or 1)  # each holds the memory of a table, and kernels take all cores anyway
+# each holds the memory of a table, and kernels take all cores anyway; two on one core, where some wait for a download
+PROCESSES = min(4, max(2, os.cpu_count() or 1))
+MOST_WAITING = 500  # tasks at a time that wait for others, each in a thread; flows have tens
 
 
 class Built(NamedTuple):
@@ -43,9 +46,21 @@ class Notes(Silence):
         self.lines.append(text)
 
 
+class SideBySide(ProcessPoolTaskRunner):
+    """Processes for tasks, in which a task that waits for its inputs never holds up one that has them: Prefect lets
+    tasks wait in as many threads as there are processes, so two of them could stop all that come after."""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        if self._resolver_executor is not None:
+            self._resolver_executor.shutdown()
+        self._resolver_executor = ThreadPoolExecutor(MOST_WAITING)
+        return self
+
+
 def processes() -> Any:
     """A few processes for the tasks of a flow; its type says less than flows take: any runner of tasks."""
-    return ProcessPoolTaskRunner(PROCESSES, initializer=end_with_parent)
+    return SideBySide(PROCESSES, initializer=end_with_parent)
 
 
 def finished(tasks: Sequence[PrefectFuture[Built]], unit: str = "tables") -> Iterator[str]:

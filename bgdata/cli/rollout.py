@@ -79,7 +79,7 @@ def rollout(
     from bgdata.evaluation.networks.named import KIND, open_network_player
     from bgdata.evaluation.networks.player import NetworkPlayer
 
-    player = open_network_player(f"{KIND}/{network}" if network else KIND, 0, warehouse)
+    player = open_network_player(f"{KIND}/{network}" if network else KIND, 0, warehouse, endgames=True)
     assert isinstance(player, NetworkPlayer)  # at ply 0
     if is_cubeful(options):
         print_cubeful_rollout(player, warehouse, (position, roll), options, form)

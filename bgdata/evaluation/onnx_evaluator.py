@@ -171,5 +171,6 @@ def check_answers(path: Path, boards: Boards, chances: Chances, *, has_order: bo
 
 
 def first_line(error: Exception) -> str:
-    """The first line of what onnxruntime says, without its own marks."""
-    return shown(re.sub(r"\[ONNXRuntimeError\] : \d+ : ", "", str(error)).strip().partition("\n")[0], 160)
+    """The first line of what onnxruntime says, without its own marks and the place in its source."""
+    marks = r"\[ONNXRuntimeError\] : \d+ : (?:[A-Z_]+ : (?=/))?|/\S+\.(?:cc|h):\d+ .*?\) (?=[A-Z])"
+    return shown(re.sub(marks, "", str(error)).strip().partition("\n")[0], 160)

@@ -75,7 +75,7 @@ def main(folder: Path) -> None:
 
     from prefect.settings import get_current_settings
 
-    from pipelines import SETTINGS, build, train
+    from pipelines import SETTINGS, build, match_equity, train
 
     case("fresh", lambda: build.main(str(root)))
     case("one kind", lambda: build.build_warehouse(str(folder / "one"), kinds=["bearoff_gammon"]))
@@ -84,6 +84,8 @@ def main(folder: Path) -> None:
     other = write_locks(root)
     case("locked", lambda: build.main(str(root)))
     case("other lock", lambda: build.main(str(other)))
+    words = ["--warehouse", str(folder / "page"), "--plies", "0", "--length", "7"]
+    case("page", lambda: match_equity.main(words))
     trained = shutil.copytree(root, folder / "trained")
     few = [f"--{name}={value}" for name, value in FEW.items()]
     for name in ("train", "train again"):

@@ -34,8 +34,17 @@ class PrefectServer:
         self._start("server", "server", "start", "--host", "127.0.0.1", "--port", str(self.port))
         self.wait_for(lambda: self.asked("GET", "health") is True, "the server to answer")
         self.run("work-pool", "create", POOL, "--type", "process")
+        self.start_worker()  # it takes as long to start as deploying does
         self.run("--no-prompt", "deploy", "--all")
+
+    def start_worker(self) -> None:
+        """Start a worker of the pool; its log goes on where that of an earlier one ended."""
         self.worker = self._start("worker", "worker", "start", "--pool", POOL)
+
+    def kill_worker(self) -> None:
+        """Kill the worker alone: its flows have processes of their own."""
+        self.worker.kill()
+        self.worker.wait()
 
     def run(self, *words: str) -> str:
         """What a command of Prefect prints."""
@@ -84,28 +93,29 @@ class PrefectServer:
         address = f"deployments/{deployed}/create_flow_run"
         return str(self.answered("POST", address, {"parameters": parameters})["id"])
 
+    def state(self, run: str) -> str:
+        """What the server believes of a run."""
+        return str(self.answered("GET", f"flow_runs/{run}")["state_type"])
+
     def ended(self, run: str) -> Any:
         """A run once it has ended."""
-        self.wait_for(lambda: self.answered("GET", f"flow_runs/{run}")["state_type"] in ENDED, f"run {run} to end")
+        self.wait_for(lambda: self.state(run) in ENDED, f"run {run} to end")
         return self.answered("GET", f"flow_runs/{run}")
-
-    def tasks(self, run: str) -> list[Any]:
-        """The task runs of a run. Prefect records them late, and may lose some."""
-        found = self.answered("POST", "task_runs/filter", {"flow_runs": {"id": {"any_": [run]}}})
-        return list(found)
 
     def artifacts(self, run: str) -> dict[str, Any]:
         """The artifacts of a run by key."""
         found = self.answered("POST", "artifacts/filter", {"artifacts": {"flow_run_id": {"any_": [run]}}})
         return {each["key"]: each for each in found}
 
-    def processes(self) -> list[psutil.Process]:
-        """The processes in which the worker runs flows."""
-        return psutil.Process(self.worker.pid).children()
+    def process(self, run: str) -> psutil.Process:
+        """The process in which the worker has a run."""
+        children = psutil.Process(self.worker.pid).children()
+        (found,) = (child for child in children if child.environ().get("PREFECT__FLOW_RUN_ID") == run)
+        return found
 
-    def task_processes(self) -> list[psutil.Process]:
-        """The processes in which flows run tasks."""
-        found = [child for process in self.processes() for child in process.children(recursive=True)]
+    def task_processes(self, run: str) -> list[psutil.Process]:
+        """The processes in which a run has tasks."""
+        found = self.process(run).children(recursive=True)
         return [process for process in found if "spawn_main" in " ".join(process.cmdline())]
 
     def wait_for(self, is_so: Any, what: str) -> None:
@@ -120,7 +130,7 @@ class PrefectServer:
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
     def _start(self, name: str, *words: str) -> subprocess.Popen[bytes]:
-        with (self.folder / f"{name}.log").open("wb") as log:
+        with (self.folder / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "prefect", *words], cwd=ROOT, env=self.environment, stdout=log, stderr=log
             )

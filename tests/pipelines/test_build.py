@@ -19,7 +19,7 @@ from bgdata.store.table import Table
 from tests.pipelines.conftest import Run
 
 OUR_NOTES = (
-    r"error: cannot |[a-z_]+/[\w-]+: (built|already built|another process is building it)|"
+    r"error: cannot |[a-z_]+/[\w-]+: (built|already built|comes with the package|another process is building it)|"
     r"[24]00 games: .* against PubEval; |epoch \d, |kept epochs: |compiling kernels"
 )
 
@@ -154,9 +154,21 @@ def test_settings_are_known_to_prefect_and_hold(flows: Run) -> None:
 @pytest.mark.prefect
 def test_all_of_prefect_stays_in_its_home(flows: Run) -> None:
     assert {path.name for path in flows.folder.iterdir()} == {
-        *("file", "home", "offline", "one", "other", "trained", "warehouse")
+        *("file", "home", "offline", "one", "other", "page", "trained", "warehouse")
     }
     assert (flows.folder / "home" / "prefect" / "prefect.db").is_file()
+
+
+@pytest.mark.prefect
+def test_the_page_shows_what_a_flow_prints(flows: Run) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "how_to" / "run_flows.md").read_text()
+    case = flows.cases["page"]
+    assert case.result == 0, case.errors
+    (shown,) = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    *notes, first, second, last = shown.splitlines()
+    assert [first, second, last] == case.output.splitlines()
+    built = {line.partition(" in ")[0] for line in case.errors.splitlines()}
+    assert {line.partition(" in ")[0] for line in notes} == built
 
 
 def settings_after_import(folder: Path, **variables: str) -> dict[str, str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import bz2
 import json
-import os
+import random
 import shutil
 from collections.abc import Iterator
 from importlib.metadata import version
-from itertools import pairwise
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -17,13 +18,18 @@ import bgdata
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.evaluation.player import open_named_player
 from bgdata.store.dataset import ImportedDataset
-from tests.formats.samples import shared_file
+from bgdata.store.storage import locked
+from tests.formats.samples import BENCHMARK_ROWS, SHARED, TRAINING_ROW
+from tests.pipelines.mirror import Mirror
 from tests.pipelines.server import PrefectServer
 
 pytestmark = pytest.mark.prefect
-PNG = b"\x89PNG\r\n\x1a\n"
-GAMES = 12_000  # in twelve parts
+PNG, SVG = ("image/png", b"\x89PNG\r\n\x1a\n"), ("image/svg+xml", b"<svg ")
+GAMES = 6_000  # in six parts
 PLAN = {"player": "network/tiny", "games": 40, "seed": 3, "cubeful_games": 4, "most": 2, "trials": 72}
+SMALLEST = {"name": "mine", "start": "network/tiny", "games": 20, "epochs": 1, "score_games": 4, "decisions": 20}
+FETCHED = "crashed-train-data"
+SAMPLES = ("positions", "gnubg_benchmark", "matches")
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +44,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
 def root(small_root: Path, tmp_path: Path) -> Path:
     """A warehouse with the smallest tables and networks, to which flows add."""
     return Path(shutil.copytree(small_root, tmp_path / "warehouse"))
+
+
+def picture(artifact: Any, kind: tuple[str, bytes]) -> bytes:
+    """The picture of an artifact, which is of a kind."""
+    head, _, data = artifact["data"].partition(",")
+    found = base64.b64decode(data)
+    assert (head, found[: len(kind[1])]) == (f"data:{kind[0]};base64", kind[1])
+    return found
 
 
 def test_every_flow_is_deployed_with_its_schedule(server: PrefectServer) -> None:
@@ -64,48 +78,88 @@ def test_schedules_make_runs(server: PrefectServer) -> None:
     assert all("T03:00:00" in start for start in scheduled())
 
 
-def test_match_equity_tables_side_by_side_with_figures_and_a_picture(server: PrefectServer, root: Path) -> None:
+def test_tables_and_a_network_with_figures_and_pictures(server: PrefectServer, root: Path) -> None:
+    """The flows that build and train, on one warehouse at the same time."""
+    trained = server.begin("train-network", root=str(root), plan=SMALLEST | {"luck_adjusted_games": 0})
+    kinds = ["network", "supervised_network"]  # which come with the package
+    built = server.begin("build-warehouse", root=str(root), kinds=kinds)
+    assert server.ended(built)["state_type"] == "COMPLETED", server.log("worker")
+    found = server.artifacts(built)
+    warehouse = bgdata.open_warehouse(root)
+    expected = {
+        f"{name}/{kind.slug(each)}" for name in kinds for kind in [warehouse.kind(name)] for each in kind.defaults
+    }
+    head, _, *rows = found["warehouse"]["data"].splitlines()
+    assert head == "| version | rows | digest |"
+    assert {row.split()[1].rpartition("/")[0] for row in rows} == expected
+    assert b"points per game against PubEval" in picture(found["warehouse-picture"], SVG)
+    assert server.ended(trained)["state_type"] == "COMPLETED", server.log("worker")
+    found = server.artifacts(trained)
+    assert "network/mine (0-ply), version " in found["scores"]["data"]
+    assert "points_per_game" in found["scores"]["data"]
+    picture(found["learning-curve"], PNG)
+
+
+def test_match_equity_tables_side_by_side_though_the_worker_is_killed(server: PrefectServer, root: Path) -> None:
+    """A table is built while another one has to wait. A flow whose worker is killed cannot say anything any more, and
+    ends; tried again by hand, it finds the table."""
     plan = {"player": "network/tiny", "plies": [0, 1], "length": 5}
-    run = server.begin("match-equity", root=str(root), plan=plan)
+    tables = root / "match_equity"
+    with locked(root / ".staging" / "match_equity-tiny-0ply-5.lock"):
+        run = server.begin("match-equity", root=str(root), plan=plan)
+        server.wait_for(lambda: any(tables.glob("tiny-1ply-5/r*")), "one table, while another one has to wait")
+        server.kill_worker()
+    assert server.ended(run)["state_type"] in {"CRASHED", "FAILED"}
+    server.start_worker()
+    server.run("flow-run", "retry", run)
     assert server.ended(run)["state_type"] == "COMPLETED", server.log("worker")
+    assert "match_equity/tiny-1ply-5: already built" in server.log("worker")
     found = server.artifacts(run)
     rows = json.loads(found["match-equity"]["data"])
     assert [(row["met"], row["beside"]) for row in rows] == [(f"tiny-{ply}ply-5", "published-12") for ply in (0, 1)]
     assert all(0 < row["mean"] < row["largest"] < 100 for row in rows)
-    kind, _, picture = found["match-equity-picture"]["data"].partition(",")
-    assert kind == "data:image/png;base64"
-    assert base64.b64decode(picture).startswith(PNG)
-    times = sorted((task["start_time"], task["end_time"]) for task in server.tasks(run) if task["end_time"])
-    if (os.cpu_count() or 1) > 1 and len(times) == 3:  # which of them Prefect has recorded
-        assert any(start < end for (_, end), (start, _) in pairwise(times))
+    picture(found["match-equity-picture"], PNG)
 
 
 def test_a_killed_task_process_costs_its_present_part_alone(server: PrefectServer, root: Path) -> None:
     plan = PLAN | {"games": GAMES, "cubeful_games": 0, "most": 0}
     run = server.begin("make-corpora", root=str(root), plan=plan)
     server.wait_for(lambda: any(root.glob(".staging/**/*.npz")), "the first part of the games")
-    for process in server.task_processes():
+    for process in server.task_processes(run):
         process.kill()
     ended = server.ended(run)
     assert ended["state_type"] == "COMPLETED", server.log("worker")
     assert ended["run_count"] == 2, "the flow was tried again"
     assert f"going on with selfplay/network-tiny-{GAMES}-seed-3: " in server.log("worker")
     check_games(root)
-    figures = json.loads(server.artifacts(run)["corpora"]["data"])
-    assert {"version", "figure", "value"} == set(figures[0])
 
 
-def test_a_killed_flow_goes_on_where_it_stopped_when_it_is_run_again(server: PrefectServer, root: Path) -> None:
-    plan = PLAN | {"games": GAMES, "seed": 4, "cubeful_games": 0, "most": 0}
-    run = server.begin("make-corpora", root=str(root), plan=plan)
+def test_corpora_from_games_to_rollouts_after_the_machine_went_down(server: PrefectServer, root: Path) -> None:
+    """Worker and flow are killed: a run that is asked for before another worker is there goes on, on another
+    executor."""
+    plan = PLAN | {"games": GAMES, "seed": 4}
+    lost = server.begin("make-corpora", root=str(root), plan=plan)
     server.wait_for(lambda: any(root.glob(".staging/**/*.npz")), "the first part of the games")
-    for process in server.processes():
-        process.kill()
-    assert server.ended(run)["state_type"] == "CRASHED"
-    again = server.begin("make-corpora", root=str(root), plan=plan)
-    assert server.ended(again)["state_type"] == "COMPLETED", server.log("worker")
+    flow = server.process(lost)
+    server.kill_worker()
+    flow.kill()
+    run = server.begin("make-corpora", root=str(root), plan=plan, executor="processes:2")
+    server.start_worker()
+    assert server.ended(run)["state_type"] == "COMPLETED", server.log("worker")
     assert f"going on with selfplay/network-tiny-{GAMES}-seed-4: " in server.log("worker")
+    assert server.state(lost) == "RUNNING", "nobody told the server"
     check_games(root, 4)
+    found = server.artifacts(run)
+    figures = json.loads(found["corpora"]["data"])
+    assert {"version", "figure", "value"} == set(figures[0])
+    versions = {row["version"] for row in figures}
+    kinds = {"selfplay", "selfplay_labels", "position_sample", "rollout_labels", "cubeful_selfplay"}
+    assert {name.partition("/")[0] for name in versions} == kinds
+    drawn = picture(found["corpora-picture"], SVG).decode()
+    warehouse = bgdata.open_warehouse(root)
+    for name in versions:
+        warehouse.open_reference(name).check_sizes()
+        assert f">{name.split('/')[1]}<" in drawn
 
 
 def check_games(root: Path, seed: int = 3) -> None:
@@ -118,50 +172,96 @@ def check_games(root: Path, seed: int = 3) -> None:
     assert warehouse.build("selfplay", parameters, force=True).manifest.digest == found.manifest.digest
 
 
-def test_corpora_from_games_to_rollouts(server: PrefectServer, root: Path) -> None:
-    run = server.begin("make-corpora", root=str(root), plan=PLAN, executor="processes:2")
-    assert server.ended(run)["state_type"] == "COMPLETED", server.log("worker")
-    figures = json.loads(server.artifacts(run)["corpora"]["data"])
-    versions = {row["version"] for row in figures}
-    assert {name.partition("/")[0] for name in versions} == {
-        *("selfplay", "selfplay_labels", "position_sample", "rollout_labels", "cubeful_selfplay")
-    }
-    warehouse = bgdata.open_warehouse(root)
-    for name in versions:
-        warehouse.open_reference(name).check_sizes()
+class Imported(NamedTuple):
+    """A run of the flow of imports that was killed in the middle of a download, and run again."""
+
+    killed: str  # state of the first run
+    asked: list[str]  # of the mirror, the header Range of each request
+    log: str
+    artifacts: dict[str, Any]
+    rows: dict[str, Any]  # figures of each variant
 
 
-def test_files_are_imported_checked_and_looked_at_for_leaks(server: PrefectServer, root: Path, tmp_path: Path) -> None:
-    words, kinds = [], ("positions", "gnubg_benchmark", "matches")
-    for kind in kinds:
+@pytest.fixture(scope="module")
+def imported(server: PrefectServer, small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Imported:
+    """One file is fetched; others, real ones among them where there are any, are imported beside it."""
+    folder = tmp_path_factory.mktemp("imports")
+    root = Path(shutil.copytree(small_root, folder / "warehouse"))
+    mirror = Mirror(f"{FETCHED}.bz2", published_rows())
+    words = [mirror.name, *written_files(folder)]
+    given: dict[str, Any] = {"root": str(root), "files": words, "address": mirror.address}
+    run = server.begin("import-files", **given)
+    server.wait_for(lambda: any(root.glob("gnubg_benchmark/mine/r*")), "one file, while another one is fetched")
+    server.wait_for(lambda: size(root / "raw" / f"{mirror.name}.partial") > 0, "the first half of the other one")
+    server.process(run).kill()
+    killed = server.ended(run)["state_type"]
+    mirror.rest.set()
+    again = server.begin("import-files", **given)
+    assert server.ended(again)["state_type"] == "COMPLETED", server.log("worker")
+    mirror.close()
+    found = server.artifacts(again)
+    rows = {row["version"].rpartition("/")[0]: row for row in json.loads(found["imports"]["data"])}
+    return Imported(killed, mirror.asked, server.log("worker"), found, rows)
+
+
+def published_rows() -> bytes:
+    """A packed file of three rows, and of so many comments that it comes in several pieces."""
+    source = random.Random(1)
+    comments = [f"# {source.randbytes(500).hex()}\n".encode() for _ in range(2000)]
+    return bz2.compress(b"".join([*comments, *[TRAINING_ROW] * 3]))
+
+
+def size(path: Path) -> int:
+    """Bytes of a file, none where there is none."""
+    return path.stat().st_size if path.exists() else 0
+
+
+def written_files(folder: Path) -> list[str]:
+    """KIND:FILE of rows of each format, and of real files where there are any: positions of wildbg, and decisions of
+    gnubg, whose lines begin with the name and line of their file."""
+    (folder / "mine.bm").write_bytes(BENCHMARK_ROWS)
+    found = [f"gnubg_benchmark:{folder / 'mine.bm'}"]
+    for kind in SAMPLES:
         declared = bgdata.all_kinds()[kind]
         assert isinstance(declared, ImportedDataset)
-        (tmp_path / kind).mkdir()
-        words += [f"{kind}:{path}" for path in declared.computation.write_sample(tmp_path / kind)]
-    run = server.begin("import-files", root=str(root), files=words)
-    assert server.ended(run)["state_type"] == "COMPLETED", server.log("worker")
-    found = server.artifacts(run)
-    rows = json.loads(found["imports"]["data"])
-    assert sorted(row["version"].partition("/")[0] for row in rows) == sorted(word.partition(":")[0] for word in words)
-    assert all(row["lines_with_rows"] > 0 for row in rows)
-    assert found["leakage"]["data"].startswith("| labels | rows left out of training | benchmarks |")
-    assert "gnubg_benchmark/" in found["leakage"]["data"]
+        (folder / kind).mkdir()
+        found += [f"{kind}:{path}" for path in declared.computation.write_sample(folder / kind)]
+    positions, samples = SHARED / "wildbg" / "contact.csv", SHARED / "gnubg" / "benchmark_samples.bm"
+    if positions.exists() and samples.exists():
+        lines = [line.split(maxsplit=2) for line in samples.read_text().splitlines() if line.startswith("contact ")]
+        (folder / "contact-samples.bm").write_text("".join(f"{line}\n" for _, _, line in lines))
+        found += [f"positions:{positions}", f"gnubg_benchmark:{folder / 'contact-samples.bm'}"]
+    return found
 
 
-def test_real_files(server: PrefectServer, root: Path, tmp_path: Path) -> None:
-    """Positions of wildbg, and decisions of gnubg, whose lines begin with the name and line of their file."""
-    positions, samples = shared_file("wildbg", "contact.csv"), shared_file("gnubg", "benchmark_samples.bm")
-    decisions = tmp_path / "contact-samples.bm"
-    lines = [line.split(maxsplit=2) for line in samples.read_text().splitlines() if line.startswith("contact ")]
-    decisions.write_text("".join(f"{line}\n" for _, _, line in lines))
-    run = server.begin("import-files", root=str(root), files=[f"positions:{positions}", f"gnubg_benchmark:{decisions}"])
-    assert server.ended(run)["state_type"] == "COMPLETED", server.log("worker")
-    rows = json.loads(server.artifacts(run)["imports"]["data"])
-    assert [row["version"].rpartition("/")[0] for row in rows] == [
-        "gnubg_benchmark/contact-samples",
-        "positions/contact",
-    ]
-    assert [row["lines_with_rows"] for row in rows] == [len(lines), 1000]
+def test_a_killed_import_goes_on_in_the_middle_of_its_download(imported: Imported) -> None:
+    assert imported.killed == "CRASHED"
+    whole, rest = imported.asked
+    assert whole == ""
+    assert int(rest.removeprefix("bytes=").removesuffix("-")) > 0
+    assert "gnubg_benchmark/mine: already built" in imported.log
+    row = imported.rows[f"gnubg_training/{FETCHED}"]
+    assert (row["lines_with_rows"], row["lines_of_comment"], row["lines_quarantined"]) == (3, 2000, 0)
+
+
+def test_files_are_imported_checked_and_looked_at_for_leaks(imported: Imported) -> None:
+    kinds = {name.partition("/")[0] for name in imported.rows}
+    assert kinds == {"gnubg_training", *SAMPLES}
+    assert all(row["lines_with_rows"] > 0 for row in imported.rows.values())
+    leakage = imported.artifacts["leakage"]["data"]
+    assert leakage.startswith("| labels | rows left out of training | benchmarks |")
+    assert "gnubg_benchmark/" in leakage
+    drawn = picture(imported.artifacts["imports-picture"], SVG).decode()
+    assert all(f">{name.partition('/')[2]}<" in drawn for name in imported.rows)
+
+
+def test_real_files(imported: Imported) -> None:
+    if "positions/contact" not in imported.rows:
+        pytest.skip(f"no wildbg/contact.csv and gnubg/benchmark_samples.bm in {SHARED}")
+    assert imported.rows["positions/contact"]["lines_with_rows"] == 1000
+    samples = (SHARED / "gnubg" / "benchmark_samples.bm").read_text().splitlines()
+    contact = sum(line.startswith("contact ") for line in samples)
+    assert imported.rows["gnubg_benchmark/contact-samples"]["lines_with_rows"] == contact
 
 
 def test_a_flow_that_cannot_go_on_says_why(server: PrefectServer, root: Path) -> None:

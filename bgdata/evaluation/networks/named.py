@@ -59,16 +59,19 @@ def _created(table: Table) -> str:
 
 
 def open_network_player(
-    name: str, ply: int, warehouse: Versions, *, tables: bool = True
+    name: str, ply: int, warehouse: Versions, *, tables: bool = True, endgames: bool = False
 ) -> NetworkPlayer | LookaheadPlayer:
     """A network with the best bearoff tables of the warehouse (without them unless `tables`), all memory-mapped. At ply
-    0 the result is a player that kernels can play.
+    0 the result is a player that kernels can play. Contact endgames answer too if `endgames`: recipes name no such
+    tables, so what is recorded is played without.
 
     Raises UnknownPlayerError, MissingTableError or CorruptFileError.
     """
     table = find_network(name, warehouse)
     has_tables = tables and warehouse.root.is_dir()
-    player = MappedNetwork(table, open_bearoff(warehouse) if has_tables else BearoffEvaluator(), warehouse)
+    player = MappedNetwork(
+        table, open_bearoff(warehouse, with_endgames=endgames) if has_tables else BearoffEvaluator(), warehouse
+    )
     return LookaheadPlayer(player, ply) if ply else player
 
 

@@ -1,0 +1,57 @@
+"""A mirror of published files on this machine, which can hold back the second half of one."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Mirror(ThreadingHTTPServer):
+    """Serves one file, the first half at once and the rest when `rest` is set; a client may ask for the rest alone."""
+
+    daemon_threads = True
+
+    def __init__(self, name: str, content: bytes) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.name, self.content, self.rest = name, content, threading.Event()
+        self.asked: list[str] = []  # the header Range of each request, empty for the whole file
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def address(self) -> str:
+        """Where the file lies."""
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def close(self) -> None:
+        """End it, and whatever it holds back."""
+        self.rest.set()
+        self.shutdown()
+        self.server_close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request."""
+
+    server: Mirror
+
+    def do_GET(self) -> None:
+        """Send the file, or what Range asks for."""
+        wanted = self.headers.get("Range", "")
+        self.server.asked.append(wanted)
+        if self.path != f"/{self.server.name}":
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        content = self.server.content
+        first, half = int(wanted.removeprefix("bytes=").rstrip("-") or 0), len(content) // 2
+        self.send_response(HTTPStatus.PARTIAL_CONTENT if wanted else HTTPStatus.OK)
+        self.send_header("Content-Length", str(len(content) - first))
+        self.end_headers()
+        with suppress(ConnectionError):  # of a client that was killed
+            self.wfile.write(content[first:half])
+            self.server.rest.wait()
+            self.wfile.write(content[max(first, half) :])
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
