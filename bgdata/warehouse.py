@@ -82,11 +82,13 @@ class Warehouse(Versions):
         allow_files: bool = False,
         outputs: Iterable[Path] = (),
         mend: bool = True,
+        is_relative: bool = False,
     ) -> duckdb.DuckDBPyConnection:
         """A DuckDB connection to the catalog, in memory, with the vectorised position functions. It opens the tables of
         the warehouse and, unless `allow_files`, no other files, and writes `outputs`; with `limits` its configuration
-        is locked. Unless `mend` is false, catalog.duckdb is written anew where it is old. Raises MissingWarehouseError
-        or StorageError."""
+        is locked. Unless `mend` is false, catalog.duckdb is written anew where it is old. If it `is_relative`, files
+        are named as the warehouse was opened, while the process stays in its folder. Raises MissingWarehouseError or
+        StorageError."""
         from bgdata.sql_functions import define_flat_tables, register_functions
         from bgdata.store.catalog import connect
 
@@ -94,7 +96,15 @@ class Warehouse(Versions):
             register_functions(connection)
             define_flat_tables(connection, self)
 
-        return connect(self, limits=limits, allow_files=allow_files, outputs=outputs, mend=mend, functions=define)
+        return connect(
+            self,
+            limits=limits,
+            allow_files=allow_files,
+            outputs=outputs,
+            mend=mend,
+            is_relative=is_relative,
+            functions=define,
+        )
 
     def mend_catalog(self) -> None:
         """Write catalog.duckdb anew where the warehouse was moved or copied; nothing where that cannot be written."""

@@ -86,6 +86,11 @@ class MatchTable:
     def __repr__(self) -> str:
         return f"MatchTable({self.table.name}: {len(self):,} pairs of layouts)"
 
+    def _repr_html_(self) -> str:
+        from bgdata.store.table_html import version_html
+
+        return version_html(self.table)
+
     def __len__(self) -> int:
         return self._count * self._count
 

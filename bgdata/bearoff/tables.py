@@ -50,6 +50,11 @@ class RaceTable:
     def __repr__(self) -> str:
         return f"RaceTable({self.table.name}: {len(self):,} layouts)"
 
+    def _repr_html_(self) -> str:
+        from bgdata.store.table_html import version_html
+
+        return version_html(self.table)
+
     def __len__(self) -> int:
         return len(self._first_roll)
 
@@ -119,6 +124,11 @@ class TwoSidedTable:
 
     def __repr__(self) -> str:
         return f"TwoSidedTable({self.table.name}: {len(self):,} pairs of layouts)"
+
+    def _repr_html_(self) -> str:
+        from bgdata.store.table_html import version_html
+
+        return version_html(self.table)
 
     def __len__(self) -> int:
         return self._count * self._count

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from bgdata.cli.own_tables import build_small_tables
-from bgdata.errors import MissingExtraError, StorageError
+from bgdata.errors import MissingExtraError, StorageError, UsageError
 from bgdata.warehouse import Warehouse
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -39,8 +39,14 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
     metavar="DIR",
     help="Write the pages that need no server into this folder, and end.",
 )
+@click.option(
+    "--files",
+    "with_files",
+    is_flag=True,
+    help="With --static: put the files of all tables beside the pages, to be downloaded; linked where they can be.",
+)
 @click.pass_obj
-def serve(warehouse: Warehouse, host: str, port: int, folder: Path | None) -> None:
+def serve(warehouse: Warehouse, host: str, port: int, folder: Path | None, with_files: bool) -> None:
     """Show the warehouse as a site in the browser.
 
     Positions with everything that is known of them, tables with what proves them, match equity tables, claims, scores,
@@ -54,20 +60,22 @@ def serve(warehouse: Warehouse, host: str, port: int, folder: Path | None) -> No
       bgdata serve
       bgdata serve --port 9000 --warehouse ~/tables
       bgdata serve --host 0.0.0.0
-      bgdata serve --static pages
+      bgdata serve --static pages --files
     """
+    if with_files and folder is None:
+        raise UsageError("expected --static with --files, got none")
     if folder is None:
         open_site(warehouse, host, port)
     else:
-        write_pages(warehouse, folder)
+        write_pages(warehouse, folder, with_files=with_files)
 
 
-def write_pages(warehouse: Warehouse, folder: Path) -> None:
+def write_pages(warehouse: Warehouse, folder: Path, *, with_files: bool) -> None:
     """Write the pages that need no server. Raises MissingWarehouseError, MissingExtraError or StorageError."""
     warehouse.require()
     with needed_extra():
         from bgdata.web.static_site import write_static
-    click.echo(f"wrote {write_static(warehouse, folder)} pages into {folder}", err=True)
+    click.echo(f"wrote {write_static(warehouse, folder, with_files=with_files)} pages into {folder}", err=True)
 
 
 @contextmanager

@@ -28,6 +28,11 @@ class EndgameTable:
     def __repr__(self) -> str:
         return f"EndgameTable({self.table.name}: {self.table.manifest.rows:,} pairs of layouts)"
 
+    def _repr_html_(self) -> str:
+        from bgdata.store.table_html import version_html
+
+        return version_html(self.table)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.table,)
 

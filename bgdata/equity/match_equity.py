@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -19,7 +20,15 @@ from bgdata.game.integers import whole_numbers
 from bgdata.game.match import MatchScore
 
 MOST_AWAY = 64  # points to go of a table; gnubg has no more either
+SHOWN = 15  # points to go that a notebook shows
 CROOKED = 1e-9  # how far chances of a symmetric table may be from summing to 1
+
+
+def _percent_cell(_: str, value: object) -> str:
+    """A cell of a table that a notebook shows: a chance in percent, a dash where there is none, or points to go."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{100 * value:.1f}" if np.isfinite(value) else "–"
 
 
 class GameMwc(NamedTuple):
@@ -71,6 +80,20 @@ class MatchEquity:
 
     def __repr__(self) -> str:
         return f"MatchEquity({self.name}, to {self.length}-away)"
+
+    def _repr_html_(self) -> str:
+        """Chances of winning the match by score, in percent, as notebooks show them: to 15-away at most."""
+        from bgdata.store.table_html import rows_html
+
+        scores = range(1, min(self.length, SHOWN) + 1)
+        rows = [{"away": away} | {str(other): float(self.cells[0, away, other]) for other in scores} for away in scores]
+        trailing = ", ".join(_percent_cell("", float(self.cells[1, 1, away])) for away in scores)
+        return (
+            f"<p><b>{escape(self.name)}</b>, to {self.length}-away: chance of winning the match before a game, in "
+            "percent. Rows: points that the player needs; columns: points of the opponent; 1-away is the Crawford "
+            f"game.</p>\n{rows_html(rows, _percent_cell)}\n"
+            f"<p>Post-Crawford, 1-away against 1- to {len(scores)}-away: {trailing}</p>"
+        )
 
     @classmethod
     def of(

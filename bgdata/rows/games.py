@@ -1,4 +1,4 @@
-"""What the plays of a game lost, by a player that judges them."""
+"""What the plays and cube actions of a game lost, by a player that judges them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bgdata.errors import BgdataError
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import Board, parse_play
 from bgdata.game.position import Position
 
 if TYPE_CHECKING:
+    from bgdata.equity.cube import CubeDecision, CubeRules
     from bgdata.evaluation.evaluator import Evaluator
+    from bgdata.evaluation.lookahead_player import LookaheadPlayer
+
+CUBE_ACTIONS = ("double", "beaver", "take", "pass")
 
 
 def play_losses(evaluator: Evaluator, turns: Sequence[Mapping[str, Any]]) -> list[float | None]:
@@ -54,3 +59,34 @@ def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
         return parse_play(row["play"], Position(row["position_id"]), f"{row['die1']}{row['die2']}").next_position.board
     except BgdataError:
         return None
+
+
+def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
+    """What is played for at a turn of a game, seen by the player on roll; money without the Jacoby rule, of which
+    records say nothing. Raises InvalidScoreError for a score that there is not."""
+    cube = Cube(turn["cube_value"], CubeOwner(turn["cube_owner"]))
+    if not game["match_length"]:
+        return Stakes(Money(is_jacoby=False), cube)
+    sides = turn["on_roll"], 1 - turn["on_roll"]
+    away, opponent_away = (game["match_length"] - game[f"score_{side}"] for side in sides)
+    return Stakes(MatchScore(away, opponent_away, is_crawford=bool(game["is_crawford"])), cube)
+
+
+def cube_losses(
+    player: LookaheadPlayer, rules: CubeRules, game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]
+) -> list[float | None]:
+    """What each double, and each take or pass of one, lost against the best action: in `mwc`, or for money in points
+    per unit cube; 0 for the best. None for other turns: what was not doubled is not judged. Raises InvalidScoreError
+    and what `decide_cube` of the player raises."""
+    losses: list[float | None] = [None] * len(turns)
+    for place, row in enumerate(turns):
+        if row["action"] == "double" or (row["action"] in ("take", "pass") and turns[place - 1]["action"] == "double"):
+            decision = player.decide_cube(Position(row["position_id"]), game_stakes(game, row), rules)
+            losses[place] = action_loss(decision, row["action"])
+    return losses
+
+
+def action_loss(decision: CubeDecision, action: str) -> float:
+    """What a double, take or pass loses against the best action, in the unit of the decision."""
+    gains = {"double": decision.double_gain, "take": decision.take_gain, "pass": -decision.take_gain}
+    return max(0.0, -gains[action])

@@ -104,9 +104,15 @@ def is_stored(kind: Dataset[Any], shape: TableShape, table: Table) -> bool:
 
 
 def fill_catalog(
-    connection: duckdb.DuckDBPyConnection, warehouse: Versions, versions: Sequence[Table], *, is_file: bool
+    connection: duckdb.DuckDBPyConnection,
+    warehouse: Versions,
+    versions: Sequence[Table],
+    *,
+    is_file: bool,
+    is_relative: bool = False,
 ) -> None:
-    """Create every macro, view, table and comment; in a file, views find their folder by a variable or where it was.
+    """Create every macro, view, table and comment; in a file, views find their folder by a variable or where it was. If
+    it `is_relative`, they name files as the warehouse was opened.
 
     Of a damaged version there are views too: to read them is an error that names it.
     """
@@ -129,7 +135,7 @@ def fill_catalog(
                 try:
                     if table.folder in flaws:
                         raise flaws[table.folder]
-                    query = whole_select(connection, warehouse, kind, shape, table, is_file)
+                    query = whole_select(connection, warehouse, kind, shape, table, is_file, is_relative)
                 except (duckdb.Error, BgdataError) as error:
                     query = damaged_select(kind, shape, table, error)
                 selects.setdefault(shape.name, []).append(create_source(connection, shape, table, query, taken))
@@ -203,15 +209,16 @@ def whole_select(
     shape: TableShape,
     table: Table,
     is_file: bool,
+    is_relative: bool = False,
 ) -> str:
     """The query that reads the Parquet file. Raises BgdataError or duckdb.Error for one that is not as declared."""
     parameters = kind.recorded(table.manifest)
-    path = table.check_file(shape.file).resolve()
+    path = table.check_file(shape.file)
     columns = select_columns(kind, parameters, shape)
     with connection.cursor() as aside:  # an error would end the transaction
         check_columns(aside, kind, shape, table)
     if not is_file:
-        return f"select {columns} from read_parquet({quoted(str(path))})"
+        return f"select {columns} from read_parquet({quoted(str(path if is_relative else path.resolve()))})"
     root = f"coalesce(getvariable('warehouse'), {quoted(str(warehouse.root.resolve()))})"
     place = quoted("/" + table.folder.relative_to(warehouse.root).as_posix() + "/" + shape.file)
     return f"select {columns} from read_parquet({root} || {place})"
@@ -258,6 +265,7 @@ def connect(
     allow_files: bool = False,
     outputs: Iterable[Path] = (),
     mend: bool = True,
+    is_relative: bool = False,
     functions: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """A connection of its own to the catalog in memory: it opens the tables of the warehouse and no other files.
@@ -267,17 +275,20 @@ def connect(
     functions to it. Raises MissingWarehouseError or
     StorageError. Brings catalog.duckdb up to date, for other clients, where it is old and can be written, unless
     `mend` is false: then nothing is written.
+
+    If it `is_relative`, views name their files as the warehouse was opened: for as long as the process stays in its
+    folder, and for queries that should not see where that is. The setting `allowed_paths` says so all the same.
     """
     warehouse.require()
     if mend and is_stale(warehouse):
         with suppress(StorageError):
             write_catalog(warehouse)
-    connection, tables = open_memory(), list(warehouse.versions())
+    connection, tables = open_memory(is_relative=is_relative), list(warehouse.versions())
     try:
         if not allow_files:
             keep_to(connection, [*parquet_files(warehouse, tables), *outputs])
         connection.execute("begin transaction")
-        fill_catalog(connection, warehouse, tables, is_file=False)
+        fill_catalog(connection, warehouse, tables, is_file=False, is_relative=is_relative)
         connection.execute("commit")
         if functions:
             functions(connection)

@@ -28,7 +28,7 @@ def select_columns(kind: Dataset[Any], parameters: Parameters, shape: TableShape
 def check_columns(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], shape: TableShape, table: Table) -> None:
     """The Parquet file of a version has the declared columns. Raises OlderTableError where it has others and is of an
     older revision, CorruptFileError where it is not, and duckdb.Error for what is no Parquet file."""
-    path = table.check_file(shape.file).resolve()
+    path = table.check_file(shape.file)  # as the warehouse was opened: errors show it
     relation = connection.sql(f"from read_parquet({quoted(str(path))})")
     found = dict(zip(relation.columns, map(str, relation.types), strict=True))
     declared = {column.name: column.type for column in shape.columns}
@@ -40,7 +40,7 @@ def check_columns(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], sha
         raise OlderTableError(
             f"{table.name} was written by an older bgdata, with other columns: {wrong}; try: bgdata {step}"
         )
-    raise CorruptFileError(f"expected columns as declared in {path}, found other {wrong}")
+    raise CorruptFileError(f"expected columns as declared in {table.name}/{shape.file}, found other {wrong}")
 
 
 def run_sql_checks(kind: Dataset[Any], parameters: Parameters, folder: Path) -> None:

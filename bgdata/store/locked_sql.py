@@ -28,19 +28,22 @@ EXPLAIN = re.compile(r"\s*(explain(\s+analyze|\s*\([\w\s,]*\))?)\s", re.IGNORECA
 
 @dataclass(frozen=True)
 class QueryLimits:
-    """Limits of a query: seconds until it is stopped, and bytes of memory (0: half of the memory of this machine)."""
+    """Limits of a query: seconds until it is stopped, bytes of memory (0: half of the memory of this machine), and
+    bytes that it may keep in files for want of memory (0: what the disk has)."""
 
     seconds: float = 600.0
     memory_bytes: int = 0
+    temporary_bytes: int = 0
 
 
-def open_memory(*, allow_files: bool = True) -> duckdb.DuckDBPyConnection:
+def open_memory(*, allow_files: bool = True, is_relative: bool = False) -> duckdb.DuckDBPyConnection:
     """A connection to an empty database in memory, which loads no extensions. What does not fit into memory is kept in
-    a folder of its own while it is open."""
+    a folder of its own while it is open: below the folder of this process, if paths are to be `is_relative` to that."""
+    place = Path() if is_relative else Path(tempfile.gettempdir())
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
-        "temp_directory": str(Path(tempfile.gettempdir()) / f"bgdata-{uuid4().hex}"),
+        "temp_directory": str(place / f"bgdata-{uuid4().hex}"),
     }
     connection = duckdb.connect(config=config)
     if not allow_files:
@@ -60,6 +63,8 @@ def lock(connection: duckdb.DuckDBPyConnection, limits: QueryLimits) -> None:
     memory = limits.memory_bytes or psutil.virtual_memory().total // 2
     connection.execute("set python_enable_replacements = false")  # variables of Python are no tables
     connection.execute(f"set memory_limit = '{memory // 1000} kB'")
+    if limits.temporary_bytes:
+        connection.execute(f"set max_temp_directory_size = '{limits.temporary_bytes // 1000} kB'")
     connection.execute(f"set max_execution_time = {max(1, round(limits.seconds * 1000))}")
     connection.execute("set lock_configuration = true")
 

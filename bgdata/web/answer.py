@@ -22,6 +22,7 @@ from bgdata.errors import (
     NotCoveredError,
     QueryError,
     TooBusyError,
+    TooMuchAskedError,
     UnknownKindError,
     UsageError,
 )
@@ -37,11 +38,12 @@ MISSING = (
 
 
 class Page(NamedTuple):
-    """A page: its template, what that shows, and what JSON says in its place."""
+    """A page: its template, what that shows, what JSON says in its place, and the HTTP status of both."""
 
     template: str
     shown: Mapping[str, Any]
     data: Any
+    status: int = 200
 
 
 Endpoint: TypeAlias = Callable[[Site, Request], "Page | Response"]
@@ -135,11 +137,16 @@ def environment() -> Environment:
     found.filters |= {
         "signed": signed, "percent": percent, "size": size_text, "cell": cell_of_page, "position_path": position_path,
     }  # fmt: skip
-    found.globals |= {"address": address, "rows_table": rows_table}
+    found.globals |= {"address": address, "rows_table": rows_table, "is_static": False}  # of `static_site`: true
     return found
 
 
 TEMPLATES = environment()
+
+
+def client_of(request: Request) -> str:
+    """Whom a request counts for: the address that it comes from."""
+    return request.client.host if request.client else ""
 
 
 def wants_json(request: Request) -> bool:
@@ -160,14 +167,15 @@ def respond(request: Request, found: Page | Response) -> Response:
     if isinstance(found, Response):
         return found
     if wants_json(request):
-        return as_json(found.data)
-    return Response(
-        TEMPLATES.get_template(found.template).render(path=request.url.path, **found.shown), media_type="text/html"
-    )
+        return as_json(found.data, found.status)
+    text = TEMPLATES.get_template(found.template).render(path=request.url.path, **found.shown)
+    return Response(text, found.status, media_type="text/html")
 
 
 def status_of(error: Exception) -> int:
     """The HTTP status of an error of ours."""
+    if isinstance(error, TooMuchAskedError):
+        return 429
     if isinstance(error, TooBusyError):
         return 503
     if isinstance(error, MISSING):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
@@ -18,10 +17,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bgdata.errors import BgdataError, TooBusyError
+from bgdata.errors import BgdataError
 from bgdata.warehouse import Warehouse
-from bgdata.web.answer import FOLDER, Endpoint, respond, respond_error, status_of
-from bgdata.web.limits import Budget, Limits
+from bgdata.web.answer import FOLDER, Endpoint, client_of, respond, respond_error, status_of
+from bgdata.web.limits import Limits
 from bgdata.web.openapi import ADDRESSES, UNTOUCHED
 from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Site
@@ -42,8 +41,7 @@ PORT = re.compile(r":\d+$", re.ASCII)  # behind the name of a host
 def create_app(warehouse: Warehouse, limits: Limits | None = None, hosts: Sequence[str] = LOOPBACK) -> Starlette:
     """The site over a warehouse, as an ASGI application. `hosts` are the names that it answers to; none: any, and then
     what a client may compute is limited."""
-    site = Site(warehouse, limits)
-    budget = None if hosts else Budget(site.limits)
+    site = Site(warehouse, limits, is_limited=not hosts)
     queries = QueryProcess(site)
 
     @asynccontextmanager
@@ -51,7 +49,7 @@ def create_app(warehouse: Warehouse, limits: Limits | None = None, hosts: Sequen
         yield
         queries.end()
 
-    routes = [Route(each.path, endpoint(site, budget, each.endpoint), methods=["GET"]) for each in ADDRESSES]
+    routes = [Route(each.path, endpoint(site, each.endpoint), methods=["GET"]) for each in ADDRESSES]
     app = Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=FOLDER / "static"))],
         middleware=[Middleware(Guard, limits=site.limits, hosts=hosts)],
@@ -62,21 +60,15 @@ def create_app(warehouse: Warehouse, limits: Limits | None = None, hosts: Sequen
     return app
 
 
-def endpoint(site: Site, budget: Budget | None, function: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Awaitable[Response]]:
     """A function of ours as Starlette calls it: in a thread, with errors told, and with what it costs the client."""
 
     def answered(request: Request) -> Response:
-        client = request.client.host if request.client else ""
-        started = time.monotonic()
         try:
-            if budget and budget.left(client) <= 0:
-                raise TooBusyError("expected fewer questions at once; try again in a few seconds")
-            return respond(request, function(site, request))
+            with site.charged(client_of(request)):
+                return respond(request, function(site, request))
         except BgdataError as error:
             return respond_error(request, site.public(error), status_of(error))
-        finally:
-            if budget:
-                budget.spend(client, time.monotonic() - started)
 
     async def called(request: Request) -> Response:
         return await run_in_threadpool(answered, request)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from urllib.parse import parse_qsl
+
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -9,13 +12,14 @@ from bgdata.equity.cube import CubeRules
 from bgdata.errors import BgdataError, NotCoveredError, UsageError
 from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.game.board_svg import format_board_svg
+from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import MatchScore, Stakes
 from bgdata.rows.cube import best_words
 from bgdata.rows.plain import whole_rows
 from bgdata.rows.probe import probe_rows
 from bgdata.store.names import identifier
 from bgdata.web.answer import Page, address, position_path
-from bgdata.web.asked import SHORT, Asked, whole
+from bgdata.web.asked import BETWEEN, SHORT, Asked, whole
 from bgdata.web.mets import met_of
 from bgdata.web.position import tables_of
 from bgdata.web.site import Row, Site
@@ -33,19 +37,63 @@ def go(_: Site, request: Request) -> Response:
     `Asked` raises."""
     given = dict(request.query_params)
     text = given.pop("q", "").strip()
+    filled = dict(parse_qsl(given.pop("filled", "")))
     counts = [given.pop(f"p{point}", "").strip() for point in range(26)]
     if any(counts) and given.pop("edit", ""):
         text = ",".join(count or "0" for count in counts)
+    elif filled and text != filled.get("q"):
+        given = changed(text, given, filled)
+    elif filled:  # the fields have what this notation says, and may say less by now
+        text = parse_identifier(text)[0].id
+    said = as_asked(given)
+    given = {name: said[name] for name in ("roll", *SHORT, "ply", "undo", "flip") if name in said}
     asked = Asked(text or "start", given)
-    if given.get("flip", ""):
+    if given.pop("flip", ""):
         return RedirectResponse(asked.flipped_with(given.get("undo", "")), 303)
-    kept = {name: value for name, value in given.items() if name in ("roll", "ply", "undo", *SHORT)}
+    if asked.earlier[-1:] == [asked.word]:  # nothing was changed
+        given["undo"] = BETWEEN.join(asked.earlier[:-1])
     where = position_path(asked.text.strip() if asked.match else asked.position)
-    return RedirectResponse(address(where, kept), 303)
+    return RedirectResponse(address(where, given), 303)
+
+
+def as_asked(given: Mapping[str, str]) -> dict[str, str]:
+    """Fields of the editor as an address says them: buttons for rolls, and two fields for a score."""
+    found = dict(given)
+    own, theirs = given.get("own", ""), given.get("theirs", "")
+    if own or theirs:
+        found["away"] = f"{own or theirs}-{theirs or own}"
+        found.pop("jacoby", None)  # left from money play
+    if "own" in given and (own == "1") == (theirs == "1"):
+        found.pop("crawford", None)  # left from another score
+    if "rolled" in given:
+        found["roll"] = given["rolled"]
+    return found
+
+
+def changed(text: str, given: Mapping[str, str], filled: Mapping[str, str]) -> dict[str, str]:
+    """The fields of an editor whose notation is another one than it was filled with. One that says itself what is
+    played for counts for more than fields that nobody touched."""
+    if parse_identifier(text or "start")[1] is None:
+        return dict(given)
+    said = ("roll", "own", "theirs", *SHORT)
+    return {
+        name: value for name, value in given.items()
+        if name not in said or name == "met" or value != filled.get(name, "")
+    }  # fmt: skip
+
+
+FIRST = 5  # games of a corpus that a page of occurrences leads to
+ROWS = 20  # rows of a table that it leads to
+GAMES = f"""
+select dataset, variant, game, min(turn) as turn from turns where position_id = $id
+group by dataset, variant, game
+qualify row_number() over (partition by variant order by dataset, game) <= {FIRST} order by all
+"""
 
 
 def where(site: Site, request: Request) -> Page:
-    """Where a position occurs, seen by the player on roll: in every table that names its positions."""
+    """Where a position occurs, seen by the player on roll: in every table that names its positions, with addresses of
+    the first games and of the rows."""
     asked = Asked(request.path_params["text"], request.query_params)
     shapes = [shape for kind in site.warehouse.kinds.values() for shape in kind.tables]
     names = sorted({shape.name for shape in shapes if any(column.name == "position_id" for column in shape.columns)})
@@ -56,9 +104,25 @@ def where(site: Site, request: Request) -> Page:
             found = site.rows(query, {"id": asked.position.id})
         except BgdataError as error:
             found = [{"variant": site.public(error), "rows": None}]
-        rows += [{"table": name, **row} for row in found]
+        rows += [{"table": name, **row, "address": "", "games": []} for row in found]
+    games = site.rows(GAMES, {"id": asked.position.id}) if any(row["table"] == "turns" for row in rows) else []
+    for row in (row for row in rows if row["rows"]):
+        row["address"] = address("/sql", {"q": rows_query(row["table"], row["variant"], asked.position.id)})
+        own = [game for game in games if (row["table"], row["variant"]) == ("turns", game["variant"])]
+        row["games"] = [game_path(game) for game in own]
     shown_ = {"asked": asked, "rows": rows, "names": names, "board": format_board_svg(asked.position)}
     return Page("where.html", shown_, rows)
+
+
+def rows_query(table: str, variant: str, position_id: str) -> str:
+    """The first rows about a position, as SQL."""
+    quoted = variant.replace("'", "''")
+    return f"from {identifier(table)} where variant = '{quoted}' and position_id = '{position_id}' limit {ROWS}"
+
+
+def game_path(row: Row) -> str:
+    """The address of a turn of a game."""
+    return address(f"/game/{row['dataset']}/{row['variant']}/{row['game']}", {"turn": row["turn"]}) + "#board"
 
 
 def probe(site: Site, request: Request) -> Page:

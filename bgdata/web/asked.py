@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bgdata.errors import UsageError, shown
+from bgdata.errors import IllegalPlayError, UsageError, shown
 from bgdata.game.dice import Roll, parse_roll
-from bgdata.game.identifiers import parse_identifier
+from bgdata.game.identifiers import closest_format, parse_identifier
 from bgdata.game.match import CubeOwner, Money, Stakes
 from bgdata.game.match_state import MatchState
 from bgdata.game.outcome import check_occurs
-from bgdata.game.plays import Play, parse_play
+from bgdata.game.plays import Play, Verdict, judge_play
+from bgdata.game.position import Position
+from bgdata.game.xgid import parse_xgid
 from bgdata.rows.stakes import chosen_stakes, is_cubeful
 from bgdata.web.answer import address, position_path
 
@@ -21,15 +23,16 @@ PLAYS = 10  # that a page shows
 LONGEST = 300  # characters of a notation
 
 
-UNDOS, BETWEEN = 20, "."  # changes of the editor that an address remembers, and what is between them
+UNDOS, BETWEEN = 20, "."  # changes that an address remembers, and what is between them
+LETTERS = {"roll": "r", "away": "a", "crawford": "c", "cube": "k", "owner": "o", "jacoby": "j"}  # in one of these
 
 
 SHORT = ("away", "crawford", "cube", "owner", "jacoby", "beavers", "met")  # of what is played for, in an address
 
 
 class Asked:
-    """A position with all that its address says. Raises InvalidPositionError, InvalidRollError, InvalidScoreError,
-    IllegalPlayError or UsageError."""
+    """A position with all that its address says: of a play, the `verdict`. Raises InvalidPositionError,
+    InvalidRollError, InvalidScoreError or UsageError."""
 
     def __init__(self, text: str, given: Mapping[str, str]) -> None:
         if len(text) > LONGEST:
@@ -41,13 +44,20 @@ class Asked:
         roll = given.get("roll", "").strip()
         self.roll: Roll | None = parse_roll(roll) if roll else self.match.roll if self.match else None
         play = given.get("play", "").strip()
-        self.play: Play | None = parse_play(play, self.position, self.roll) if play else None
+        self.verdict: Verdict | None = judge_play(play, self.position, self.roll) if play else None
         self.ply = whole(given, "ply", 0)
         self.plays = whole(given, "plays", PLAYS)
         self.earlier = earlier(given)
         self.stakes: Stakes | None = None
         if self.match or is_cubeful(self.options):
             self.stakes = chosen_stakes(self.match, self.options)
+
+    @property
+    def play(self) -> Play | None:
+        """The play that the address says, if any. Raises IllegalPlayError."""
+        if self.verdict and self.verdict.play is None:
+            raise IllegalPlayError(self.verdict.error)
+        return self.verdict.play if self.verdict else None
 
     @property
     def own_stakes(self) -> Stakes:
@@ -63,48 +73,97 @@ class Asked:
         return MatchState.from_stakes(self.own_stakes, roll=self.roll) if self.stakes or self.roll else None
 
     @property
+    def has_beavers(self) -> bool:
+        """Whether beavers are played: as the address says, or as an XGID does."""
+        given: bool | None = self.options["beavers"]
+        if given is None and closest_format(self.text) == "xgid" and isinstance(self.own_stakes.score, Money):
+            return parse_xgid(self.text).has_beavers
+        return bool(given)
+
+    @property
     def rules(self) -> dict[str, object]:
         """What else an address says of how a position is judged."""
-        return {"met": self.options["met"], "beavers": self.options["beavers"] and 1, "ply": self.ply}
+        return {"met": self.options["met"], "beavers": int(self.has_beavers), "ply": self.ply}
+
+    @property
+    def played_for(self) -> dict[str, object]:
+        """Roll, score and cube as an address says them."""
+        return {"roll": self.roll, **stakes_query(self.stakes)}
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """All that the address says, whatever its notation, as a form has it: text, empty where nothing is said."""
+        said = {**dict.fromkeys(("roll", *SHORT, "ply"), ""), **self.played_for, **self.rules}
+        return {name: str(value) if value else "" for name, value in said.items()}
 
     def here(self, **changes: object) -> str:
         """The address of this page with changes to its query."""
-        given = {"roll": self.roll, **stakes_query(self.stakes), **self.rules, "plays": self.given.get("plays")}
-        return address(position_path(self.position), given | changes)
+        rest = {"plays": self.given.get("plays"), "undo": BETWEEN.join(self.earlier)}
+        return address(position_path(self.position), self.played_for | self.rules | rest | changes)
+
+    def around(self, path: str, **more: object) -> str:
+        """The address of another page about this position, judged in the same way."""
+        return address(f"{path}{position_path(self.position)[9:]}", self.rules | {"beavers": None} | more)
 
     @property
     def undo(self) -> str:
-        """The address of the position before the last change of the editor; empty where there was none."""
+        """The address before the last change, with its roll, score and cube; empty where there was none."""
         if not self.earlier:
             return ""
+        before = Asked(*state_of(self.earlier[-1]))
         rest = {"undo": BETWEEN.join(self.earlier[:-1])}
-        return address(position_path(self.earlier[-1]), stakes_query(self.stakes) | self.rules | rest)
+        return address(position_path(before.position), before.played_for | self.rules | rest)
+
+    @property
+    def word(self) -> str:
+        """Position, roll, score and cube in a word, as addresses after a change remember them."""
+        said = (f"{LETTERS[name]}{value}" for name, value in self.played_for.items() if value)
+        return "~".join([self.position.id, *said])
 
     @property
     def undo_after(self) -> str:
         """What the address of the next change says of those before it."""
-        return BETWEEN.join([*self.earlier, self.position.id][-UNDOS:])
+        return BETWEEN.join([*self.earlier, self.word][-UNDOS:])
+
+    @property
+    def undo_on(self) -> str:
+        """The same for a step that is no edit: history goes on where there is one, and does not begin."""
+        return self.undo_after if self.earlier else ""
 
     def after(self, play: Play) -> str:
         """The address of the position after a play, where the opponent is on roll."""
-        stakes = self.stakes.flip() if self.stakes else None
-        return address(position_path(play.next_position), stakes_query(stakes) | self.rules)
+        return self.turned(play.next_position, self.undo_on)
 
     @property
     def flipped(self) -> str:
         """The address of the same checkers with the opponent on roll."""
-        return self.flipped_with("")
+        return self.flipped_with(self.undo_on)
 
     def flipped_with(self, undo: str) -> str:
-        """The same, with what the address says of changes of the editor."""
+        """The same, with what the address says of changes before."""
+        return self.turned(self.position.flip(), undo)
+
+    def turned(self, position: Position, undo: str) -> str:
+        """The address of a position with the opponent of this one on roll."""
         stakes = self.stakes.flip() if self.stakes else None
-        return address(position_path(self.position.flip()), stakes_query(stakes) | self.rules | {"undo": undo})
+        return address(position_path(position), stakes_query(stakes) | self.rules | {"undo": undo})
 
 
 def earlier(given: Mapping[str, str]) -> list[str]:
-    """The positions before changes of the editor, the last one last. Raises InvalidPositionError."""
+    """What was there before each change, the last one last. Raises what `Asked` raises."""
     words = [word for word in given.get("undo", "").split(BETWEEN) if word][-UNDOS:]
-    return [parse_identifier(word)[0].id for word in words]
+    for word in words:
+        Asked(*state_of(word))
+    return words
+
+
+def state_of(word: str) -> tuple[str, dict[str, str]]:
+    """The position before a change, and what the address said of roll, score and cube. Raises UsageError."""
+    text, *said = word.split("~")
+    names = {letter: name for name, letter in LETTERS.items()}
+    if not all(each[:1] in names for each in said):
+        raise UsageError(f"expected a Position ID with roll, score and cube under undo, got {shown(word)}")
+    return text, {names[each[0]]: each[1:] for each in said}
 
 
 def whole(given: Mapping[str, str], name: str, default: int) -> int:

@@ -67,16 +67,22 @@ def cells_of(met: MatchEquity, other: MatchEquity | None, length: int) -> list[l
     ]
 
 
+def stakes_text(met: MatchEquity, score: MatchScore, name: str) -> str:
+    """What a table says of a game at a score with a cube of 1, as a cell tells on hover."""
+    value = float(met.cells[0, score.away, score.opponent_away])
+    if not np.isfinite(value):
+        return name + percent(value)
+    points = "" if score.is_crawford else f", take point {percent(met.take_point(score, 1))}"
+    return f"{name}{percent(value)}; gammon value {met.game(score, 1).gammon_value:.3f}{points}"
+
+
 def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_away: int) -> Row:
     """One cell; at 1-away it is the Crawford game."""
     value = float(met.cells[0, away, opponent_away])
     is_crawford = (away == 1) != (opponent_away == 1)
     score = MatchScore(away, opponent_away, is_crawford)
-    title = f"{score}: {percent(value)}"
-    if np.isfinite(value):
-        game = met.game(score, 1)
-        title += f"; gammon value {game.gammon_value:.3f}"
-        title += "" if is_crawford else f", take point {percent(met.take_point(score, 1))}"
+    tables = [met, other] if other else [met]
+    title = f"{score}: " + "\n".join(stakes_text(each, score, f"{each.name}, " if other else "") for each in tables)
     difference = value - float(other.cells[0, away, opponent_away]) if other else None
     drawn = value - 0.5 if difference is None else difference
     color = shade(drawn, 0.5 if other is None else STRONGEST) if np.isfinite(drawn) else 0

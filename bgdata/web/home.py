@@ -11,13 +11,16 @@ from bgdata.errors import BgdataError, UsageError, shown
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.position import START
 from bgdata.rows.claims import is_named
+from bgdata.store.names import identifier
 from bgdata.web.answer import Page, address, is_position, position_path
 from bgdata.web.asked import LONGEST
 from bgdata.web.register import register_of
 from bgdata.web.site import Row, Site
 from bgdata.web.tables import listed
 
-PLAYERS = "select distinct player_name from scores"
+PLAYERS = "select distinct player_name as name from scores"
+VIEWS = "select view_name as name from duckdb_views() where not internal"
+ROWS = 20  # of a view, that a search for it shows
 
 
 def home(site: Site, _: Request) -> Page:
@@ -47,7 +50,7 @@ def search(site: Site, request: Request) -> Response:
     found = target(site, text)
     if not found:
         raise UsageError(
-            f"expected a position in any notation, a table such as bearoff_two_sided/6x9, "
+            f"expected a position in any notation, a table such as bearoff_two_sided/6x9, a view such as games, "
             f"a claim such as A8 or a player, got {shown(text)}"
         )
     return RedirectResponse(found, 303)
@@ -65,11 +68,17 @@ def target(site: Site, text: str) -> str:
     for name in site.warehouse.kinds:
         if text in site.warehouse.variants(name):
             return f"/table/{name}/{quote(text)}"
+    if text in known_names(site, VIEWS):
+        return address("/sql", {"q": f"from {text if text.isidentifier() else identifier(text)} limit {ROWS}"})
+    return address("/players", {"player": text}) if text in known_names(site, PLAYERS) else ""
+
+
+def known_names(site: Site, query: str) -> set[str]:
+    """The names that a query finds; none in a warehouse that cannot answer."""
     try:
-        names = site.keep("player names", lambda: [row["player_name"] for row in site.rows(PLAYERS)])
+        return site.keep(("names", query), lambda: {row["name"] for row in site.rows(query)})
     except BgdataError:
-        names = []
-    return address("/players", {"player": text}) if text in names else ""
+        return set()
 
 
 def known_claims(site: Site) -> list[Row]:

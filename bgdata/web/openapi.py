@@ -38,13 +38,14 @@ FLAG = {"enum": [0, 1], "type": "integer"}
 
 class Address(NamedTuple):
     """A path as Starlette has it, what answers there, the schema of its JSON (None: it has none), what its query takes,
-    and other types of content that it may answer."""
+    other types of content that it may answer, and the components that an error of its own may be, by status."""
 
     path: str
     endpoint: Endpoint
     answer: Schema | None = None
     query: Mapping[str, Schema] = {}
     others: Sequence[str] = ()
+    errors: Mapping[int, Sequence[str]] = {}
 
 
 def value(words: str) -> Schema:
@@ -68,10 +69,15 @@ def row(columns: Mapping[str, str | Schema], optional: Sequence[str] = ()) -> Sc
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
+def any_of(*names: str) -> Schema:
+    """One of these components."""
+    links = [{"$ref": f"#/components/schemas/{name}"} for name in names]
+    return links[0] if len(links) == 1 else {"anyOf": links}
+
+
 def rows(*names: str) -> Schema:
     """A list of rows of one of these components."""
-    links = [{"$ref": f"#/components/schemas/{name}"} for name in names]
-    return {"type": "array", "items": links[0] if len(links) == 1 else {"anyOf": links}}
+    return {"type": "array", "items": any_of(*names)}
 
 
 def one_of(words: Sequence[str], default: str = "") -> Schema:
@@ -133,8 +139,17 @@ CELL = {
     "opponent_away": "integer Points that the opponent needs",
     "mwc": "number The player's chance of winning the match",
 }
+ERROR = {"error": "string What was expected, and what was found"}
+LEGAL_PLAYS: Schema = {"type": "array", "items": {"type": "string"}}
 ROWS: Mapping[str, Schema] = {
-    "error": row({"error": "string What was expected, and what was found"}),
+    "error": row(ERROR),
+    "illegal_play": row(
+        {
+            **ERROR,
+            "verdict": "string `illegal: ` and the rule that the play breaks",
+            "legal_plays": said(LEGAL_PLAYS, "All plays of the roll; without a roll, of every roll"),
+        }
+    ),
     "show": row(
         {"class": "string Class of the position", **ID}
         | {name: f"string {name}, another notation" for name in ("match_id", "gnubg_id", "xgid", "key20", "board")}
@@ -214,6 +229,8 @@ ROWS: Mapping[str, Schema] = {
             "table": "string Table of SQL",
             "variant": "string? Variant of it",
             "rows": "integer? Rows about the position",
+            "address": "string Where the first of them are; empty where there are none",
+            "games": {"type": "array", "items": TEXT, "description": "Addresses of the first games that have it"},
         }
     ),
     "cube_score": row(
@@ -321,7 +338,11 @@ ROWS: Mapping[str, Schema] = {
     ),
 }
 POSITION: Schema = row(
-    {**{name: rows(name) for name in ("show", "eval", "cube", "probe", "hint")}, "rolls": rows("roll")}
+    {
+        "verdict": value("string? `legal: ` and the play in the usual notation; null where none was given"),
+        "legal_plays": said(LEGAL_PLAYS, "All plays of the roll; without one of every roll, if a play was given"),
+    }
+    | {**{name: rows(name) for name in ("show", "eval", "cube", "probe", "hint")}, "rolls": rows("roll")}
     | {"errors": {"type": "object", "additionalProperties": TEXT, "description": "Why a part could not be answered"}}
 )
 CORPUS = [
@@ -354,6 +375,11 @@ GAME: Schema = row(
             "items": {"type": ["number", "null"]},
             "description": "What each turn lost at 0-ply, points",
         },
+        "cube_losses": {
+            "type": "array",
+            "items": {"type": ["number", "null"]},
+            "description": "What each double, take or pass lost: mwc, or for money points per unit cube",
+        },
     }
 )
 
@@ -374,11 +400,12 @@ ADDRESSES: Sequence[Address] = (
         POSITION,
         {
             "roll": said(TEXT, "A roll: 31"),
-            "play": said(TEXT, "One legal play, to show it alone"),
+            "play": said(TEXT, "One legal play, to show it alone: 13/11, 24-18"),
             "plays": said(whole(1, Limits.plays, PLAYS), "Plays of the roll that are ranked"),
             "ply": PLY,
             **STAKES,
         },
+        errors={400: ("error", "illegal_play")},
     ),
     Address("/board/{text:path}", around.board),
     Address("/where/{text:path}", around.where, rows("occurrence")),
@@ -488,7 +515,7 @@ def described(site: Site) -> Schema:
         "paths": dict(paths()),
         "components": {
             "schemas": {**ROWS, **from_catalog(site)},
-            "responses": {str(status): error_response(status) for status in ERRORS},
+            "responses": {str(status): error_response(status, "error") for status in ERRORS},
         },
     }
 
@@ -520,9 +547,9 @@ def json_path(each: Address) -> str:
 def operation(each: Address, answer: Schema) -> Schema:
     """What OpenAPI says of an address."""
     words = " ".join((inspect.getdoc(each.endpoint) or "").split()).partition(" Raises ")[0]
-    names = [found[1] for found in PARAMETER.finditer(each.path)]
+    in_path = [found[1] for found in PARAMETER.finditer(each.path)]
     parameters = [
-        *(parameter(name, "path", PATH[name]) for name in names),
+        *(parameter(name, "path", PATH[name]) for name in in_path),
         *(parameter(name, "query", schema) for name, schema in each.query.items()),
     ]
     content = {JSON: {"schema": answer}, **{kind: {} for kind in each.others}}
@@ -532,7 +559,8 @@ def operation(each: Address, answer: Schema) -> Schema:
         "description": words,
         "parameters": parameters,
         "responses": {"200": {"description": "What was asked for", "content": content}}
-        | {str(status): {"$ref": f"#/components/responses/{status}"} for status in ERRORS},
+        | {str(status): {"$ref": f"#/components/responses/{status}"} for status in ERRORS}
+        | {str(status): error_response(status, *names) for status, names in each.errors.items()},
     }
 
 
@@ -548,7 +576,7 @@ def parameter(name: str, place: str, schema: Schema) -> Schema:
     }
 
 
-def error_response(status: int) -> Schema:
-    """What an error answers."""
-    content = {JSON: {"schema": {"$ref": "#/components/schemas/error"}}}
+def error_response(status: int, *names: str) -> Schema:
+    """What an error answers: one of some components."""
+    content = {JSON: {"schema": any_of(*names)}}
     return {"description": STATUS_WORDS.get(status, "Something went wrong"), "content": content}

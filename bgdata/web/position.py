@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 import numpy as np
 from starlette.requests import Request
@@ -17,12 +18,10 @@ from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer, Rank
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import ROLLS
-from bgdata.game.identifiers import closest_format
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
 from bgdata.game.play_kernels import batch_plays
-from bgdata.game.plays import legal_plays
+from bgdata.game.plays import Play, Verdict, legal_plays
 from bgdata.game.position import Position
-from bgdata.game.xgid import parse_xgid
 from bgdata.kernel import threads
 from bgdata.rows.cube import best_words, cube_row
 from bgdata.rows.plain import whole_rows
@@ -30,7 +29,8 @@ from bgdata.rows.positions import evaluation_row, position_facts, position_rows,
 from bgdata.rows.probe import exact_rows, one_sided_rows, probe_rows, rows_of
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.asked import Asked, stakes_query
-from bgdata.web.mets import met_of
+from bgdata.web.beside import exact_cubes, side_by_side
+from bgdata.web.mets import met_of, names_of
 from bgdata.web.site import Row, Site
 
 STEPS = ((0.005, "best"), (0.02, "good"), (0.04, "doubtful"), (0.08, "mistake"), (9.0, "blunder"))  # points lost
@@ -44,14 +44,12 @@ def rules_of(site: Site, asked: Asked) -> CubeRules:
     """The match equity table, and the rules of what is played for. Raises MissingTableError."""
     if isinstance(asked.own_stakes.score, MatchScore):
         return CubeRules(met=met_of(site, asked.options["met"]))
-    given = asked.options["beavers"]
-    if given is None and closest_format(asked.text) == "xgid":
-        given = parse_xgid(asked.text).has_beavers
-    return CubeRules(has_beavers=bool(given))
+    return CubeRules(has_beavers=asked.has_beavers)
 
 
 def page(site: Site, request: Request) -> Page:
-    """The page of a position. JSON has under `show`, `eval`, `cube`, `probe` and `hint` what these commands print."""
+    """The page of a position. JSON has under `show`, `eval`, `cube`, `probe` and `hint` what these commands print.
+    Where `play` is illegal, JSON and page say why, and have all legal plays."""
     return answer_of(site, request.path_params["text"], request.query_params)
 
 
@@ -66,6 +64,7 @@ class Found(NamedTuple):
     ranked: list[RankedPlay]
     rolls: list[Row]
     failed: str  # why there is nothing about the cube
+    exact: list[Row]  # cube decisions by each table that has them
 
     @property
     def is_over(self) -> bool:
@@ -79,9 +78,23 @@ def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
     asked = Asked(text, given)
     if not 1 <= asked.plays <= site.limits.plays:
         raise UsageError(f"expected 1 to {site.limits.plays} plays, got {asked.plays}")
+    if asked.verdict and asked.verdict.play is None:
+        return refusal(asked, asked.verdict)
     with site.player(asked.ply) as player:
         found = found_by(site, player, asked)
-    return Page("position.html", shown_of(asked, found), data_of(asked, found))
+    return Page("position.html", shown_of(asked, found) | editor_of(site, asked), data_of(asked, found))
+
+
+def refusal(asked: Asked, verdict: Verdict) -> Page:
+    """The page of a play that is illegal: why, and what could be played."""
+    board = format_board_svg(asked.position, roll=asked.roll, stakes=asked.stakes)
+    shown_ = {"asked": asked, "verdict": verdict, "position": asked.position, "board": board}
+    return Page("illegal.html", shown_, {"error": verdict.error, **verdict_of(verdict, verdict.legal_plays)}, 400)
+
+
+def verdict_of(verdict: Verdict | None, plays: Sequence[Play]) -> dict[str, object]:
+    """What JSON says of a play, and of all that are legal."""
+    return {"verdict": str(verdict) if verdict else None, "legal_plays": [str(play) for play in plays]}
 
 
 def warm_up(site: Site) -> None:
@@ -98,27 +111,31 @@ def found_by(site: Site, player: LookaheadPlayer, asked: Asked) -> Found:
     position, roll = asked.position, asked.roll
     evaluation, bare = player.evaluate(position), site.bare_player().evaluate(position)
     if evaluation.source is AnswerSource.OVER:
-        return Found(evaluation, bare, [], None, [], [], [], "")
+        return Found(evaluation, bare, [], None, [], [], [], "", [])
     standing, cubes, ranked, failed = None, list[Row](), list[RankedPlay](), ""
+    exact: list[Row] = []
     try:
         rules = rules_of(site, asked)
         standing = player.decide_cube(position, asked.own_stakes, rules)
         cubes = list(cube_states(player, asked, rules))
+        exact = list(exact_cubes(site, asked, rules))
         if roll:
             ranked = player.rank_plays(position, roll, *((asked.stakes, rules) if asked.stakes else ()))
     except BgdataError as error:
         failed = site.public(error)
         ranked = player.rank_plays(position, roll) if roll else []
     probed, rolls = list(tables_of(site, position)), roll_rows(player, position)
-    return Found(evaluation, bare, probed, standing, cubes, ranked, rolls, failed)
+    return Found(evaluation, bare, probed, standing, cubes, ranked, rolls, failed, exact)
 
 
 def data_of(asked: Asked, found: Found) -> dict[str, object]:
     """The JSON of the page."""
     position, roll = asked.position, asked.roll
-    plays = [asked.play] if asked.play else legal_plays(position, roll) if roll and not found.is_over else []
+    legal = asked.verdict.legal_plays if asked.verdict else legal_plays(position, roll) if roll else []
+    plays = [asked.play] if asked.play else [] if found.is_over else legal
     cubes = [cube_row(position, found.standing, asked.own_stakes, found.evaluation)] if found.standing else []
     return {
+        **verdict_of(asked.verdict, legal),
         "show": whole_rows(position_rows(position, asked.match, roll, plays)),
         "eval": whole_rows([evaluation_row(position, found.evaluation)]),
         "cube": whole_rows(cubes),
@@ -140,11 +157,18 @@ def shown_of(asked: Asked, found: Found) -> dict[str, object]:
         "facts": facts_of(asked),
         "source": source_words(found.evaluation),
         "is_over": found.is_over,
-        "answers": side_by_side(found.evaluation, found.probed, found.bare),
+        "answers": side_by_side(found.evaluation, found.probed, found.bare, found.exact),
         "ranked": list(play_rows(asked, found.ranked)),
         "n_plays": len(found.ranked),
         "mean": sum(row["equity"] * row["weight"] for row in rolls) / 36 if rolls else None,
     }
+
+
+def editor_of(site: Site, asked: Asked) -> dict[str, object]:
+    """What the editor chooses from, and what its fields have before anybody changes them."""
+    own, _, theirs = asked.fields["away"].partition("-")
+    filled = {"q": asked.text if asked.match else asked.position.id, **asked.fields, "own": own, "theirs": theirs}
+    return {"mets": names_of(site), "filled": filled, "filled_text": urlencode(filled)}
 
 
 def facts_of(asked: Asked) -> dict[str, str]:
@@ -192,35 +216,6 @@ def smallest_of(probed: Sequence[Row]) -> dict[str, Row]:
     for row in probed:
         found.setdefault(row["method"], row)
     return found
-
-
-def side_by_side(evaluation: Evaluation, probed: list[Row], bare: Evaluation) -> list[Row]:
-    """Everybody's answer, the most exact first, each with its difference from that one."""
-    rows: list[Row] = [
-        {
-            "who": {"exact": "exact, two-sided", "combined": "one-sided, combined"}.get(row["method"], row["method"]),
-            "source": row["source"],
-            "win": row.get("win"),
-            "equity": row.get("cubeless"),
-            "bound": row.get("error_bound"),
-        }
-        for row in probed
-    ]
-    if bare.source is not AnswerSource.OVER:
-        rows.append(
-            {"who": source_words(bare), "source": bare.accuracy.partition(":")[0], "win": bare.win,
-             "equity": bare.cubeless_equity, "bound": None}
-        )  # fmt: skip
-    if evaluation.ply:
-        rows.insert(
-            len(probed),
-            {"who": source_words(evaluation), "source": "", "win": evaluation.win,
-             "equity": evaluation.cubeless_equity, "bound": None},
-        )  # fmt: skip
-    first = next((row["equity"] for row in rows if row["equity"] is not None), None)
-    return [
-        row | {"difference": None if row["equity"] is None or first is None else row["equity"] - first} for row in rows
-    ]
 
 
 def step_of(loss: float) -> str:

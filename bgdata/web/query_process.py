@@ -1,32 +1,48 @@
 """Queries of strangers run in a process of their own: it can be ended whatever a query does, and one that takes too
-much memory takes nobody else with it."""
+much memory takes nobody else with it.
+
+The process stands in an empty folder with a link to the warehouse, and knows all files by names below it: then no query
+can say where anything is, whatever it does with a text. Settings of DuckDB that say so anyway cannot be asked for.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import multiprocessing
+import os
+import re
 import signal
+import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bgdata.errors import BgdataError, QueryError, TooBusyError
+from bgdata.errors import BgdataError, QueryError, TooBusyError, shown
 from bgdata.rows.plain import as_cell, plain
-from bgdata.store.locked_sql import QueryLimits, answered, reading_query
+from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
 from bgdata.web.limits import Limits
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
 
     from bgdata.web.site import Site
 
+NAME = "warehouse"  # of the link to it
 MOST_BYTES = 1 << 24  # of an answer
+PART = 64  # rows that are looked at at once: a few large ones may be too many
 START_SECONDS = 120.0  # until the process has opened the tables
+TOO_LARGE = "expected a query that fits into its memory, found that it needs more; try: fewer rows, or shorter ones"
 GRACE_SECONDS = 2.0  # that a query gets beyond its limit: DuckDB stops by itself what it can stop
+SETTINGS = re.compile(  # what shows the settings of DuckDB, and what runs a text that may be put together to do so
+    r"duckdb_settings|pg_settings|current_setting|allowed_paths|allowed_directories|json_execute_serialized_sql"
+    r"""|\bquery(_table)?["\s\x80-\U0010ffff]*(\(|/\*|--)""",
+    re.IGNORECASE,
+)
 
 
 class Result(NamedTuple):
@@ -37,6 +53,13 @@ class Result(NamedTuple):
     has_more: bool
 
 
+class Failed(NamedTuple):
+    """Why a query has no answer; and whether it ran out of memory, after which a process may have little to give."""
+
+    message: str
+    is_spent: bool
+
+
 class QueryProcess:
     """A process that answers one query after the other; it is started when it is needed, and anew where the warehouse
     changed."""
@@ -45,6 +68,7 @@ class QueryProcess:
         self._site, self._lock = site, threading.Lock()
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._stamp: object = None
 
     def ask(self, sql: str, form: str = "rows") -> Any:
@@ -60,13 +84,15 @@ class QueryProcess:
                 self.end()
                 raise QueryError(f"expected a query of at most {limits.sql_seconds:g} seconds; try: fewer rows")
             found = pipe.recv()
+            if isinstance(found, Failed) and found.is_spent:
+                self.end()
         except (EOFError, OSError) as error:
             self.end()
             raise QueryError("expected a query that fits into its limits, found that it ended its process") from error
         finally:
             self._lock.release()
-        if isinstance(found, str):
-            raise QueryError(self._site.public(found).partition("; try: --")[0])  # options of commands
+        if isinstance(found, Failed):
+            raise QueryError(self._site.public(found.message).partition("; try: --")[0])  # options of commands
         return found
 
     def _started(self) -> Connection:
@@ -77,8 +103,10 @@ class QueryProcess:
         self._site.warehouse.require()
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        root = str(self._site.warehouse.root.resolve())
-        self._process = context.Process(target=serve_queries, args=(root, self._site.limits, theirs), daemon=True)
+        self._folder = tempfile.TemporaryDirectory(prefix="bgdata-", ignore_cleanup_errors=True)
+        Path(self._folder.name, NAME).symlink_to(self._site.warehouse.root.resolve())
+        given = self._folder.name, self._site.limits, theirs
+        self._process = context.Process(target=serve_queries, args=given, daemon=True)
         self._process.start()
         theirs.close()
         self._pipe, self._stamp = ours, stamp
@@ -93,16 +121,24 @@ class QueryProcess:
         if self._process:
             self._process.kill()
             self._process.join()
-        self._process = self._pipe = None
+        if self._folder:
+            self._folder.cleanup()
+        self._process = self._pipe = self._folder = None
 
 
-def serve_queries(root: str, limits: Limits, pipe: Connection) -> None:
-    """Answer queries that come through a pipe, until it is closed. An error is answered by its message."""
+def serve_queries(folder: str, limits: Limits, pipe: Connection) -> None:
+    """Answer queries that come through a pipe, until it is closed. An error is answered by its message. `folder` is
+    where the process may write, and has the link to the warehouse."""
+    import duckdb
+
     import bgdata
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
-    given = QueryLimits(limits.sql_seconds, limits.sql_bytes)
-    with bgdata.open_warehouse(root).connect(limits=given, mend=False) as connection:
+    os.chdir(folder)
+    os.environ["HOME"] = "."  # DuckDB looks below it for extensions
+    given = QueryLimits(limits.sql_seconds, limits.sql_bytes, limits.sql_disk_bytes)
+    with bgdata.open_warehouse(NAME).connect(limits=given, mend=False, is_relative=True) as connection:
+        limit_memory(2 * limits.sql_bytes)
         pipe.send("ready")
         while True:
             try:
@@ -110,34 +146,62 @@ def serve_queries(root: str, limits: Limits, pipe: Connection) -> None:
             except EOFError:
                 return
             try:
-                pipe.send(answer_query(connection, sql, form, limits, root))
+                pipe.send(answer_query(connection, sql, form, limits))
             except BgdataError as error:
-                pipe.send(str(error))
+                pipe.send(Failed(str(error), is_spent=False))
+            except (MemoryError, duckdb.OutOfMemoryException):
+                pipe.send(Failed(TOO_LARGE, is_spent=True))
 
 
-def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, limits: Limits, root: str) -> Any:
-    """A `Result`, or bytes of CSV or Parquet. `root` is hidden in texts. Raises QueryError."""
+def limit_memory(more: int) -> None:
+    """Let this process take so many bytes more than it has, where the system can tell: DuckDB's own limit is for the
+    tables that it keeps, not for the texts and lists of the rows at work."""
+    if sys.platform == "linux":
+        import resource
+
+        import psutil
+
+        most = psutil.Process().memory_info().data + more
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, limits: Limits) -> Any:
+    """A `Result`, or bytes of CSV or Parquet. Raises QueryError, and MemoryError or duckdb.OutOfMemoryException."""
+    import duckdb
+
     text = reading_query(sql)
     if not text:
         raise QueryError("expected a query, got none")
+    if found := SETTINGS.search(text):
+        raise QueryError(f"expected a query of tables, not of settings or texts that are run, got {shown(found[0])}")
     most = limits.sql_rows if form == "rows" else limits.file_rows
     limited = f"{text} limit {most + 1}" if text.startswith("from (") else text
-    if form == "parquet":
-        return as_parquet(connection, limited, most, root)
-    names, found = answered(connection, limited)
-    rows = [[hidden(plain(value), root) for value in row] for row in found[:most]]
-    if sum(len(str(value)) for row in rows for value in row) > MOST_BYTES:
+    try:
+        if form == "parquet":
+            return as_parquet(connection, limited, most)
+        names, rows = read_rows(connection, limited, most + 1)
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error as error:
+        raise QueryError(first_lines(error)) from error
+    return as_csv(names, rows[:most]) if form == "csv" else Result(names, rows[:most], len(rows) > most)
+
+
+def read_rows(connection: duckdb.DuckDBPyConnection, query: str, most: int) -> tuple[list[str], list[list[Any]]]:
+    """(names, plain rows) of a query, at most so many. Raises QueryError for too many bytes, and duckdb.Error."""
+    found = connection.execute(query)
+    names, rows, size = [column[0] for column in found.description or ()], list[tuple[Any, ...]](), 0
+    while len(rows) < most and (part := found.fetchmany(PART)):
+        rows += part
+        size += sum(len(str(value)) for row in part for value in row)
+        check_size(size)
+    return names, [[plain(value) for value in row] for row in rows[:most]]
+
+
+def check_size(count: int) -> None:
+    """An answer may have so many bytes. Raises QueryError."""
+    if count > MOST_BYTES:
         raise QueryError(f"expected an answer of at most {MOST_BYTES:,} bytes, found more; try: fewer rows")
-    return as_csv(names, rows) if form == "csv" else Result(names, rows, len(found) > most)
-
-
-def hidden(value: Any, root: str) -> Any:
-    """A plain value without the folder of the warehouse."""
-    if isinstance(value, str):
-        return value.replace(root, "warehouse")
-    if isinstance(value, list):
-        return [hidden(each, root) for each in value]
-    return {name: hidden(each, root) for name, each in value.items()} if isinstance(value, dict) else value
 
 
 def as_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
@@ -149,31 +213,20 @@ def as_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def as_parquet(connection: duckdb.DuckDBPyConnection, query: str, most: int, root: str) -> bytes:
-    """The first rows of a query as a Parquet file, without `root` in texts. Raises QueryError."""
-    import duckdb
+def as_parquet(connection: duckdb.DuckDBPyConnection, query: str, most: int) -> bytes:
+    """The first rows of a query as a Parquet file. Raises QueryError for too many bytes, MemoryError, and
+    duckdb.Error."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from bgdata.store.locked_sql import first_lines
-
+    reader, parts, size = connection.sql(query).to_arrow_reader(PART), [], 0
     try:
-        table = connection.sql(query).to_arrow_table().slice(0, most)
-    except duckdb.Error as error:
-        raise QueryError(first_lines(error)) from error
-    if table.nbytes > MOST_BYTES:
-        raise QueryError(f"expected an answer of at most {MOST_BYTES:,} bytes, found more; try: fewer rows")
+        for part in reader:
+            parts.append(part)
+            size += part.nbytes
+            check_size(size)
+    except OSError as error:  # DuckDB's want of memory as Arrow tells it
+        raise MemoryError from error
     file = io.BytesIO()
-    pq.write_table(without(table, root), file, compression="zstd")
+    pq.write_table(pa.Table.from_batches(parts, reader.schema).slice(0, most), file, compression="zstd")
     return file.getvalue()
-
-
-def without(table: pa.Table, root: str) -> pa.Table:
-    """A table whose columns of text do not name the folder `root`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    for place, column in enumerate(table.schema):
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            shown = pc.replace_substring(table.column(place), pattern=root, replacement="warehouse")
-            table = table.set_column(place, column.name, shown)
-    return table

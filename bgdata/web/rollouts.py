@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
-from bgdata.errors import UsageError
+from bgdata.errors import BgdataError, UsageError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.board_svg import format_board_svg
@@ -17,7 +18,7 @@ from bgdata.game.outcome import check_in_progress
 from bgdata.play.rollout import Limits, RolloutResult, roll_out, rolling
 from bgdata.rows.plain import plain, whole_rows
 from bgdata.rows.rollouts import rollout_row
-from bgdata.web.answer import Page, address, position_path
+from bgdata.web.answer import Page, address, client_of, position_path
 from bgdata.web.asked import Asked, whole
 from bgdata.web.site import Row, Site
 
@@ -59,32 +60,64 @@ def page(site: Site, request: Request) -> Page:
     return Page("rollout.html", shown, whole_rows([row]))
 
 
+class EventStream(StreamingResponse):
+    """Server-sent events. What makes them ends with the connection, however that ends and even before it began."""
+
+    def __init__(self, events: Generator[str], ended: Callable[[], None]) -> None:
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        super().__init__(events, media_type="text/event-stream", headers=headers)
+        self._events, self._ended = events, ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events for as long as somebody reads them."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._events.close()
+            self._ended()
+
+
 def stream(site: Site, request: Request) -> Response:
-    """Estimates as server-sent events, one for each round of games."""
-    asked = Asked(request.path_params["text"], request.query_params)
+    """Estimates as server-sent events, one for each round of games. Raises TooMuchAskedError."""
+    asked, client = Asked(request.path_params["text"], request.query_params), client_of(request)
     check_in_progress(asked.position)
-    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(estimates(site, asked), media_type="text/event-stream", headers=headers)
+    if site.budget:
+        site.budget.watch(client)
+    return EventStream(estimates(site, asked, client), lambda: site.budget.leave(client) if site.budget else None)
 
 
-def estimates(site: Site, asked: Asked) -> Generator[str]:
-    """The events of a stream, which ends at once where too many are watched already. Other requests have the player
-    between two rounds."""
-    rounds: Iterator[RolloutResult] | None = None
+def event(name: str, data: object) -> str:
+    """A server-sent event; without a name it is a message."""
+    return f"event: {name}\n" * bool(name) + f"data: {json.dumps(data, allow_nan=False)}\n\n"
+
+
+def estimates(site: Site, asked: Asked, client: str = "") -> Generator[str]:
+    """The events of a stream: estimates, and at its end `done`, or `refused` with the reason."""
     if not site.streams.acquire(blocking=False):
-        yield "event: done\ndata: {}\n\n"
+        said = f"expected at most {site.limits.streams} rollouts that are watched at once; try again in a minute"
+        yield event("refused", {"error": said})
         return
     try:
-        while True:
-            with site.player() as lent:
-                player = network_of(lent)
-                board = np.array(asked.position.board, np.int8)
-                rounds = rounds or rolling(board, player.chooser, ROUND, site.limits.stream_trials)
-                result = next(rounds, None)
-                row = row_of(player, asked, result) if result else None
-            if row is None:
-                yield "event: done\ndata: {}\n\n"
-                return
-            yield f"data: {json.dumps(plain(row), allow_nan=False)}\n\n"
+        for row in rounds(site, asked, client):
+            yield event("", plain(row))
+        yield event("done", {})
+    except BgdataError as error:
+        yield event("refused", {"error": site.public(error)})
     finally:
         site.streams.release()
+
+
+def rounds(site: Site, asked: Asked, client: str) -> Iterator[Row]:
+    """The estimate after each round of games, which the client is charged for. Other requests have the player between
+    two rounds. Raises TooBusyError."""
+    results: Iterator[RolloutResult] | None = None
+    while True:
+        with site.charged(client, site.limits.client_reserve), site.player() as lent:
+            player = network_of(lent)
+            board = np.array(asked.position.board, np.int8)
+            results = results or rolling(board, player.chooser, ROUND, site.limits.stream_trials)
+            result = next(results, None)
+            if result is None:
+                return
+            row = row_of(player, asked, result)
+        yield row

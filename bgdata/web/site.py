@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bgdata.errors import TooBusyError, UsageError
@@ -14,7 +14,7 @@ from bgdata.evaluation.networks.named import find_network, map_player
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.store.locked_sql import QueryLimits
 from bgdata.warehouse import Warehouse
-from bgdata.web.limits import Limits
+from bgdata.web.limits import Budget, Limits
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,8 +27,10 @@ class Site:
     """The warehouse of a server. Pages are made by several threads: what is not safe for these is lent to one at a
     time."""
 
-    def __init__(self, warehouse: Warehouse, limits: Limits | None = None) -> None:
+    def __init__(self, warehouse: Warehouse, limits: Limits | None = None, *, is_limited: bool = False) -> None:
+        """`is_limited` says whether what each client computes is."""
         self.warehouse, self.limits = warehouse, limits or Limits()
+        self.budget = Budget(self.limits) if is_limited else None
         self._computing, self._reading, self._keeping = threading.Lock(), threading.Lock(), threading.Lock()
         self.streams = threading.BoundedSemaphore(self.limits.streams)
         self._stamp: object = None
@@ -41,6 +43,11 @@ class Site:
         root = self.warehouse.root
         folders = [root, *sorted(root.glob("*")), *sorted(root.glob("*/*"))]
         return tuple((path.name, path.stat().st_mtime_ns) for path in folders if path.is_dir())
+
+    def charged(self, client: str, reserve: float = 0.0) -> AbstractContextManager[None]:
+        """What is done inside costs this client, where that is limited. Raises TooBusyError where it has no more
+        seconds left than the `reserve`."""
+        return self.budget.spending(client, reserve) if self.budget else nullcontext()
 
     def keep(self, key: object, make: Callable[[], T]) -> T:
         """What `make` answers, kept until the warehouse changes. Two requests at once may both make it."""

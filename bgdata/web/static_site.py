@@ -1,16 +1,20 @@
 """Pages that need no server: those of tables, match equity, openings, players, claims and races, with relative links.
 
 A page is made by the function that answers for it, and its links are turned: to the file of a page that is written
-too, or into plain words. Forms, which need a server, are left out.
+too, or into plain words; entries of the navigation and buttons that would lead nowhere go. Forms, which need a server,
+are left out. Manifests are written beside the pages, and the files of tables where that is wanted.
 """
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from html import escape, unescape
+from itertools import product
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -20,41 +24,73 @@ from bgdata.errors import BgdataError
 from bgdata.store.storage import storage_errors, write_file
 from bgdata.warehouse import Warehouse
 from bgdata.web import equity, home, races, register, tables
-from bgdata.web.answer import FOLDER, TEMPLATES, Endpoint, Page
+from bgdata.web.answer import FOLDER, TEMPLATES, Endpoint, Page, address
 from bgdata.web.mets import names_of
 from bgdata.web.site import Site
 
 LINK = re.compile(r' (href|src)="(/[^"]*)"')
 FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
+NAVIGATION = re.compile(r"<nav\b.*?</nav>", re.DOTALL)
+NOWHERE = re.compile(r'<a(?: aria-\w+="\w+")?>[^<]*</a>\s*')
+CHIP = re.compile(r'<a class="chip"(?: aria-\w+="\w+")?>[^<]*</a>\s*')
 
 
-def write_static(warehouse: Warehouse, folder: Path) -> int:
-    """Write the pages into a folder, and return how many there are. Pages of what is not built are left out. Raises
-    MissingWarehouseError or StorageError."""
+def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False) -> int:
+    """Write the pages into a folder, and return how many there are; `with_files` writes the files of tables too. Pages
+    of what is not built are left out. Raises MissingWarehouseError or StorageError."""
     warehouse.require()
     site = Site(warehouse)
     pages = dict(rendered(site))
-    names = {address: file_name(address) for address in pages}
-    for address, text in pages.items():
-        path = folder / names[address]
+    names = file_names(pages) | dict(written_files(site, folder, with_files=with_files))
+    for where, text in pages.items():
+        path = folder / names[where]
         with storage_errors("write", path):
             path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, relinked(text, names, names[address]).encode())
+        write_file(path, relinked(text, names, names[where]).encode())
     with storage_errors("write", folder / "static"):
         shutil.copytree(FOLDER / "static", folder / "static", dirs_exist_ok=True)
     return len(pages)
 
 
+def written_files(site: Site, folder: Path, *, with_files: bool) -> Iterator[tuple[str, str]]:
+    """(address, file) of what is downloaded, once it is written: the manifest of each version, and its files if they
+    are wanted. What is damaged is left out. Raises StorageError."""
+    for table in (table for kind in site.warehouse.kinds for table in site.warehouse.versions(kind)):
+        try:
+            manifest = table.manifest
+            sources = [table.check_file(each.name) for each in manifest.files] if with_files else []
+        except BgdataError:
+            continue
+        place = f"file/{table.name}"
+        with storage_errors("write", folder / place):
+            (folder / place).mkdir(parents=True, exist_ok=True)
+        write_file(folder / place / "manifest.json", manifest.to_bytes())
+        for source in sources:
+            link_or_copy(source, folder / place / source.name)
+        yield from ((f"/{place}/{name}", f"{place}/{name}") for name in ("manifest.json", *(s.name for s in sources)))
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """The same file under another name, or a copy where the file system does not link. Raises StorageError."""
+    with storage_errors("write", target):
+        target.unlink(missing_ok=True)
+        try:
+            os.link(source, target)
+        except OSError:
+            shutil.copyfile(source, target)
+
+
 def rendered(site: Site) -> Iterator[tuple[str, str]]:
     """(address, text) of every page that can be made."""
-    for address, function, given in wanted(site):
+    for where, function, given in wanted(site):
         try:
-            found = function(site, request_of(address, given))
+            found = function(site, request_of(where, given))
         except BgdataError:
             continue
         if isinstance(found, Page):
-            path = urlsplit(address).path
-            yield address, TEMPLATES.get_template(found.template).render(path=path, **found.shown)
+            path = urlsplit(where).path
+            text = TEMPLATES.get_template(found.template).render(path=path, is_static=True, **found.shown)
+            yield where, text
 
 
 def wanted(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
@@ -66,9 +102,10 @@ def wanted(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
         ("/players", register.players, {}),
         ("/match-equity", equity.page, {}),
         ("/openings", register.openings, {}),
-        ("/race", races.page, {}),
     )
-    yield from ((f"/race?{urlencode({'by': by})}", races.page, {}) for by in races.WEIGHTINGS)
+    yield from ((address("/race", given), races.page, {}) for given in race_queries(site))
+    for name in player_names(site):
+        yield address("/players", {"player": name}), register.players, {}
     for name in site.warehouse.kinds:
         yield f"/table/{name}", tables.kind, {"kind": name}
         for variant in site.warehouse.variants(name):
@@ -76,39 +113,72 @@ def wanted(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
             for table in site.warehouse.versions(name, variant):
                 given = {"kind": name, "variant": variant, "version": table.folder.name}
                 yield f"/table/{table.name}", tables.table, given
-    for name in names_of(site):
-        yield f"/match-equity?{urlencode({'met': name})}", equity.page, {}
+    for name, other in product(names_of(site), ("", *names_of(site))):
+        if name != other:
+            yield address("/match-equity", {"met": name, "minus": other}), equity.page, {}
     for objective in register.OBJECTIVES:
         yield f"/openings?{urlencode({'objective': objective})}", register.openings, {}
         for roll in (f"{high}{low}" for high in range(2, 7) for low in range(1, high)):
             yield f"/openings?{urlencode({'objective': objective, 'roll': roll})}", register.openings, {}
 
 
-def request_of(address: str, given: dict[str, str]) -> Request:
+def race_queries(site: Site) -> Iterator[dict[str, str]]:
+    """What the pages of races are asked for: each weighting, with each table of rules or of errors."""
+    tables: list[dict[str, str]] = [{}]
+    for name, query in (("rules", races.RULE_TABLES), ("errors", races.ERROR_TABLES)):
+        with suppress(BgdataError):
+            tables += [{name: variant} for variant in races.variants(site, query)]
+    for by, table in product(("", *races.WEIGHTINGS), tables):
+        yield {"by": by, **table}
+
+
+def player_names(site: Site) -> list[str]:
+    """Players with scores."""
+    with suppress(BgdataError):
+        return list(dict.fromkeys(row["player_name"] for row in site.rows(register.SCORES)))
+    return []
+
+
+def request_of(where: str, given: dict[str, str]) -> Request:
     """A request for an address, as a server would have it."""
-    path, query = urlsplit(address).path, urlsplit(address).query
+    path, query = urlsplit(where).path, urlsplit(where).query
     return Request(
         {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": [],
          "path_params": given, "root_path": "", "scheme": "http", "server": ("localhost", 80)}
     )  # fmt: skip
 
 
-def file_name(address: str) -> str:
+def file_names(addresses: Iterable[str]) -> dict[str, str]:
+    """The file of each address; no two have the same."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for each in addresses:
+        name = file_name(each)
+        while name in taken:
+            name = name.removesuffix(".html") + "_.html"
+        taken.add(name)
+        found[each] = name
+    return found
+
+
+def file_name(where: str) -> str:
     """The file of an address: `/table/x/y` is table/x/y.html, what a query says is part of the name."""
-    parts = urlsplit(address)
-    words = [parts.path.strip("/") or "index", *(value for _, value in parse_qsl(parts.query))]
-    return re.sub(r"[^\w/.-]", "_", "-".join(words)) + ".html"
+    parts = urlsplit(where)
+    words = [value.replace("/", "_") for _, value in parse_qsl(parts.query)]
+    return re.sub(r"[^\w/.-]", "_", "-".join([parts.path.strip("/") or "index", *words])) + ".html"
 
 
 def relinked(text: str, names: dict[str, str], here: str) -> str:
-    """A page with its links turned to files, seen from the file `here`, and without forms."""
+    """A page with its links turned to files, seen from the file `here`, and without forms and buttons that lead
+    nowhere."""
     folder = posixpath.dirname(here)
 
     def turned(found: re.Match[str]) -> str:
-        address, mark, place = unescape(found[2]).partition("#")
-        target = address.lstrip("/") if address.startswith("/static/") else names.get(address)
+        where, mark, place = unescape(found[2]).partition("#")
+        target = where.lstrip("/") if where.startswith("/static/") else names.get(where)
         if target is None:
             return ""
         return f' {found[1]}="{escape(posixpath.relpath(target, folder or "."))}{escape(mark + place)}"'
 
-    return LINK.sub(turned, FORM.sub("", text))
+    found = CHIP.sub("", LINK.sub(turned, FORM.sub("", text)))
+    return NAVIGATION.sub(lambda part: NOWHERE.sub("", part[0]), found)

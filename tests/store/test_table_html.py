@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import bgdata
+from bgdata.bearoff.match_table import MatchTable
+from bgdata.bearoff.tables import RaceTable, TwoSidedTable
+from bgdata.endgames.tables import EndgameTable
+from bgdata.equity.match_equity import MatchEquity
 from bgdata.store.parquet import middle_rows
 from bgdata.store.table_html import SAMPLE, cell_text, rows_html
 
@@ -48,6 +56,42 @@ def test_a_version_shows_its_rows_and_what_proves_it(small_root: Path) -> None:
 def test_every_table_shows_itself(small_root: Path) -> None:
     for table in bgdata.open_warehouse(small_root).current():
         assert f"<b>{table.name}</b>" in table._repr_html_()
+
+
+def test_every_reader_shows_its_version(small_root: Path) -> None:
+    """Tables that are probed are the versions that they read."""
+    warehouse = bgdata.open_warehouse(small_root)
+    readers: dict[str, Any] = {
+        "bearoff_two_sided": TwoSidedTable, "bearoff_one_sided": RaceTable, "bearoff_gammon": RaceTable,
+        "bearoff_match": MatchTable, "contact_endgame": EndgameTable,
+    }  # fmt: skip
+    for kind, reader in readers.items():
+        table = next(warehouse.current(kind))
+        assert reader(table)._repr_html_() == table._repr_html_()
+
+
+def test_a_match_equity_table_shows_its_chances() -> None:
+    """By score, in percent; a score that the table does not have is a dash, and no name is an element."""
+    met = MatchEquity.of("<b>", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49])
+    found = CellReader(met._repr_html_())
+    assert found.heads == ["away", "1", "2"]
+    assert found.cells == ["1", "50.0", "70.0", "2", "30.0", "50.0"]
+    assert "50.0, 51.0</p>" in met._repr_html_()
+    assert "<b><b>" not in met._repr_html_()
+    assert "51.0, –</p>" in MatchEquity.of("short", np.full((3, 3), 0.5), [0.5, 0.49])._repr_html_()
+
+
+def test_showing_a_reader_is_all_that_loads_parquet(small_root: Path) -> None:
+    """Opening and probing one does not, nor does showing a match equity table."""
+    code = (
+        "import sys, bgdata\n"
+        "from bgdata.bearoff.tables import TwoSidedTable\n"
+        "from bgdata.equity.match_equity import MatchEquity\n"
+        f"TwoSidedTable(bgdata.open_warehouse({str(small_root)!r}).open('bearoff_two_sided', '3x3')).probe(1, 1)\n"
+        "MatchEquity.of('x', [[0.5]], [0.5])._repr_html_()\n"
+        "print(sorted({'duckdb', 'pyarrow', 'prefect'} & set(sys.modules)))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
 
 
 def test_names_are_escaped() -> None:

@@ -20,6 +20,8 @@ class PageReader(HTMLParser):
         self.ids: list[str] = []
         self.flaws: list[str] = []
         self.words: list[str] = []
+        self.fields: list[tuple[str, str]] = []  # of forms but that for searching, as they are sent
+        self._choice = ""
         self._open: list[str] = []
         self.feed(text)
         self.close()
@@ -41,10 +43,20 @@ class PageReader(HTMLParser):
         if tag in ("input", "select", "textarea") and given.get("type") != "hidden":
             is_named = "label" in self._open or "aria-label" in given or "id" in given
             self.flaws += [f"no label for {tag} {given.get('name')}"] * (not is_named)
+        self._note_field(tag, given)
         if tag == "svg" and "role" not in given:
             self.flaws.append("a picture without a role")
         if tag not in EMPTY:
             self._open.append(tag)
+
+    def _note_field(self, tag: str, given: dict[str, str | None]) -> None:
+        name = str(given.get("name"))
+        is_sent = given.get("type") != "checkbox" or "checked" in given
+        if tag == "input" and is_sent and given.get("type") != "search":
+            self.fields.append((name, str(given.get("value") or "")))
+        self._choice = name if tag == "select" else self._choice
+        if tag == "option" and "selected" in given:
+            self.fields.append((self._choice, str(given.get("value"))))
 
     def handle_endtag(self, tag: str) -> None:
         if not self._open or self._open.pop() != tag:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 import uvicorn
@@ -109,6 +110,86 @@ def test_a_checker_is_dragged(opened: Opener, host: str) -> None:
     assert "Before the roll" in page.locator("h1").inner_text()
     page.get_by_role("link", name="undo", exact=True).click()
     page.wait_for_url(f"{host}/position/{START}*")
+
+
+PLACES = {  # of the board's picture
+    "24": (576, 80), "1": (576, 470), "2": (536, 470), "6": (376, 470), "bar": (332, 230), "own off": (628, 450),
+    "own cube": (34, 470), "die": (450, 274), "own score": (300, 540),
+}  # fmt: skip
+
+
+def tapped(page: Page, host: str, *places: str) -> tuple[Position, dict[str, str]]:
+    """The position and the query of the page after taps on the board by finger."""
+    before = page.url
+    for place in places:
+        page.touchscreen.tap(*place_of(page, *PLACES[place]))
+    page.wait_for_function("before => location.href != before && document.readyState == 'complete'", arg=before)
+    page.locator("#board").scroll_into_view_if_needed()
+    parts = urlsplit(page.url.removeprefix(host))
+    return Position(unquote(parts.path).removeprefix("/position/")), dict(parse_qsl(parts.query))
+
+
+def test_a_board_is_set_up_by_taps(opened: Opener, host: str) -> None:
+    """On a phone: a checker is picked up and put down, borne off and taken back, and hits; cube, dice and score too."""
+    page = opened(
+        f"/position/{START}?met=published-12", viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True
+    )
+    page.get_by_text("Set up another position").click()
+    page.evaluate("scrollTo(0, 0)")
+    board = list(Position(START).board)
+
+    def moves(start: int | None, end: int | None, *places: str) -> None:
+        side = -1 if start is not None and board[start] < 0 else 1
+        if start is not None:
+            board[start] -= side
+        if end is not None:
+            board[end] += side
+        assert tapped(page, host, *places)[0] == Position(board), places
+
+    moves(24, None, "24", "own off")
+    moves(None, 25, "own off", "bar")
+    moves(1, 2, "1", "2")
+    board[1], board[0] = 0, 1  # hit
+    moves(6, 1, "6", "1")
+    here = page.url
+    for place in ("bar", "bar", "own off", "2"):  # picked up and put back; nothing is off
+        page.touchscreen.tap(*place_of(page, *PLACES[place]))
+    page.touchscreen.tap(*place_of(page, *PLACES["6"]))  # on a point of the other side: nothing
+    page.locator("h1").tap()
+    assert (page.url, page.locator(".held").count()) == (here, 0)
+    assert tapped(page, host, "own cube")[1] | {"undo": ""} == {
+        "cube": "2", "owner": "on_roll", "met": "published-12", "undo": "",
+    }  # fmt: skip
+    assert tapped(page, host, "own cube")[1]["cube"] == "4"
+    assert tapped(page, host, "die")[1]["roll"] == "11"
+    page.touchscreen.tap(*place_of(page, *PLACES["own score"]))
+    assert page.evaluate("document.activeElement.name") == "own"
+    page.locator("select[name=own]").select_option("3")
+    page.wait_for_url("**away=3-3**")
+    page.get_by_role("link", name="undo", exact=True).click()
+    page.wait_for_url("**roll=11&cube=4&owner=on_roll**")
+
+
+def test_a_checker_let_go_beside_the_board_stays(opened: Opener, host: str) -> None:
+    """And one on the bar is what a drag from there takes, by pointer."""
+    page = opened(f"/position/{START}")
+    page.get_by_text("Set up another position").click()
+    for target in ((700, 300), place_of(page, 576, 80)):
+        page.mouse.move(*place_of(page, 376, 470))
+        page.mouse.down()
+        page.mouse.move(*target)
+        page.mouse.up()
+    page.wait_for_url(f"{host}/position/*undo=*")
+    board = list(Position(START).board)
+    board[6], board[24] = board[6] - 1, board[24] + 1
+    assert page.url.partition("?")[0] == f"{host}/position/{Position(board).id}"
+
+
+def test_a_notation_says_that_it_is_copied(opened: Opener) -> None:
+    page = opened(f"/position/{START}", permissions=["clipboard-read", "clipboard-write"])
+    page.locator(".names code", has_text=START).first.click()
+    page.locator(".copied", has_text="copied").wait_for()
+    assert START in page.evaluate("navigator.clipboard.readText()")
 
 
 def test_a_play_shows_its_arrows_and_leads_on(opened: Opener, host: str) -> None:

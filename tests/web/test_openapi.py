@@ -30,6 +30,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
         f"/position/{START}.json?roll=31&cube=2&owner=on_roll&jacoby=1&beavers=1",
         f"/position/{START}.json?away=1-4&crawford=1&{MET}",
         f"/position/{POSITION}.json?roll=66",
+        f"/position/{START}.json?roll=62&play=13/11,24-18",
+        f"/position/{START}.json?play=8/5,6/5",
         f"/position/{OVER}.json",
         "/position/XGID=-b----E-C---eE---c-e----B-:1:1:1:31:2:3:0:7:10.json?met=none",
     ),
@@ -255,6 +257,16 @@ def test_errors_are_as_told(client: TestClient, told: dict[str, Any], where: str
     check(told, content[JSON]["schema"], answer.json())
 
 
+def test_illegal_plays_are_as_told(client: TestClient, told: dict[str, Any]) -> None:
+    """One address takes plays, and tells of two errors with this status."""
+    schema = operations(told)["/position/{text}.json"]["responses"]["400"]["content"][JSON]["schema"]
+    for query, names in (("roll=31&play=8/1", {"error", "verdict", "legal_plays"}), ("roll=71", {"error"})):
+        answer = client.get(f"/position/{START}.json?{query}")
+        assert (answer.status_code, set(answer.json())) == (400, names)
+        check(told, schema, answer.json())
+    assert "$ref" in operations(told)["/where/{text}.json"]["responses"]["400"]
+
+
 def test_pages_lead_to_it(client: TestClient) -> None:
     assert "/openapi.json" in read(client, "/").links
 
@@ -274,6 +286,6 @@ def near(value: object) -> object:
 
 def test_answers_on_the_page_are_real(client: TestClient) -> None:
     shown = SHOWN.findall(PAGE.read_text())
-    assert len(shown) == 3
+    assert len(shown) == 4
     for where, answer in shown:
         assert client.get(where).json() == near(json.loads(answer)), where

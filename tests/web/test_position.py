@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import numpy as np
 import pytest
@@ -13,11 +13,15 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 import bgdata
+from bgdata.bearoff.match_table import MatchTable
 from bgdata.game.dice import ROLLS
 from bgdata.game.identifiers import identify
+from bgdata.game.plays import judge_play
 from bgdata.game.position import Position
+from bgdata.web.answer import percent, signed
+from bgdata.web.asked import Asked
 from tests.cli.command_line import POSITION, position_id, run, succeeds
-from tests.web.reading import read
+from tests.web.reading import PageReader, inner_links, read
 
 START = "4HPwATDgc/ABMA"
 XGID = "XGID=-b----E-C---eE---c-e----B-:1:1:1:31:2:3:0:7:10"
@@ -109,9 +113,26 @@ def test_the_three_cubes(client: TestClient, site_root: Path) -> None:
         assert f"{row['no_double']:+.4f}".replace("-", "−") in text
 
 
+def test_tables_stand_side_by_side_with_the_cube(client: TestClient, site_root: Path) -> None:
+    """The best action's value by each table that knows it, in money play and at a score that a table was solved for."""
+    (row,) = json.loads(succeeds(site_root, "cube", POSITION, "--format", "json"))
+    page = read(client, f"/position/{POSITION}")
+    assert page.text.count("with the cube") == 1
+    assert signed(row["equity"], 5) in page.text
+    assert "with the cube" not in read(client, f"/position/{START}").text
+    (table,) = bgdata.open_warehouse(site_root).current("bearoff_match")
+    solved = MatchTable(table)
+    score = f"away={solved.score.away}-{solved.score.opponent_away}&met={solved.met}"
+    position = position_id([0, 2], [1, 1])
+    page = read(client, f"/position/{position}?{score}")
+    assert f"exact, at this score {table.name}" in page.text
+    assert percent(solved.probe(Position(position)).mwc, 3) in page.text
+    assert "exact, at this score" not in read(client, f"/position/{position}?away=9-9&met={solved.met}").text
+
+
 def test_changes_of_the_editor_are_undone(client: TestClient) -> None:
     """One after the other, with the score; the address says all that there is to know."""
-    given = {"q": POSITION, "undo": START, "away": "3-5"}
+    given = {"q": POSITION, "undo": f"{START}~a3-5", "away": "3-5"}
     first = client.get("/position", params=given).headers["location"]
     page = read(client, first)
     undo = next(link for link in page.links if link.endswith("#board"))
@@ -126,6 +147,90 @@ def test_changes_of_the_editor_are_undone(client: TestClient) -> None:
     many = ".".join([START] * 50)
     assert client.get(f"/position/{START}", params={"undo": many}).text.count(START + "." + START) <= 21
     read(client, f"/position/{START}?undo=<b>", 400)
+
+
+def fields_of(page: PageReader) -> dict[str, str]:
+    """What the editor of a page would send if nobody touched it."""
+    return {name: value for name, value in page.fields if value}
+
+
+@pytest.mark.parametrize("notation", [XGID, "4HPwATDgc/ABMA:UYnlADAAEAAE"])
+def test_an_edit_keeps_what_is_played_for(client: TestClient, notation: str) -> None:
+    """Roll, score, cube, match equity table and ply, however the page said them; one checker is elsewhere."""
+    where = f"/position/{quote(notation, safe='/')}?met=published-12&ply=1"
+    page = read(client, where)
+    before = Asked(notation, {"met": "published-12", "ply": "1"})
+    board = list(before.position.board)
+    board[6], board[5] = board[6] - 1, board[5] + 1
+    fields = fields_of(page) | {"edit": "1", "p6": str(board[6]), "p5": str(board[5])}
+    after = client.get("/position", params=fields).headers["location"]
+    found = Asked(unquote(urlsplit(after).path)[10:], dict(parse_qsl(urlsplit(after).query)))
+    assert found.position == Position(board)
+    assert (found.stakes, found.roll, found.rules) == (before.stakes, before.roll, before.rules)
+    assert before.stakes is not None
+
+
+def test_an_edit_keeps_beavers_and_the_jacoby_rule(client: TestClient) -> None:
+    """Those of an XGID of money play."""
+    page = read(client, "/position/XGID=-b----E-C---eE---c-e----B-:1:1:1:00:0:0:3:0:10")
+    after = client.get("/position", params=fields_of(page)).headers["location"]
+    assert after.startswith(f"/position/{START}?cube=2&owner=on_roll&jacoby=1&beavers=1")
+
+
+def test_a_new_notation_says_what_is_played_for(client: TestClient) -> None:
+    """Rather than fields that nobody touched; those that somebody did count for more."""
+    fields = fields_of(read(client, f"/position/{START}?away=5-5&cube=4&owner=opponent&met=published-12&roll=31"))
+    assert (
+        client.get("/position", params=fields | {"q": XGID})
+        .headers["location"]
+        .startswith(f"/position/{XGID}?met=published-12&undo=")
+    )
+    location = client.get("/position", params=fields | {"q": XGID, "rolled": "66", "cube": "8"}).headers["location"]
+    assert location.startswith(f"/position/{XGID}?")
+    assert {("roll", "66"), ("cube", "8")} <= set(parse_qsl(urlsplit(location).query))
+
+
+def test_fields_that_exclude_each_other(client: TestClient) -> None:
+    """What is left of another score is dropped, as who chooses by tapping would have to clear it first."""
+    for chosen, expected in (
+        ({"own": "3", "theirs": "5", "crawford": "1", "jacoby": "1"}, "?away=3-5"),
+        ({"own": "1", "theirs": "5", "crawford": "1"}, "?away=1-5&crawford=1"),
+        ({"own": "4", "theirs": ""}, "?away=4-4"),
+        ({"own": "", "theirs": "", "crawford": "1"}, ""),
+    ):
+        location = client.get("/position", params={"q": START, **chosen}).headers["location"]
+        assert location == f"/position/{START}{expected}"
+
+
+def test_undo_restores_roll_score_and_cube(client: TestClient) -> None:
+    """What was there before each change, through links for rolls, plays, plies and sides."""
+    first = f"/position/{START}?roll=31&away=3-5&cube=2&owner=on_roll&met=published-12"
+    fields = fields_of(read(client, first)) | {"own": "2", "rolled": "", "owner": "opponent"}
+    second = client.get("/position", params=fields).headers["location"]
+    assert second.startswith(f"/position/{START}?away=2-5&cube=2&owner=opponent&met=published-12&undo=")
+    page = read(client, second)
+    assert undo_of(page) == first
+    kept = second.partition("&undo=")[0]
+    rolled = next(link for link in page.links if "roll=52" in link)
+    assert undo_of(read(client, rolled)) == first
+    assert undo_of(read(client, next(link for link in page.links if "ply=1" in link))) == f"{first}&ply=1"
+    for where, before in ((page, kept), (read(client, rolled), f"/position/{START}?roll=52&{kept.partition('?')[2]}")):
+        turned = next(link for link in where.links if link.startswith("/position/") and "away=5-2" in link)
+        back = undo_of(read(client, turned))  # a side or a play: a step of its own
+        assert back.partition("&undo=")[0] == before
+        assert undo_of(read(client, back)) == first
+
+
+def undo_of(page: PageReader) -> str:
+    """Where undoing leads."""
+    return next(link for link in page.links if link.endswith("#board")).removesuffix("#board")
+
+
+def test_showing_a_page_again_is_no_change(client: TestClient) -> None:
+    fields = fields_of(read(client, f"/position/{START}?away=3-5&met=published-12"))
+    assert client.get("/position", params=fields).headers["location"] == f"/position/{START}?away=3-5&met=published-12"
+    read(client, f"/position/{START}?undo={START}~x1", 400)
+    read(client, f"/position/{START}?undo={START}~r77", 400)
 
 
 def test_the_editor_leads_to_a_position(client: TestClient) -> None:
@@ -157,6 +262,26 @@ def test_where_a_position_occurs(client: TestClient) -> None:
     assert turns
 
 
+def test_occurrences_lead_to_games_and_rows(client: TestClient) -> None:
+    """The first turn of each game that has the position, and the rows of each table."""
+    page = read(client, f"/where/{START}")
+    rows = client.get(f"/where/{START}.json").json()
+    assert {row["address"] for row in rows} <= set(page.links)
+    for row in rows:
+        where = urlsplit(row["address"])
+        found = client.get(f"{where.path}.json?{where.query}").json()
+        assert len(found) == min(row["rows"], 20), row
+        assert {each["position_id"] for each in found} == {START}
+        assert bool(row["games"]) == (row["table"] == "turns")
+    games = [game for row in rows for game in row["games"]]
+    assert games
+    assert set(games) <= set(page.links)
+    place = dict(parse_qsl(urlsplit(games[0]).query)).get("turn", "0")
+    turns = client.get(f"{urlsplit(games[0]).path}.json").json()["turns"]
+    assert turns[int(place)]["position_id"] == START
+    assert client.get(f"/where/{OVER}.json").json() == []
+
+
 def test_the_cube_map(client: TestClient, site_root: Path) -> None:
     rows = client.get(f"/cube-map/{START}.json?met=published-12&length=4").json()
     assert len(rows) == 16
@@ -167,12 +292,94 @@ def test_the_cube_map(client: TestClient, site_root: Path) -> None:
         assert row["action"] == (found[0]["best"][0] if found[0]["double_take"] is not None else "none")
 
 
+FROM_BAR = ",".join(map(str, [0, *[0] * 7, 2, *[0] * 11, -1, -2, *[0] * 3, 1]))  # an 8 point, and 20 to be hit
+
+
+@pytest.mark.parametrize(
+    ("notation", "roll", "text", "play"),
+    [
+        (START, "62", "24/18, 13/11", "24/18 13/11"),
+        (START, "62", " 13-11;24 - 18 ", "24/18 13/11"),
+        (START, "26", "13/11 24/18", "24/18 13/11"),
+        (FROM_BAR, "52", "8/6 , BAR / 20*", "bar/20* 8/6"),
+        (FROM_BAR, "52", "25/20,8/6", "bar/20* 8/6"),
+        (START, "", "8/5,6/5", "8/5 6/5"),
+    ],
+)
+def test_plays_are_read_however_they_are_written(
+    client: TestClient, notation: str, roll: str, text: str, play: str
+) -> None:
+    found = client.get(f"/position/{notation}.json", params={"roll": roll, "play": text}).json()
+    assert found["verdict"] == f"legal: {play}"
+    assert found["legal_plays"].count(play) == 1
+    if roll:
+        assert found["legal_plays"] == [str(each) for each in Position(notation).legal_plays(roll)]
+        assert [row["play"] for row in found["show"]] == [play]
+    page = client.get(f"/position/{notation}", params={"roll": roll, "play": text})
+    assert f"legal: {play}" in page.text
+    assert f'href="/position/{Position(notation).play(play, roll or None).id}"' in page.text
+
+
+def test_positions_without_a_play_have_no_verdict(client: TestClient) -> None:
+    found = client.get(f"/position/{START}.json?roll=31").json()
+    assert (found["verdict"], len(found["legal_plays"])) == (None, 16)
+    found = client.get(f"/position/{START}.json").json()
+    assert (found["verdict"], found["legal_plays"]) == (None, [])
+    found = client.get(f"/position/{OVER}.json?roll=31&play=pass").json()
+    assert (found["verdict"], found["legal_plays"]) == ("legal: no play", ["no play"])
+
+
+@pytest.mark.parametrize(
+    ("notation", "roll", "text", "reason"),
+    [
+        (START, "31", "8/5", "another die can be played too"),
+        (START, "51", "24/19 6/5", "the opponent holds 19"),
+        (START, "31", "23/20", "no checker is on 23"),
+        (START, "61", "6/off", "no checker is borne off while others are not home"),
+        (FROM_BAR, "52", "8/1", "checkers on the bar enter first"),
+        (FROM_BAR, "52", "bar/20", "another die can be played too"),
+        (START, "31", "hello", "expected checker moves such as 'bar/22* 6/5(2)', got 'hello'"),
+        (START, "31", "<b>&", "expected checker moves such as 'bar/22* 6/5(2)', got '<b>&'"),
+        (START, "31", "no play", "a checker can move"),
+        (START, "", "24/1", "no roll is played so"),
+    ],
+)
+def test_illegal_plays_are_answered_with_all_legal_ones(
+    client: TestClient, notation: str, roll: str, text: str, reason: str
+) -> None:
+    where = {"roll": roll, "play": text, "away": "3-5", "met": "published-12"}
+    answer = client.get(f"/position/{notation}.json", params=where)
+    assert answer.status_code == 400
+    found = answer.json()
+    assert found.keys() == {"error", "verdict", "legal_plays"}
+    assert found["verdict"] == f"illegal: {reason}"
+    assert found["error"].endswith(reason)
+    verdict = judge_play(text, Position(notation), roll or None)
+    assert found["legal_plays"] == [str(play) for play in verdict.legal_plays]
+    asked = f"/position/{notation}?{urlencode(where)}"
+    page = read(client, asked, 400)
+    assert f"illegal: {reason}" in page.text
+    links = inner_links(page, asked)
+    for play in verdict.legal_plays:
+        assert str(play) in page.text
+        assert f"/position/{play.next_position.id}?away=5-3&met=published-12" in links
+
+
+def test_the_cube_map_keeps_table_and_ply(client: TestClient) -> None:
+    """From the position to it, and back at a score."""
+    page = read(client, f"/position/{START}?met=published-12&ply=1")
+    assert f"/cube-map/{START}?met=published-12&ply=1" in page.links
+    page = read(client, f"/cube-map/{START}?met=published-12&ply=1&length=2")
+    assert f"/position/{START}?away=2-2&met=published-12&ply=1" in page.links
+
+
 WRONG = {
     "/position/nonsense": "expected one of position id, gnubg id",
     f"/position/{START[:-1]}": "expected 14 characters in a position id",
     f"/position/{'A' * 400}": "expected a position of at most 300 characters",
     f"/position/{START}?roll=71": "expected two dice such as '31'",
-    f"/position/{START}?roll=31&play=24/1": "expected",
+    f"/position/{START}?roll=71&play=24/1": "expected two dice such as '31'",
+    f"/board/{START}?roll=31&play=24/1": "got '24/1': the opponent holds 1",
     f"/position/{START}?away=0-5": "expected at least 1 point to go for each side",
     f"/position/{START}?away=x": "expected points that the player on roll and the opponent need",
     f"/position/{START}?crawford=1": "expected --away with --crawford",

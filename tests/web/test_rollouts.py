@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +15,16 @@ import bgdata
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.position import Position
 from bgdata.play.rollout import roll_out, rolling
+from bgdata.web import rollouts
+from bgdata.web.app import create_app
 from bgdata.web.asked import Asked
-from bgdata.web.limits import Limits
+from bgdata.web.limits import Budget, Limits
 from bgdata.web.rollouts import ROUND, estimates
 from bgdata.web.site import Site
 from tests.cli.command_line import POSITION, position_id, succeeds
 from tests.web.reading import read
+from tests.web.servers import asked as asked_of
+from tests.web.servers import serving, wait_until
 
 
 def test_the_page_is_the_command(client: TestClient, site_root: Path) -> None:
@@ -72,6 +78,75 @@ def test_streams_are_limited_and_given_back(site_root: Path) -> None:
     asked = Asked(POSITION, {})
     first = estimates(site, asked)
     assert next(first).startswith("data: ")
-    assert list(estimates(site, asked)) == ["event: done\ndata: {}\n\n"]
+    (refused,) = estimates(site, asked)
+    assert refused.startswith('event: refused\ndata: {"error": "expected at most 1 rollouts that are watched at once')
     first.close()
     assert next(estimates(site, asked)).startswith("data: ")
+
+
+def test_a_stream_costs_its_client(site_root: Path) -> None:
+    """Each round is charged, nothing between two rounds is, and one that used all up is told so."""
+    site = Site(bgdata.open_warehouse(site_root), Limits(client_share=0.0, client_seconds=1000.0), is_limited=True)
+    assert site.budget
+    watched = estimates(site, Asked(POSITION, {}), "a")
+    next(watched)
+    left = site.budget.left("a")
+    assert left < 1000.0
+    assert site.budget.left("a") == left
+    next(watched)
+    assert site.budget.left("a") < left
+    site.budget.spend("a", site.budget.left("a") - 5.0)  # which is left for other pages
+    assert list(watched) == [
+        'event: refused\ndata: {"error": "expected fewer questions at once; try again in a few seconds"}\n\n'
+    ]
+    with site.charged("a"):
+        pass
+    assert next(estimates(site, Asked(POSITION, {}), "b")).startswith("data: ")
+
+
+def test_a_stream_ends_with_its_reader(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over a real socket: a client has one stream at once, and its rollout stops when it leaves."""
+    played, ended = threading.Event(), threading.Event()
+
+    def endless(*given: object) -> Iterator[object]:
+        board, chooser, trials, *_ = given
+        try:
+            while True:
+                played.set()
+                yield from rolling(board, chooser, trials, trials)  # type: ignore[arg-type]
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(rollouts, "rolling", endless)
+    app = create_app(bgdata.open_warehouse(site_root), Limits(streams=1, seat_seconds=0.0), hosts=())
+    where = f"/rollout-stream/{POSITION}"
+    with serving(app) as port:
+        with asked_of(port, where) as first:
+            assert first.readline().startswith(b"data: {")
+            assert first.readline() == b"\n"
+            with asked_of(port, f"{where}.json") as second:
+                assert (second.status, json.loads(second.read())) == (
+                    429, {"error": "expected one rollout at once for each reader, found another; leave its page"}
+                )  # fmt: skip
+            played.clear()
+            assert played.wait(60)
+            assert not ended.is_set()
+        assert ended.wait(60)
+        wait_until(lambda: asks(port, where) == 200)
+
+
+def asks(port: int, where: str) -> int:
+    """The status of an answer that nobody reads on."""
+    with asked_of(port, where) as answer:
+        return answer.status
+
+
+def test_the_next_rollout_waits_for_the_last_one() -> None:
+    """As where a page is reloaded: the old stream ends a moment later."""
+    budget = Budget(Limits(seat_seconds=60.0))
+    budget.watch("a")
+    timer = threading.Timer(0.05, budget.leave, ["a"])
+    timer.start()
+    budget.watch("a")
+    budget.watch("b")
+    timer.join()

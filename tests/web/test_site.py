@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import shutil
 import subprocess
@@ -9,8 +10,11 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 import bgdata
@@ -21,8 +25,14 @@ from bgdata.web.openapi import ADDRESSES
 from bgdata.web.site import Site
 from tests.cli.command_line import POSITION
 from tests.web.reading import HOST, inner_links, read
+from tests.web.servers import serving
 
 START = "4HPwATDgc/ABMA"
+ROOTS = ("/table", "/game", "/file", "/table/bearoff_two_sided", "/table/selfplay/pubeval-20-seed-3")
+PARTS = (
+    "bearoff_two_sided", "3x3", "selfplay", "pubeval-20-seed-3", "r1-00000000", "manifest.json", "..", ".", "%2e%2e",
+    "<script>alert(1)</script>", "'; drop table games; --", "current", "\x00", "a" * 300, "NaN", "../../etc/passwd",
+)  # fmt: skip
 PAGES = ("/", "/table", "/claims", "/players", "/openings?objective=double-match-point", "/sql", f"/position/{START}")
 
 
@@ -124,6 +134,34 @@ def test_search(client: TestClient, text: str, where: str) -> None:
     assert client.get(where).status_code == 200
 
 
+def test_search_finds_views_and_players(client: TestClient) -> None:
+    """Views that are no kind lead to their rows; a player to its scores."""
+    for name in ("games", "turns", "opening_book", "versions", "lineage", "bearoff_two_sided_3x3"):
+        assert searched(client, name) == f"/sql?q=from+{name}+limit+20"
+        rows = client.get("/sql.json", params={"q": f"from {name} limit 20"}).json()
+        assert client.get(searched(client, name), headers={"accept": "application/json"}).json() == rows
+        assert rows
+    (player, *_) = {row["player_name"] for row in client.get("/players.json").json()["scores"]}
+    found = client.get(searched(client, player), headers={"accept": "application/json"}).json()["scores"]
+    assert {row["player_name"] for row in found} == {player}
+
+
+def test_search_takes_any_notation(client: TestClient) -> None:
+    (shown,) = client.get(f"/position/{START}.json?roll=31&away=3-5&plays=1").json()["show"][:1]
+    for name in ("position_id", "match_id", "gnubg_id", "xgid", "key20", "board"):
+        text = shown[name] if name != "match_id" else f"{shown['position_id']}:{shown['match_id']}"
+        where = searched(client, text)
+        assert where.startswith("/position/"), name
+        assert client.get(f"{where}.json").json()["eval"][0]["position_id"] == START, name
+
+
+def searched(client: TestClient, text: str) -> str:
+    """Where a search leads."""
+    answer = client.get("/search", params={"q": text})
+    assert answer.status_code == 303, (text, answer.text)
+    return answer.headers["location"]
+
+
 @pytest.mark.parametrize("text", ["no such thing", "<script>", "A99", "bearoff_two", "\x00", "é" * 100])
 def test_search_for_nothing(client: TestClient, text: str) -> None:
     page = read_search(client, text)
@@ -144,7 +182,9 @@ def test_an_empty_warehouse(empty: TestClient) -> None:
     for kind in bgdata.all_kinds():
         assert "None." in read(empty, f"/table/{kind}").text
     assert "No player has been scored here" in read(empty, "/players").text
-    assert "No such book here" in read(empty, "/openings").text
+    assert "No such book here. bgdata openings rolls it out" in read(empty, "/openings").text
+    text = read(empty, "/openings?objective=double-match-point").text
+    assert "bgdata openings --objective double-match-point rolls it out" in text
     assert "expected the register of claims in warehouse, found none" in read(empty, "/claims", 404).text
     assert "no match equity table" in read(empty, "/match-equity", 404).text
     assert "No cube: no match equity table" in read(empty, f"/position/{START}?away=3-5").text
@@ -206,12 +246,30 @@ def test_the_warehouse_may_change_meanwhile(warehouse: bgdata.Warehouse) -> None
         assert [row["method"] for row in after] == ["combined"]
 
 
-def test_fifty_clients_at_once(client: TestClient) -> None:
-    addresses = [f"/position/{START}?roll={high}{low}" for high in range(1, 7) for low in range(1, 7)]
-    expected = {where: client.get(where).text for where in addresses}
-    with ThreadPoolExecutor(50) as pool:
-        found = dict(zip(addresses, pool.map(lambda where: client.get(where).text, addresses), strict=True))
-    assert found == expected
+def test_sixty_clients_at_once(site_root: Path) -> None:
+    """Each on a connection of its own to a real server: all are connected before the first asks."""
+    addresses = [f"/position/{START}?roll={high}{low}" for high in range(1, 7) for low in range(1, high)]
+    addresses += [f"/probe/{POSITION}", "/table", "/sql?q=select%2042%20as%20n", f"/board/{START}", "/race"] * 9
+    connected = threading.Barrier(len(addresses))
+    with serving(create_app(bgdata.open_warehouse(site_root))) as port:
+
+        def answer(where: str, *, is_crowd: bool = True) -> tuple[int, bytes]:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            connection.connect()
+            if is_crowd:
+                connected.wait(60)
+            connection.request("GET", where)
+            found = connection.getresponse()
+            body = found.read()
+            connection.close()
+            return found.status, body
+
+        with ThreadPoolExecutor(len(addresses)) as pool:
+            found = list(pool.map(answer, addresses))
+        assert len(addresses) == 60
+        assert {status for status, _ in found} == {200}
+        alone = {where: answer(where, is_crowd=False) for where in dict.fromkeys(addresses)}
+        assert found == [alone[where] for where in addresses]
 
 
 def test_names_from_others_are_escaped(warehouse: bgdata.Warehouse, tmp_path: Path) -> None:
@@ -224,6 +282,37 @@ def test_names_from_others_are_escaped(warehouse: bgdata.Warehouse, tmp_path: Pa
         page = read(client, "/table/positions/evil")
         assert "<script>alert(1)<|script>.txt" in page.text
         assert "<script>alert" not in client.get("/table/positions/evil").text
+
+
+def test_names_of_views_are_escaped(empty: TestClient) -> None:
+    """No view of ours can be named like this; pages do not rely on that."""
+    evil = "<script>alert(1)</script>"
+    site = empty.app.state.site  # type: ignore[attr-defined]
+    site.rows("select 1")
+    site._connection[1].execute(f'create view "{evil}" as select 1 as "{evil}", 2 as """<img src=x>"')
+    site._connection[1].execute(f"""comment on view "{evil}" is '{evil}'""")
+    page, text = read(empty, "/sql"), empty.get("/sql").text
+    assert page.text.count(evil) == 3
+    text += empty.get(searched(empty, evil)).text
+    assert "<script>alert" not in text
+    assert "<img" not in text
+
+
+@given(st.lists(st.text(max_size=12) | st.sampled_from(PARTS), min_size=1, max_size=4), st.sampled_from(ROOTS))
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_names_of_tables(client: TestClient, names: list[str], root: str) -> None:
+    """Whatever is asked for, there is a page or a line that says what was expected."""
+    try:
+        where = "/".join([root, *(quote(name, safe="") for name in names)])
+    except UnicodeEncodeError:
+        return
+    for path in (where, f"/search?q={quote('/'.join(names), safe='')}"):
+        answer = client.get(path)
+        assert answer.status_code in (200, 303, 307, 400, 404), path
+        assert "<script>alert" not in answer.text
+        assert "root:" not in answer.text
+        if answer.status_code >= 400:
+            assert "expected" in answer.text or "no " in answer.text, path
 
 
 def test_the_site_loads_nothing_that_it_does_not_need() -> None:
@@ -244,6 +333,23 @@ def test_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
     assert budget.left("a") == 1.0
     now[0] += 1000.0
     assert budget.left("a") == 10.0
+
+
+def test_requests_in_progress_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many at once do not all pass before the first is charged."""
+    now = [1000.0]
+    monkeypatch.setattr("bgdata.web.limits.time.monotonic", lambda: now[0])
+    budget = Budget(Limits(client_seconds=2.0, request_seconds=1.0, client_share=0.0))
+    with budget.spending("a"), budget.spending("a"):
+        with pytest.raises(bgdata.errors.TooBusyError, match="expected fewer questions at once"):
+            budget.spending("a").__enter__()
+        with budget.spending("b"):
+            pass
+    assert budget.left("a") == 2.0
+    with budget.spending("a"):
+        now[0] += 1.5
+        assert budget.left("a") == 0.5
+    assert budget.left("a") == 0.5
 
 
 def test_clients_from_elsewhere_have_a_budget(small_root: Path) -> None:

@@ -6,19 +6,35 @@ import csv
 import io
 import json
 import re
+import tempfile
+from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+import bgdata
+from bgdata.store.locked_sql import QueryLimits, lock, open_memory
 from bgdata.web.answer import address
-from bgdata.web.sql import EXAMPLES
+from bgdata.web.app import create_app
+from bgdata.web.limits import Limits
+from bgdata.web.sql import EXAMPLES, FILES
 from tests.cli.command_line import succeeds
-from tests.web.reading import read
+from tests.web.reading import HOST, read
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """A client of a site whose queries have little memory, and little room for what does not fit into it."""
+    limits = Limits(sql_seconds=5.0, sql_bytes=100 << 20, sql_disk_bytes=1 << 20)
+    app = create_app(bgdata.open_warehouse(tmp_path_factory.mktemp("empty")), limits)
+    with TestClient(app, base_url=HOST) as found:
+        yield found
 
 
 def ask(client: TestClient, query: str, form: str = "rows", status: int = 200) -> object:
@@ -110,19 +126,102 @@ def test_what_queries_cannot_do(client: TestClient, query: str) -> None:
     assert ask(client, "select 1 as one") == [{"one": 1}]
 
 
-def test_paths_of_the_warehouse_are_hidden(client: TestClient, site_root: Path) -> None:
-    for query in (
-        "select sql from duckdb_views()",
-        "select * from duckdb_settings()",
-        "explain from bearoff_two_sided",
-    ):
-        answer = client.get("/sql.json", params={"q": query})
-        assert answer.status_code == 200
-        assert str(site_root) not in answer.text
-    answer = client.get("/sql", params={"q": "select sql from duckdb_views()", "format": "parquet"})
-    texts = pq.read_table(io.BytesIO(answer.content)).column("sql").to_pylist()
-    assert any("warehouse/" in text for text in texts)
-    assert not any(str(site_root) in text for text in texts)
+SHOWING = (  # what might know where files are
+    "select sql from duckdb_views()",
+    "select reverse(sql) from duckdb_views() where sql like '%read_parquet%'",
+    "explain from bearoff_two_sided",
+    "explain analyze from bearoff_two_sided",
+    "from duckdb_extensions()",
+    "from duckdb_secrets()",
+    "from duckdb_databases()",
+    "from duckdb_temporary_files()",
+    "from duckdb_external_file_cache()",
+    "from duckdb_logs",
+    "from duckdb_variables()",
+    "from pragma_database_size()",
+    "from (show databases)",
+    "from (show temp_directory)",
+    "from (show extension_directory)",
+    "from (show home_directory)",
+    "from (show secret_directory)",
+    "from read_parquet('warehouse/none.parquet')",
+    "select error(sql) from duckdb_views() where sql like '%read_parquet%'",
+    "from parquet_file_metadata((select 'warehouse/bearoff_two_sided/3x3/current'))",
+)
+
+
+def test_no_path_is_shown(client: TestClient, site_root: Path) -> None:
+    """Neither forwards nor backwards: no text that a query has says where the files are."""
+    ask(client, "select filename from read_parquet('/etc/passwd', filename = true)", status=400)
+    folders = {str(site_root), str(Path.home()), tempfile.gettempdir(), str(Path.cwd())}
+    for query in SHOWING:
+        for form in ("rows", "csv", "parquet"):
+            answer = client.get("/sql", params={"q": query, "format": form})
+            text = answer.text
+            if answer.headers["content-type"] == FILES["parquet"]:
+                text = str(pq.read_table(io.BytesIO(answer.content)).to_pylist())
+            for folder in folders:
+                assert folder not in text, query
+                assert folder[::-1] not in text, query
+    (row, *_) = client.get("/sql.json", params={"q": SHOWING[0] + " where sql like '%read_parquet%'"}).json()
+    assert "read_parquet('warehouse/" in row["sql"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from duckdb_settings()",
+        "select reverse(value) from system.main.DUCKDB_settings()",
+        "from pg_settings",
+        "select current_setting('temp_directory')",
+        "select 'threads'.\"Current_Setting\"()",
+        "from (show allowed_paths)",
+        "from (show 'allowed_directories')",
+        "from query('from duckdb' || '_settings()')",
+        "from query/* */('from duckdb' || '_settings()')",
+        "from query --\n('from duckdb' || '_settings()')",
+        "from \"query\" ('from duckdb' || '_settings()')",
+        "from query\u00a0('from duckdb' || '_settings()')",
+        "from query_table('pg' || '_settings')",
+        "from json_execute_serialized_sql(json_serialize_sql('from duckdb' || '_settings()'))",
+    ],
+)
+def test_settings_are_not_shown(client: TestClient, query: str) -> None:
+    """Of some of them DuckDB says where the warehouse is, in full."""
+    found = ask(client, query, status=400)
+    assert isinstance(found, dict)
+    assert "expected a query of tables, not of settings" in found["error"]
+    assert isinstance(ask(client, "select claim, query from claims limit 1"), list)
+
+
+LARGE = {  # what needs too much memory before a row is there, and what has too large rows
+    "select repeat('x', 20000000) from range(1000)": "expected a query that fits into its memory",
+    "select repeat('x', 1000000) from range(40)": "expected an answer of at most 16,777,216 bytes, found more",
+}
+
+
+@pytest.mark.parametrize(("query", "said"), LARGE.items())
+@pytest.mark.parametrize("form", ["rows", "parquet"])
+def test_large_answers_are_one_line(small: TestClient, query: str, said: str, form: str) -> None:
+    """And the process that would have made them takes no more memory than it may."""
+    found = ask(small, query, form, status=400)
+    assert isinstance(found, dict)
+    assert found["error"].startswith(said)
+    assert "\n" not in found["error"]
+
+
+def test_a_process_without_memory_is_followed_by_another(small: TestClient) -> None:
+    ask(small, "select map([1], [list(range)]) from range(40000000)", status=400)
+    assert ask(small, "select count(*) as n from (select md5(range::varchar) as b from range(50000) order by b)") == [
+        {"n": 50000}
+    ]
+
+
+def test_files_of_queries_are_limited() -> None:
+    with open_memory() as connection:
+        lock(connection, QueryLimits(5.0, 100 << 20, 10 << 20))
+        with pytest.raises(duckdb.OutOfMemoryException, match="max_temp_directory_size"):
+            connection.execute("select max(b) from (select md5(range::varchar) as b from range(6000000) order by b)")
 
 
 @pytest.mark.slow

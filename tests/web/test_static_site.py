@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.web.static_site import file_name, relinked
+import bgdata
+from bgdata.store.storage import sha256_file
+from bgdata.web.static_site import file_name, file_names, link_or_copy, relinked
 from tests.cli.command_line import error_of, run
 from tests.web.reading import PageReader
 
@@ -14,22 +16,38 @@ from tests.web.reading import PageReader
 @pytest.mark.slow
 def test_every_link_leads_to_a_file(site_root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pages"
-    result = run(site_root, "serve", "--static", folder)
+    result = run(site_root, "serve", "--static", folder, "--files")
     assert result.exit_code == 0, result.output
     pages = sorted(folder.rglob("*.html"))
     assert result.stderr == f"wrote {len(pages)} pages into {folder}\n"
-    for path in pages:
-        page = PageReader(path.read_text())
-        assert "<form" not in path.read_text()
+    readers = {path: PageReader(path.read_text()) for path in pages}
+    for path, page in readers.items():
+        text = path.read_text()
+        assert "<form" not in text
+        assert ".json</code>" not in text
+        navigation = text[text.index("<nav") : text.index("</nav>")]
+        assert navigation.count("<a ") == navigation.count("href=") == navigation.count("<a")
+        assert 'class="chip">' not in text.replace('<code class="chip">', "")
         for link in page.links:
             place, mark, name = link.partition("#")
             target = (path.parent / place).resolve() if place else path
             assert target.is_file(), (path, link)
-            assert not mark or name in PageReader(target.read_text()).ids, (path, link)
+            assert not mark or name in readers[target].ids, (path, link)
     written = {str(path.relative_to(folder)) for path in pages}
     assert {"index.html", "table.html", "table/bearoff_two_sided/3x3.html", "openings-double-match-point-31.html",
-            "match-equity-published-12.html", "players.html"} <= written  # fmt: skip
+            "match-equity-published-12.html", "players.html", "match-equity-published-12-sample.html",
+            "race-played.html"} <= written  # fmt: skip
+    assert any(name.startswith("players-") for name in written)
+    assert any(name.startswith("race-equal-") for name in written)
     assert (folder / "static" / "site.css").is_file()
+    for table in bgdata.open_warehouse(site_root).versions("bearoff_two_sided"):
+        files = folder / "file" / table.name
+        assert (files / "manifest.json").read_bytes() == table.manifest.to_bytes()
+        own = (folder / "table" / f"{table.name}.html").read_text()
+        for file in table.manifest.files:
+            assert sha256_file(files / file.name) == file.sha256
+            assert file.sha256 in own
+            assert f"file/{table.name}/{file.name}" in own
 
 
 def test_names_and_links() -> None:
@@ -41,6 +59,42 @@ def test_names_and_links() -> None:
     assert relinked(text, names, "table/a.html") == (
         '<a href="../index.html">h</a><a href="../x-1-2.html#y">x</a><a>n</a>'
     )
+
+
+def test_buttons_that_lead_nowhere_go() -> None:
+    """Other links that do are words."""
+    text = (
+        '<nav aria-label="P"><a href="/sql">SQL</a>\n<a href="/" aria-current="page">h</a></nav>'
+        '<p><a class="chip" href="/sql">SQL</a> <a class="chip" href="/">h</a> <a href="/sql">w</a></p>'
+    )
+    assert relinked(text, {"/": "index.html"}, "index.html") == (
+        '<nav aria-label="P"><a href="index.html" aria-current="page">h</a></nav>'
+        '<p><a class="chip" href="index.html">h</a> <a>w</a></p>'
+    )
+
+
+def test_no_two_pages_are_one_file() -> None:
+    names = file_names(["/players?player=a%3Ab", "/players?player=a_b", "/players?player=../../x"])
+    assert list(names.values()) == ["players-a_b.html", "players-a_b_.html", "players-.._.._x.html"]
+
+
+def test_files_are_linked_or_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And written again over what was there."""
+    source, target = tmp_path / "a", tmp_path / "b"
+    source.write_bytes(b"1")
+    link_or_copy(source, target)
+    assert target.stat().st_ino == source.stat().st_ino
+
+    def refuse(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr("os.link", refuse)
+    link_or_copy(source, target)
+    assert (target.read_bytes(), target.stat().st_ino == source.stat().st_ino) == (b"1", False)
+
+
+def test_files_need_a_folder(site_root: Path) -> None:
+    assert error_of(run(site_root, "serve", "--files"), 2) == "expected --static with --files, got none"
 
 
 def test_folders_that_cannot_be_written(site_root: Path, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,9 +16,13 @@ import bgdata
 from bgdata.datasets.claims import DATASET as CLAIMS
 from bgdata.rows import claims
 from bgdata.rows.networks import curve_charts, networks
+from bgdata.store.dataset import ImportedDataset
+from bgdata.web.answer import percent
+from bgdata.web.app import create_app
+from bgdata.web.games import FILTERS
 from bgdata.web.lineage import lineage_svg
 from tests.cli.command_line import succeeds
-from tests.web.reading import read
+from tests.web.reading import HOST, read
 
 TABLE = "bearoff_two_sided/3x3"
 
@@ -117,6 +123,19 @@ def test_match_equity(client: TestClient, site_root: Path) -> None:
     assert "Stakes at 3-away 5-away" in read(client, "/match-equity?met=published-12&away=3-5").text
 
 
+def test_match_equity_compared(client: TestClient) -> None:
+    """What is told on hover is of both tables, and a score keeps the other one."""
+    where = "/match-equity?met=published-12&minus=tiny-0ply-4-index-0-5&length=3"
+    found = {row["away"] * 10 + row["opponent_away"]: row for row in client.get(where.replace("?", ".json?")).json()
+             if not row["is_post_crawford"]}  # fmt: skip
+    text = client.get(where).text
+    assert f"2-away 3-away: published-12, {percent(found[23]['mwc'])}; gammon value" in text
+    assert f"tiny-0ply-4-index-0-5, {percent(found[23]['other_mwc'])}; gammon value" in text
+    assert "/match-equity?met=published-12&minus=tiny-0ply-4-index-0-5&length=3&away=2-3" in read(client, where).links
+    page = read(client, "/match-equity?met=published-12&minus=tiny-0ply-4-index-0-5&length=3&away=2-3")
+    assert "published-12 less tiny-0ply-4-index-0-5" in page.text
+
+
 @pytest.mark.parametrize(
     ("query", "status", "said"),
     [
@@ -203,6 +222,97 @@ def test_games(client: TestClient, site_root: Path) -> None:
     assert client.get(f"{where}/3?turn=9999").status_code == 200
     assert "expected an order of games" in read(client, f"{where}?order=x", 400).text
     assert "expected a whole number as number" in read(client, f"{where}/x", 400).text
+
+
+@pytest.fixture(scope="module")
+def known(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, str]]:
+    """A site, and the address of three known games: a match with every action of the cube."""
+    folder = tmp_path_factory.mktemp("known")
+    shutil.copytree(site_root, folder / "warehouse")
+    warehouse = bgdata.open_warehouse(folder / "warehouse")
+    kind = warehouse.kinds["matches"]
+    assert isinstance(kind, ImportedDataset)
+    path = folder / "known.mat"
+    path.write_text(KNOWN)
+    warehouse.build(kind.name, kind.parameters_of([path], "known"), files=[path])
+    with TestClient(create_app(warehouse), base_url=HOST) as client:
+        yield client, "/game/matches/known"
+
+
+KNOWN = """ 7 point match
+
+ Game 1
+ Ann : 0                             Bob : 0
+  1) 31: 8/5 6/5                      Doubles => 2
+  2)  Takes                           64: 24/14
+  3) 52: 13/8 24/22                   61: 13/7 8/7
+  4)  Doubles => 4                    Takes
+  5) 21: 13/11 6/5
+      Wins 12 points
+
+ Game 2
+ Ann : 0                             Bob : 0
+  1)                                  43: 24/20 13/10
+  2)  Doubles => 2                    Drops
+      Wins 1 point
+
+ Game 3
+ Ann : 1                             Bob : 0
+  1) 65: 24/13                        31: 8/5 6/5
+                                      Wins 3 points
+"""
+
+
+def test_filters_find_known_games(known: tuple[TestClient, str]) -> None:
+    """Twelve points at a cube of 4 are a backgammon, three at 1 too; one after a pass is none."""
+    client, where = known
+    games = {row["game"]: row["points_won"] for row in client.get(f"{where}.json").json()}
+    assert games == {0: 12, 1: 1, 2: 3}
+    found = {order: [row["game"] for row in client.get(f"{where}.json?order={order}").json()] for order in FILTERS}
+    assert found == {
+        "all": [0, 1, 2], "long": [0, 1, 2], "points": [0, 2, 1], "backgammon": [0, 2], "swing": [],
+        "cube": [0, 1], "take": [0], "pass": [1],
+    }  # fmt: skip
+
+
+def test_the_largest_swing_is_of_one_roll(client: TestClient) -> None:
+    query = "select dataset, variant from turns where luck is not null group by all"
+    for corpus in client.get("/sql.json", params={"q": query}).json():
+        where = f"/game/{corpus['dataset']}/{corpus['variant']}"
+        games = [row["game"] for row in client.get(f"{where}.json?order=swing").json()][:4]
+        swings = [
+            max(abs(turn["luck"]) for turn in client.get(f"{where}/{game}.json").json()["turns"] if turn["luck"])
+            for game in games
+        ]
+        assert swings == sorted(swings, reverse=True)
+        assert f"{swings[0]:.3f}" in read(client, f"{where}?order=swing").text
+
+
+def test_a_replay_draws_and_links_what_was_played(known: tuple[TestClient, str]) -> None:
+    """Light is whoever is on roll; arrows show the play; links keep roll, score and cube; the cube is judged."""
+    client, where = known
+    found = client.get(f"{where}/0.json").json()
+    actions = [turn["action"] for turn in found["turns"]]
+    assert [loss is not None for loss in found["cube_losses"]] == [name in ("double", "take") for name in actions]
+    assert all(loss >= 0 for loss in found["cube_losses"] if loss is not None)
+    links = read(client, f"{where}/0").links
+    for turn, cube in ((3, "cube=2"), (actions.index("double"), "away=7-7"), (len(actions) - 1, "cube=4&owner=")):
+        row = found["turns"][turn]
+        roll = f"roll={row['die1']}{row['die2']}" if row["die1"] else "?away"
+        (link,) = {
+            each for each in links if f"/position/{row['position_id']}?" in each and cube in each and roll in each
+        }
+        assert "away=7-7" in link
+        assert client.get(link).status_code == 200
+    page, first = client.get(f"{where}/0?turn=0").text, client.get(f"{where}/0?turn=1").text
+    assert "Play: 8/5 6/5." in page
+    assert "(light" not in page
+    assert "Light is the player on roll: the first, Ann." in page
+    assert "Light is the player on roll: the second, Bob." in first
+    answer = client.get(f"{where}/0?turn={actions.index('take')}").text
+    assert "Light is the player on roll: the second, Bob. The other one answers: take." in answer
+    assert "away=6-7" in client.get(f"{where}/2").text
+    assert "Ann (first) against Bob (second), 1 to 0 in a match to 7" in read(client, f"{where}/2").text
 
 
 def test_games_with_a_double(client: TestClient) -> None:
