@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import tempfile
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -135,12 +137,25 @@ def opened(path: Path) -> IO[str]:
         raise StorageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
 
 
+def check_place(path: Path) -> None:
+    """Raise StorageError where a file cannot be written, before anything is played that belongs there."""
+    try:
+        with suppress(FileNotFoundError):
+            os.lstat(path)  # refuses names that are too long
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
+
+
 class Saver:
-    """Keeps what is played over connections, and writes it into one file, aside first: it is whole always."""
+    """Keeps what is played over connections, and writes it into one file, aside first: it is whole always. Raises
+    StorageError where it cannot be written."""
 
     def __init__(self, path: Path) -> None:
         from bgdata.protocols.external_record import ExternalRecord
 
+        check_place(path)
         self.path, self.record = path, ExternalRecord()
 
     def add(self, exchange: Exchange) -> None:

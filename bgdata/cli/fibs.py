@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bgdata.cli.external import decisions_of, save_matches, write_matches
+from bgdata.cli.external import check_place, decisions_of, save_matches, write_matches
 from bgdata.cli.options import OUTPUT, met_option, player_options
 from bgdata.errors import EngineRefusedError, ExternalProgramError, MissingTableError, UsageError, shown
 from bgdata.warehouse import Warehouse
@@ -155,9 +155,11 @@ def play_match(
 
 
 class Saver:
-    """Keeps the record of a match over connections, and writes it into one file, aside first: it is whole always."""
+    """Keeps the record of a match over connections, and writes it into one file, aside first: it is whole always.
+    Raises StorageError where it cannot be written."""
 
     def __init__(self, path: Path | None) -> None:
+        check_place(path or Path("match.mat"))
         self.path, self.record = path, None  # type: Path | None, Record | None
 
     def __call__(self, record: Record | None) -> None:

@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.requests import Request
 
-from bgdata.errors import BgdataError
+from bgdata.errors import BgdataError, UsageError
 from bgdata.store.storage import storage_errors, write_file
 from bgdata.warehouse import Warehouse
 from bgdata.web import equity, home, races, register, tables
@@ -37,8 +37,10 @@ CHIP = re.compile(r'<a class="chip"(?: aria-\w+="\w+")?>[^<]*</a>\s*')
 
 def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False) -> int:
     """Write the pages into a folder, and return how many there are; `with_files` writes the files of tables too. Pages
-    of what is not built are left out. Raises MissingWarehouseError or StorageError."""
+    of what is not built are left out. Raises MissingWarehouseError, StorageError, or UsageError for a folder in which
+    there is something else."""
     warehouse.require()
+    check_folder(folder)
     site = Site(warehouse)
     pages = dict(rendered(site))
     names = file_names(pages) | dict(written_files(site, folder, with_files=with_files))
@@ -50,6 +52,13 @@ def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False
     with storage_errors("write", folder / "static"):
         shutil.copytree(FOLDER / "static", folder / "static", dirs_exist_ok=True)
     return len(pages)
+
+
+def check_folder(folder: Path) -> None:
+    """Raise UsageError for a folder that holds something, unless pages were written into it before."""
+    with storage_errors("read", folder):
+        if folder.is_dir() and any(folder.iterdir()) and not (folder / "static" / "site.css").is_file():
+            raise UsageError(f"expected an empty folder, or one with pages of an earlier run, got {folder}")
 
 
 def written_files(site: Site, folder: Path, *, with_files: bool) -> Iterator[tuple[str, str]]:

@@ -110,16 +110,24 @@ def test_a_connection_that_is_cut_off_and_the_next_one(player_root: Path, tmp_pa
 
 def test_games_that_cannot_be_saved_are_played_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is said after every game, and is an error at the end."""
+    (tmp_path / "games.mat.partial").mkdir()  # where it is written aside
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(GOOD + SECOND_GAME + SECOND_GAME)
         theirs.shutdown(socket.SHUT_WR)
-        saver = Saver(tmp_path / "none" / "games.mat")
-        with pytest.raises(StorageError, match=r"expected to write .*games\.mat, found: no such file or directory"):
+        saver = Saver(tmp_path / "games.mat")
+        with pytest.raises(StorageError, match=r"expected to write .*games\.mat, found: is a directory"):
             serve(ours, ExternalPlayer(Decisions(LookaheadPlayer(Scrambled()))), 30, None, saver)
     printed = capsys.readouterr()
     assert printed.err.startswith("not saved yet: expected to write ")
     assert printed.out.endswith("\ngnubg has gone after 3 questions\n")
+
+
+def test_a_place_where_nothing_can_be_saved_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"cannot write .*games\.mat: no such file or directory"):
+        Saver(tmp_path / "none" / "games.mat")
+    with pytest.raises(StorageError, match="file name too long"):
+        Saver(tmp_path / ("x" * 5000))
 
 
 @needs_gnubg_tool("gnubg")

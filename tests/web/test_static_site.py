@@ -102,6 +102,8 @@ def test_folders_that_cannot_be_written(site_root: Path, tmp_path: Path) -> None
     file.touch()
     error_of(run(site_root, "serve", "--static", file), 2)
     error_of(run(site_root, "serve", "--static", file / "below"), 1)
+    assert "expected an empty folder" in error_of(run(site_root, "serve", "--static", tmp_path), 2)
+    assert [*tmp_path.iterdir()] == [file]
     assert error_of(run(tmp_path / "none", "serve", "--static", tmp_path / "p"), 1).startswith("expected a warehouse")
     assert not (tmp_path / "p").exists()
 
