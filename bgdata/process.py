@@ -243,6 +243,13 @@ def _leave(code: int) -> NoReturn:
     os._exit(code)
 
 
+def data_bytes() -> int:
+    """Bytes of data and heap that this process holds, which RLIMIT_DATA counts; on Linux."""
+    import psutil
+
+    return int(psutil.Process().memory_info().data)
+
+
 def _end_children() -> None:
     """Kill every process below this one, but for Python's tracker of semaphores, which gives these back and ends."""
     import psutil

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bgdata.errors import BgdataError, QueryError, TooBusyError, shown
+from bgdata.process import data_bytes
 from bgdata.rows.plain import as_cell, plain
 from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
 from bgdata.web.limits import Limits
@@ -159,9 +160,7 @@ def limit_memory(more: int) -> None:
     if sys.platform == "linux":
         import resource
 
-        import psutil
-
-        most = psutil.Process().memory_info().data + more
+        most = data_bytes() + more
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 

@@ -171,7 +171,7 @@ LENGTHY = {
         ("study",),
         ("ladder",),
     ),
-    *(("reference",), ("openings",), ("fibs",)),
+    *(("reference",), ("check-reference",), ("openings",), ("rollout",), ("external",), ("fibs",)),
 }
 
 
