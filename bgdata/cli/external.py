@@ -6,8 +6,8 @@ import json
 import os
 import socket
 import tempfile
-from collections.abc import Iterable
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -131,19 +131,24 @@ def listen(port: int) -> socket.socket:
 
 def opened(path: Path) -> IO[str]:
     """A file that lines are added to. Raises StorageError."""
-    try:
+    with writing(path):
         return path.open("a", buffering=1, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
 
 
 def check_place(path: Path) -> None:
     """Raise StorageError where a file cannot be written, before anything is played that belongs there."""
-    try:
+    with writing(path):
         with suppress(FileNotFoundError):
             os.lstat(path)  # refuses names that are too long
         with tempfile.TemporaryFile(dir=path.parent):
             pass
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raise StorageError for any OSError inside the block."""
+    try:
+        yield
     except OSError as error:
         raise StorageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
 
