@@ -14,9 +14,9 @@ DIST   := dist
 BUILD_PYTHON = $(BIN)/python  # with hatchling
 UV_VERSION := 0.13.8
 
-# the packages of a lock file
+# the packages of a lock file, which names all of them: pip would look for newer ones of those that are locked with an extra
 install = if [ -x $(BIN)/uv ] && $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1); then :; \
-          else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1); fi
+          else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $(1); fi
 
 .DEFAULT_GOAL := help
 .PHONY: help env build generation test test-all bench check docs wheel lock clean
