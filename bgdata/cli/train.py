@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from bgdata.cli.completion import complete_networks, complete_players, complete_tables
+from bgdata.cli.contact_parts import parts
 from bgdata.cli.curve_page import write_page
 from bgdata.cli.curves import draw_curve
 from bgdata.cli.options import (
@@ -49,6 +50,7 @@ def train() -> None:
 
 
 train.add_command(turn_input)
+train.add_command(parts)
 
 
 @train.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -110,22 +111,26 @@ def start_of(context: Context[SupervisedParameters]) -> Networks:
 def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedRun:
     """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and what
     opening a feed raises."""
-    parameters, warehouse = build.parameters, build.warehouse
+    parameters = build.parameters
     check_features(start, " ".join(parameters.features))
+    feeds = [open_feed(build, parameters.seed, split) for split in ("train", "validation")]
+    networks = started_networks(start, parameters.layers(), parameters.seed)
+    return SupervisedRun(parameters, networks, *feeds)
+
+
+def open_feed(context: Context[Any], seed: int, split: str) -> Feed:
+    """The labels of a recipe, less what its `guard` holds. Raises UsageError for a split without rows, and what
+    opening a feed raises."""
+    parameters, warehouse = context.parameters, context.warehouse
     sources = {}
     for labels in parameters.labels:
-        tables = [opened(place, build.inputs.get(label_role(place)), warehouse) for place in labels.versions]
+        tables = [opened(place, context.inputs.get(label_role(place)), warehouse) for place in labels.versions]
         sources[labels.name] = {
             "weight": labels.weight,
             "versions": {table.name: table.manifest.digest for table in tables},
         }
     guard = {str(place): warehouse.open_reference(place).manifest.digest for place in parameters.guard}
-    feeds = [
-        Feed(warehouse, FeedRecipe(sources, split, parameters.seed, FEED_BATCH_ROWS, "", {}, guard or None))
-        for split in ("train", "validation")
-    ]
-    networks = started_networks(start, parameters.layers(), parameters.seed)
-    return SupervisedRun(parameters, networks, *feeds)
+    return Feed(warehouse, FeedRecipe(sources, split, seed, FEED_BATCH_ROWS, "", {}, guard or None))
 
 
 def order_of_names() -> list[int]:

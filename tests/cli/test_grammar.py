@@ -163,6 +163,7 @@ LENGTHY = {
         ("train", "td"),
         ("train", "sl"),
         ("train", "turn-input"),
+        ("train", "parts"),
         ("build",),
         ("rebuild",),
         ("selfplay",),

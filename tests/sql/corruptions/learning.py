@@ -92,4 +92,36 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
         changed("turn_input", change, games=4, arm="no input")
         for change in ("win = 0.51", "win = null", "win_gammon = lose_gammon + 0.01", "lose_backgammon = 0.9")
     ],
+    "contact_parts__errors_are_possible": [
+        changed("contact_parts", change, arm="one", grouping="all")
+        for change in (
+            *("tested = -1", "tested = null", "learned = -1", "learned = null"),
+            *("rmse = -0.01", "rmse = 6.01", "rmse = 'nan'", "rmse = null", "rmse_standard_error = -0.01"),
+            *("bias = rmse + 0.01", "bias = -rmse - 0.01", "bias = null"),
+        )
+    ],
+    "contact_parts__groups_make_up_all": [
+        Corruption(
+            "update contact_parts set tested = tested + 1 where arm = 'k-means 3' and group_name = '1'",
+            {"arm": "k-means 3", "grouping": "part"},
+        ),
+        Corruption(
+            "update contact_parts set learned = learned - 1 where arm = 'classes' and group_name = '1'",
+            {"arm": "classes", "grouping": "part"},
+        ),
+        Corruption(
+            "delete from contact_parts where arm = 'themes' and grouping = 'part' and tested = "
+            "(select max(tested) from contact_parts where arm = 'themes' and grouping = 'part')",
+            {"arm": "themes", "grouping": "part"},
+        ),
+    ],
+    "contact_parts__arms_have_the_same_themes": [
+        Corruption(
+            "update contact_parts set group_name = 'other' where arm = 'classes' and group_name = 'blitz'",
+            {"arm": "classes"},
+        ),
+        Corruption(
+            "delete from contact_parts where arm = 'k-means 2' and group_name = 'opening'", {"arm": "k-means 2"}
+        ),
+    ],
 }

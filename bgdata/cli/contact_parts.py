@@ -1,0 +1,162 @@
+"""`bgdata train parts`: contact positions in parts, by hand and by k-means, with a network for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from bgdata.cli.charts import LOOKS, new_figure, write_figure
+from bgdata.cli.completion import complete_tables
+from bgdata.cli.options import force_option, format_option, plot_option, seed_option, threads_option
+from bgdata.cli.output import write_rows
+from bgdata.cli.recipes import SL_RECIPE
+from bgdata.datasets.contact_parts import CONTACT_THEMES, ContactPartsParameters
+from bgdata.datasets.contact_parts import DATASET as CONTACT_PARTS
+from bgdata.rows.plain import Row
+from bgdata.steps.queries import rows_of
+from bgdata.store.parameters import VersionRef
+from bgdata.store.progress_bars import progress_bars
+from bgdata.warehouse import Warehouse
+
+ROWS = """
+select arm, grouping, group_name, learned, tested, rmse, rmse_standard_error, bias
+from contact_parts
+where variant = $variant
+order by arm, grouping, try_cast(group_name as integer), group_name
+"""
+
+
+@click.command(name="parts")
+@click.option(
+    "--labels",
+    multiple=True,
+    required=True,
+    metavar="KIND[/VARIANT[/VERSION]][:WEIGHT]",
+    shell_complete=complete_tables,
+    help="Positions to learn from; several of them are mixed in batches by their weights.",
+)
+@click.option("--guard/--no-guard", default=True, show_default=True, help="Leave out positions that benchmarks hold.")
+@click.option(
+    "--parts",
+    multiple=True,
+    type=int,
+    default=ContactPartsParameters.parts,
+    show_default=True,
+    metavar="N",
+    help="Number of parts that k-means makes; once for each number.",
+)
+@click.option(
+    "--units",
+    default=ContactPartsParameters.units,
+    show_default=True,
+    metavar="N",
+    help="Hidden units of each network.",
+)
+@click.option(
+    "--epochs", default=ContactPartsParameters.epochs, show_default=True, metavar="N", help=SL_RECIPE["epochs"]
+)
+@click.option(
+    "--epoch-rows",
+    default=ContactPartsParameters.epoch_rows,
+    show_default=True,
+    metavar="N",
+    help=SL_RECIPE["epoch_rows"],
+)
+@click.option(
+    "--learning-rate",
+    default=ContactPartsParameters.learning_rate,
+    show_default=True,
+    metavar="N",
+    help=SL_RECIPE["learning_rate"],
+)
+@seed_option(ContactPartsParameters.seed)
+@plot_option
+@threads_option
+@force_option
+@format_option
+@click.pass_obj
+def parts(
+    warehouse: Warehouse, /, labels: tuple[str, ...], guard: bool, plot: Path | None, force: bool, form: str,
+    **recipe: Any,
+) -> None:  # fmt: skip
+    """Train a network for each part of the contact positions.
+
+    Positions with contact are divided by hand, by gnubg's classes (contact, crashed) and by theme, and by k-means over
+    their inputs, which knows nothing of backgammon. A network for each part learns from the labels of that part; beside
+    them one learns from all. All have the same inputs, the same hidden units and the same batches. The command prints
+    how far their equities are from labels of the validation split, by theme. The table is `contact_parts`; no player
+    uses these networks. A stopped command, run again, resumes from its last checkpoint; the result is the same on any
+    number of threads.
+
+    \b
+      bgdata train parts --labels selfplay_labels/network-10000-seed-1-6x9 --plot parts.png
+      bgdata train parts --labels training_games --parts 3 --parts 12 --units 128
+    """
+    from bgdata.steps.networks import pinned_labels
+    from bgdata.training.feed.rows import benchmark_versions
+
+    parameters = ContactPartsParameters(
+        labels=tuple(pinned_labels(warehouse, text) for text in labels),
+        guard=tuple(map(VersionRef.parse, benchmark_versions(warehouse))) if guard else (),
+        **recipe,
+    )
+    with progress_bars() as progress:
+        table = warehouse.build(CONTACT_PARTS.name, parameters, progress=progress, force=force)
+    rows = rows_of(warehouse, ROWS, {"variant": table.manifest.variant})
+    if form == "table":
+        click.echo("\n".join([str(table.folder), *part_lines(rows, parameters)]))
+    else:
+        write_rows(rows, form)
+    if plot is not None:
+        draw_parts(rows, parameters, plot)
+        click.echo(f"wrote {plot}", err=True)
+
+
+def part_lines(rows: Sequence[Row], parameters: ContactPartsParameters) -> Iterator[str]:
+    """RMSE of each arm, a line for each theme, in thousandths of a point."""
+    found = {(row["arm"], row["grouping"], row["group_name"]): row for row in rows}
+    yield "RMSE of cubeless equity in thousandths of a point, on positions that none has learned from"
+    yield f"{'theme':<26}{'positions':>10}" + "".join(arm.rjust(11) for arm in parameters.arms)
+    for theme in CONTACT_THEMES:
+        cells = [found[arm, "theme", theme] for arm in parameters.arms]
+        yield line_of(theme, cells)
+    cells = [found[arm, "all", "all"] for arm in parameters.arms]
+    yield line_of("all", cells)
+    errors = "".join(f"+/- {1000 * (cell['rmse_standard_error'] or 0):.1f}".rjust(11) for cell in cells)
+    yield " " * 36 + errors
+    yield f"{'parts':<36}" + "".join(f"{size:>11}" for size in parameters.sizes)
+    smallest = [
+        min(row["tested"] for row in rows if row["arm"] == arm and row["grouping"] == "part") for arm in parameters.arms
+    ]
+    yield f"{'positions of the smallest part':<36}" + "".join(f"{count:>11,}" for count in smallest)
+
+
+def line_of(name: str, cells: Sequence[Row]) -> str:
+    """A line of RMSE, `-` where there are no positions."""
+    shown = ["-" if cell["rmse"] is None else f"{1000 * cell['rmse']:.1f}" for cell in cells]
+    return f"{name:<26}{cells[0]['tested']:>10,}" + "".join(text.rjust(11) for text in shown)
+
+
+def draw_parts(rows: Sequence[Row], parameters: ContactPartsParameters, path: Path) -> None:
+    """Write a picture of the RMSE by theme, a mark for each arm. Raises StorageError."""
+    found = {(row["arm"], row["group_name"]): row["rmse"] for row in rows if row["grouping"] != "part"}
+    names = [*CONTACT_THEMES, "all"]
+    with new_figure(7.5, 4.4) as figure:
+        axes = figure.subplots()
+        for place, arm in enumerate(parameters.arms):
+            colour, marker = LOOKS[place % len(LOOKS)]
+            values = [found[arm, name] for name in names]
+            figures = np.array([np.nan if value is None else 1000 * value for value in values])
+            face = colour if place < len(LOOKS) else "none"
+            axes.plot(figures, range(len(names)), marker, color=colour, markerfacecolor=face, label=arm)
+        axes.set_yticks(range(len(names)), names)
+        axes.invert_yaxis()
+        axes.set_xlabel("RMSE of cubeless equity, thousandths of a point")
+        axes.set_xlim(left=0)
+        axes.legend()
+        figure.suptitle("One network for all contact positions, and networks for parts of them")
+        write_figure(figure, path)

@@ -1,0 +1,236 @@
+"""Contact positions in parts, each with a network of its own: parts by hand, or found by k-means over the inputs.
+
+All is exact or in a fixed order, so that parts and networks are the same on any machine and number of threads: inputs
+and centres are whole numbers, and their products fit float64.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from enum import IntEnum
+from itertools import repeat
+from math import fsum, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.evaluation.answers import NETWORK_CLASSES, evaluations
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.evaluation.networks.inputs import UNIT, input_count
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.classes import PositionClass
+from bgdata.game.codec import Boards
+from bgdata.game.random import random_bits, random_stream
+from bgdata.game.themes import Theme, position_themes
+from bgdata.kernel import read_only
+from bgdata.training.inputs import fill_dense
+from bgdata.training.networks import FloatNetworks, new_networks, numbers_of, rounded_networks
+from bgdata.training.supervised.examples import Examples, LabelledBatches, by_network
+from bgdata.training.supervised.recipe import SupervisedRecipe
+from bgdata.training.supervised.trainer import KernelTrainer
+
+Values = NDArray[np.float64]
+Places = NDArray[np.int64]
+INPUTS = InputSet.TESAURO_196
+CONTACT_THEMES = Theme.RACE  # themes below it have contact
+_ROUNDS = 50  # of k-means, at most
+_CENTRE_ROWS = 50_000  # positions, at most, that centres are found from
+
+
+class Scheme(IntEnum):
+    """How positions are divided; the number is stored."""
+
+    ONE = 0
+    CLASSES = 1
+    THEMES = 2
+    K_MEANS = 3
+
+
+class Arm(NamedTuple):
+    """A way of dividing positions, and the networks that it has."""
+
+    scheme: Scheme
+    size: int  # number of parts
+    centres: Values  # [part, input], of K_MEANS alone
+
+    def parts(self, boards: Boards, values: Values) -> Places:
+        """int64[n]: the part of each position, from 0. `values` are their whole inputs."""
+        if self.scheme is Scheme.ONE:
+            return np.zeros(len(boards), np.int64)
+        if self.scheme is Scheme.CLASSES:
+            return np.asarray(position_classes(boards) == PositionClass.CONTACT, np.int64)
+        if self.scheme is Scheme.THEMES:
+            return np.asarray(position_themes(boards), np.int64)
+        return nearest(values, self.centres)
+
+
+class Errors(NamedTuple):
+    """How far equities are from their labels, in points."""
+
+    positions: int
+    rmse: float
+    standard_error: float  # of rmse, by the spread of the squared errors over positions
+    bias: float  # mean of what the network says less the label
+
+
+def contact_examples(groups: list[Examples]) -> Examples:
+    """The positions with contact, crashed ones included, of those of each network."""
+    crashed, contact = (groups[NETWORK_CLASSES.index(name)] for name in ("crashed", "contact"))
+    return Examples(
+        np.concatenate([contact.boards, crashed.boards]), np.concatenate([contact.targets, crashed.targets])
+    )
+
+
+def arms_of(counts: tuple[int, ...], examples: Examples, seed: int) -> list[Arm]:
+    """One network for all, those of hand-made parts, and those of k-means with each number of parts."""
+    values = whole_inputs(examples.boards[:_CENTRE_ROWS])
+    none = np.empty((0, input_count(INPUTS)))
+    by_hand = [Arm(Scheme.ONE, 1, none), Arm(Scheme.CLASSES, 2, none), Arm(Scheme.THEMES, int(CONTACT_THEMES), none)]
+    return [*by_hand, *(Arm(Scheme.K_MEANS, count, k_means(values, count, seed)) for count in counts)]
+
+
+def whole_inputs(boards: Boards) -> Values:
+    """float64[n, input]: the inputs in units of 1/64, whole numbers."""
+    inputs = np.empty((len(boards), input_count(INPUTS)), np.float32)
+    fill_dense(int(INPUTS), boards, inputs)
+    return inputs.astype(np.float64) * UNIT
+
+
+def nearest(values: Values, centres: Values) -> Places:
+    """int64[n]: the nearest centre of each row, the first of equals. Whole numbers, so exact in any order of sums."""
+    distances = (centres * centres).sum(axis=1) - 2 * (values @ centres.T)  # less what all centres have in common
+    return np.asarray(distances.argmin(axis=1), np.int64)
+
+
+def k_means(values: Values, count: int, seed: int) -> Values:
+    """float64[part, input]: centres of k-means (Lloyd 1982), rounded to whole numbers in every round.
+
+    They begin as rows that are drawn by the squares of their distances from those before (k-means++, Arthur and
+    Vassilvitskii 2007), and end when no row changes its part, or after 50 rounds. A part that becomes empty keeps its
+    centre.
+    """
+    centres, parts = spread_rows(values, count, seed), np.full(len(values), -1)
+    for _ in range(_ROUNDS):
+        found = nearest(values, centres)
+        if np.array_equal(found, parts):
+            break
+        parts = found
+        for part in np.unique(parts):
+            rows = values[parts == part]
+            centres[part] = np.rint(rows.sum(axis=0) / len(rows))
+    return centres
+
+
+def spread_rows(values: Values, count: int, seed: int) -> Values:
+    """float64[part, input]: rows to begin k-means with."""
+    stream = random_stream(seed, 0)
+    chosen = [int(random_bits(stream, 0)) % len(values)]
+    distances = ((values - values[chosen[0]]) ** 2).sum(axis=1).astype(np.int64)
+    for draw in range(1, count):
+        ends = np.cumsum(distances)
+        row = int(np.searchsorted(ends, int(random_bits(stream, draw)) % max(int(ends[-1]), 1), side="right"))
+        chosen.append(min(row, len(values) - 1))
+        distances = np.minimum(distances, ((values - values[chosen[-1]]) ** 2).sum(axis=1).astype(np.int64))
+    return values[chosen].copy()
+
+
+def new_part_networks(arms: list[Arm], units: int, seed: int) -> FloatNetworks:
+    """A network for each part of each arm, in their order. Those of a seed begin alike in every arm."""
+    total = sum(arm.size for arm in arms)
+    networks = new_networks((INPUTS,) * total, ((units,),) * total, seed)
+    first, _ = numbers_of(networks, 0)
+    for which in range(1, total):
+        numbers_of(networks, which)[0][:] = first
+    return networks
+
+
+class PartsRun:
+    """The networks of all arms, which learn from the same batches: each from the positions of its part."""
+
+    def __init__(self, recipe: SupervisedRecipe, arms: list[Arm], networks: FloatNetworks) -> None:
+        self.recipe, self.arms, self.networks = recipe, arms, networks
+        self.learned = np.zeros(len(networks.shapes), np.int64)  # positions so far, of each network
+        self._trainers = [KernelTrainer(networks, which, recipe) for which in range(len(networks.shapes))]
+
+    def state(self) -> dict[str, NDArray[np.generic]]:
+        """All arrays that change, to be saved and loaded in place."""
+        found: dict[str, NDArray[np.generic]] = {
+            "weights": self.networks.weights,
+            "biases": self.networks.biases,
+            "learned": self.learned,
+        }
+        for which, trainer in enumerate(self._trainers):
+            found |= {f"{name}_{which}": values for name, values in trainer.state().items()}
+        return found
+
+    def learn_epoch(self, feed: LabelledBatches, epoch: int, count: int, executor: Executor) -> None:
+        """Learn from `count` batches of the feed; epochs are numbered from 0. Networks share nothing, so each learns
+        on one thread, many at a time."""
+        for number in range(count):
+            batch = feed.batch(*divmod(epoch * count + number, len(feed)))
+            shares = [(epoch + (number + end) / count) / self.recipe.epochs for end in (0, 1)]
+            rates = [self.recipe.rate_after(share) for share in shares]
+            tasks = part_examples(self.arms, contact_examples(by_network(batch)))
+            list(executor.map(self._learn, range(len(tasks)), tasks, repeat(rates)))
+
+    def _learn(self, which: int, examples: Examples, rates: list[float]) -> None:
+        """Let a network learn from examples, if there are any."""
+        if len(examples.boards):
+            trainer = self._trainers[which]
+            trainer.learn(trainer.prepared(examples, is_shared=False), rates, is_shared=False)
+            self.learned[which] += len(examples.boards)
+
+
+def part_examples(arms: list[Arm], examples: Examples) -> list[Examples]:
+    """The examples of each part of each arm, in their order."""
+    values, found = whole_inputs(examples.boards), []
+    for arm in arms:
+        parts = arm.parts(examples.boards, values)
+        rows = (np.flatnonzero(parts == part) for part in range(arm.size))
+        found += [Examples(examples.boards.take(each, axis=0), examples.targets.take(each, axis=0)) for each in rows]
+    return found
+
+
+def rounded_parts(networks: FloatNetworks) -> Networks:
+    """The networks in the integers of players."""
+    alone = [rounded_networks(one_for_all(networks, which)) for which in range(len(networks.shapes))]
+    weights, biases = (np.concatenate([each[place] for each in alone]) for place in (1, 2))
+    return Networks(*map(read_only, (networks.shapes.copy(), weights, biases)))
+
+
+def one_for_all(networks: FloatNetworks, which: int) -> FloatNetworks:
+    """One of the networks for positions of every class, which players look up by class."""
+    weights, biases = numbers_of(networks, which)
+    shape = networks.shapes[which].copy()
+    shape[2:4] = 0  # where its weights and biases begin
+    return FloatNetworks(np.tile(shape, (len(NETWORK_CLASSES), 1)), weights, biases)
+
+
+def part_equities(networks: Networks, first: int, parts: Places, boards: Boards) -> NDArray[np.float32]:
+    """float32[n]: cubeless equities of positions, each by the network of its part. `first` is the place of the network
+    of part 0."""
+    found = np.empty(len(boards), np.float32)
+    for part in np.unique(parts).tolist():
+        rows = np.flatnonzero(parts == part)
+        shapes = np.tile(networks.shapes[first + part], (len(NETWORK_CLASSES), 1))
+        chances = evaluations(
+            Networks(read_only(shapes), networks.weights, networks.biases), NO_TABLES, boards.take(rows, axis=0)
+        ).chances
+        found[rows] = cubeless_equities(chances)
+    return found
+
+
+def errors_of(equities: NDArray[np.float32], labels: NDArray[np.float32]) -> Errors:
+    """How far equities are from their labels. Sums are exact, so they have no order."""
+    differences = equities.astype(np.float64) - labels
+    squares, count = differences**2, len(differences)
+    if not count:
+        return Errors(0, np.nan, np.nan, np.nan)
+    mean = fsum(squares) / count
+    spread = sqrt(fsum((squares - mean) ** 2) / count)
+    standard_error = spread / sqrt(count) / (2 * sqrt(mean)) if mean else 0.0
+    return Errors(count, sqrt(mean), standard_error, fsum(differences) / count)

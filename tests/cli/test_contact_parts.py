@@ -1,0 +1,69 @@
+"""`bgdata train parts`: errors by theme as a table, as data and as a picture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from bgdata.datasets.contact_parts import CONTACT_THEMES
+from tests.cli.command_line import error_of, run, succeeds
+
+TINY = (
+    *("train", "parts", "--labels", "selfplay_labels", "--parts", "2", "--parts", "3", "--units", "5"),
+    *("--epochs", "2", "--learning-rate", "0.01"),
+)
+ARMS = ("one", "classes", "themes", "k-means 2", "k-means 3")
+
+
+def test_a_line_for_each_theme(small_root: Path) -> None:
+    folder, about, head, *rows = succeeds(small_root, *TINY).splitlines()[-20:]
+    assert "contact_parts/parts-2-3-units-5-epochs-2-seed-1/r1-" in folder
+    assert about == "RMSE of cubeless equity in thousandths of a point, on positions that none has learned from"
+    assert head.split() == ["theme", "positions", *" ".join(ARMS).split()]
+    query = "select * from contact_parts where variant = 'parts-2-3-units-5-epochs-2-seed-1'"
+    found = {
+        (row["arm"], row["grouping"], row["group_name"]): row
+        for row in json.loads(succeeds(small_root, "query", query, "--format", "json"))
+    }
+    for line, theme in zip(rows, CONTACT_THEMES, strict=False):
+        cells = [found[arm, "theme", theme] for arm in ARMS]
+        shown = ["-" if cell["rmse"] is None else f"{1000 * cell['rmse']:.1f}" for cell in cells]
+        assert line.split() == [theme, f"{cells[0]['tested']:,}", *shown]
+    everything, errors, parts, smallest = rows[len(CONTACT_THEMES) :]
+    assert everything.split()[2:] == [f"{1000 * found[arm, 'all', 'all']['rmse']:.1f}" for arm in ARMS]
+    assert errors.split()[1::2] == [f"{1000 * found[arm, 'all', 'all']['rmse_standard_error']:.1f}" for arm in ARMS]
+    assert parts.split() == ["parts", "1", "2", "12", "2", "3"]
+    assert int(smallest.split()[-1].replace(",", "")) == min(
+        row["tested"] for row in found.values() if row["arm"] == "k-means 3" and row["grouping"] == "part"
+    )
+
+
+def test_data_are_those_of_the_table(small_root: Path) -> None:
+    rows = json.loads(succeeds(small_root, *TINY, "--format", "json"))
+    assert {row["arm"] for row in rows} == set(ARMS)
+    query = (
+        "select * exclude (variant) from contact_parts where variant = 'parts-2-3-units-5-epochs-2-seed-1' "
+        "order by arm, grouping, try_cast(group_name as integer), group_name"
+    )
+    assert rows == json.loads(succeeds(small_root, "query", query, "--format", "json"))
+
+
+def test_a_picture(small_root: Path, tmp_path: Path) -> None:
+    pictures = [tmp_path / f"{name}.svg" for name in "ab"]
+    for picture in pictures:
+        assert run(small_root, *TINY, "--plot", picture).stderr.splitlines()[-1] == f"wrote {picture}"
+    assert b"one" in pictures[0].read_bytes()
+    assert pictures[0].read_bytes() == pictures[1].read_bytes()
+
+
+def test_wrong_options(small_root: Path) -> None:
+    for options, message in (
+        (("--parts", "0"), "expected 1 to 100 parts, got 0"),
+        (("--parts", "101"), "expected 1 to 100 parts, got 101"),
+        (("--parts", "2", "--parts", "2"), "expected 1 to 10 different numbers of parts, got 2 2"),
+        (("--units", "0"), "expected 1 to 2048 hidden units, got 0"),
+        (("--epochs", "0"), "expected epochs of at least 1, got 0"),
+        (("--learning-rate", "nan"), "expected a learning_rate above 0, up to 0.1 for adam, got nan"),
+    ):
+        assert error_of(run(small_root, "train", "parts", "--labels", "selfplay_labels", *options), 2) == message
+    assert "rollout_labels" in error_of(run(small_root, "train", "parts", "--labels", "rollout_labels/none"), 1)

@@ -1,0 +1,123 @@
+"""Contact positions in parts as a dataset: the same digest everywhere, also after a kill, and its rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.computations.contact_parts import groups_of, stored_arms
+from bgdata.datasets.contact_parts import DATASET, ContactPartsParameters
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.kernel import threads
+from bgdata.store import job
+from bgdata.store.progress import Silence
+from bgdata.training.supervised.parts import Scheme
+from bgdata.warehouse import Warehouse
+from tests.contract.kinds import Corrupted
+from tests.rechecking import check_sample, inputs_of
+
+SMALL = DATASET.smallest
+DIGEST = "7ede6337533d2a106f61e389506e761c07209f94f819cee1bfd9daf7d8bf5c55"  # of SMALL, on any machine
+
+
+class Killer(Silence):
+    """Stops a build when it reports progress for the given time, and keeps what is said."""
+
+    def __init__(self, reports: int) -> None:
+        self.left, self.notes = reports, list[str]()
+
+    def advance(self, count: int) -> None:  # noqa: ARG002
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def test_digest(small_root: Path) -> None:
+    """Whatever changes it changes every table: then raise the revision."""
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    assert table.manifest.digest == DIGEST
+
+
+def test_digest_on_one_thread_and_after_a_kill(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    with threads(1):
+        with pytest.raises(KeyboardInterrupt):
+            untaught.build(DATASET.name, SMALL, progress=Killer(2))
+        progress = Killer(9)
+        assert untaught.build(DATASET.name, SMALL, progress=progress).manifest.digest == DIGEST
+    assert f"going on with contact_parts/{DATASET.slug(SMALL)} after step 1 of 2" in progress.notes
+
+
+def test_rows_of_each_arm(small_root: Path) -> None:
+    """A position is in one part and has one theme; an arm learned from as many as every other."""
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        query = (
+            "select arm, grouping, count(*), sum(tested)::int, sum(learned)::int from contact_parts "
+            f"where variant = '{DATASET.slug(SMALL)}' group by all order by all"
+        )
+        rows = connection.sql(query).fetchall()
+    sizes = dict(zip(SMALL.arms, SMALL.sizes, strict=True))
+    (tested,), (learned,) = ({row[place] for row in rows if row[1] == "all"} for place in (3, 4))
+    assert tested > 0
+    assert learned > 0
+    for arm, grouping, count, each_tested, each_learned in rows:
+        assert count == {"all": 1, "part": sizes[arm], "theme": 12}[grouping]
+        assert each_tested == tested
+        assert each_learned == (None if grouping == "theme" else learned)
+
+
+def test_arms_are_stored(small_root: Path) -> None:
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    arms = stored_arms(table, SMALL)
+    assert [(arm.scheme, arm.size, len(arm.centres)) for arm in arms] == [
+        (Scheme.ONE, 1, 0),
+        (Scheme.CLASSES, 2, 0),
+        (Scheme.THEMES, 12, 0),
+        (Scheme.K_MEANS, 2, 2),
+        (Scheme.K_MEANS, 3, 3),
+    ]
+    assert [group.network for group in groups_of(SMALL) if group.grouping == "part"] == list(range(20))
+
+
+def test_a_damaged_figure_is_found(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    inputs = inputs_of(warehouse, DATASET, SMALL)
+    said = f"all {len(groups_of(SMALL))} rows, by the stored networks; they were not trained again"
+    assert check_sample(DATASET, table, inputs, 2, np.random.default_rng(0)) == said
+    errors = np.array(table.array("errors"))
+    errors[0, 0] += 1e-9
+    with pytest.raises(CheckFailedError, match=r"of one, all all in contact_parts/.*, found"):
+        check_sample(DATASET, Corrupted(table, "errors", errors), inputs, 2, np.random.default_rng(0))
+
+
+def test_names() -> None:
+    assert DATASET.slug(SMALL) == "parts-2-3-units-4-epochs-2-seed-1"
+    assert ContactPartsParameters(parts=(5,)).arms == ("one", "classes", "themes", "k-means 5")
+    assert DATASET.defaults == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"labels": ()}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got none"),
+        ({"parts": ()}, "expected 1 to 10 different numbers of parts, got none"),
+        ({"parts": (3, 3)}, "expected 1 to 10 different numbers of parts, got 3 3"),
+        ({"parts": (0,)}, "expected 1 to 100 parts, got 0"),
+        ({"units": 2049}, "expected 1 to 2048 hidden units, got 2049"),
+        ({"epochs": 0}, "expected epochs of at least 1, got 0"),
+        ({"learning_rate": 1.0}, "expected a learning_rate above 0, up to 0.1 for adam, got 1.0"),
+        ({"seed": -1}, "expected a seed from 0 to 2^63 - 1, got -1"),
+    ],
+)
+def test_parameters_that_cannot_be(changes: dict[str, Any], error: str) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        DATASET.check_parameters(SMALL.with_changes(changes))
+    assert str(caught.value) == error

@@ -1,0 +1,200 @@
+"""Parts of the contact positions: k-means against a slow twin in fractions, and what each network learns from."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bgdata.evaluation.chances import Chances, cubeless_equities
+from bgdata.evaluation.networks.inputs import input_count
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.classes import PositionClass
+from bgdata.game.codec import Boards
+from bgdata.game.themes import position_themes
+from bgdata.store.executors import InProcess
+from bgdata.training.supervised.examples import Examples
+from bgdata.training.supervised.parts import (
+    INPUTS,
+    Arm,
+    PartsRun,
+    Scheme,
+    arms_of,
+    errors_of,
+    k_means,
+    nearest,
+    new_part_networks,
+    one_for_all,
+    part_equities,
+    part_examples,
+    rounded_parts,
+    whole_inputs,
+)
+from bgdata.training.supervised.recipe import SupervisedRecipe
+from tests.training.labels import sample_boards
+
+SEED = 3
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A feed of one batch."""
+
+    boards: Boards
+    targets: Chances
+    classes: NDArray[np.uint8]
+
+    @property
+    def row_count(self) -> int:
+        return len(self.boards)
+
+    def __len__(self) -> int:
+        return 1
+
+    def batch(self, _epoch: int, _number: int) -> Labels:
+        return self
+
+
+@pytest.fixture(scope="module")
+def labels() -> Labels:
+    """Contact and crashed positions: who has fewer pips wins more often, and a quarter of the wins are gammons."""
+    boards = sample_boards(60)
+    classes = position_classes(boards)
+    is_contact = (classes == PositionClass.CONTACT) | (classes == PositionClass.CRASHED)
+    boards, classes = np.ascontiguousarray(boards[is_contact]), classes[is_contact].astype(np.uint8)
+    lead = boards.astype(np.int64) @ np.arange(26)  # of both sides together, the opponent's checkers being negative
+    win = (1 / (1 + np.exp(lead / 60))).astype(np.float32)
+    none = np.zeros(len(win), np.float32)
+    return Labels(boards, np.stack([win, win / 4, none, (1 - win) / 4, none], axis=1), classes)
+
+
+def test_inputs_are_whole_numbers(labels: Labels) -> None:
+    values = whole_inputs(labels.boards)
+    assert values.shape == (len(labels.boards), input_count(INPUTS))
+    assert (values == np.rint(values)).all()
+    assert values.max() < 1 << 15
+
+
+def test_nearest_centre_is_exact(labels: Labels) -> None:
+    """Of equal distances the first centre counts."""
+    values = whole_inputs(labels.boards[:40])
+    centres = np.stack([values[3], values[11], values[3], values[20]])
+    for row, part in enumerate(nearest(values, centres).tolist()):
+        distances = [
+            sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(values[row], each, strict=True)) for each in centres
+        ]
+        assert distances.index(min(distances)) == part
+
+
+def test_k_means_finds_what_is_apart() -> None:
+    """Three heaps of rows, and each centre is the rounded mean of its heap."""
+    draw = np.random.default_rng(SEED)
+    heaps = [draw.integers(-3, 4, (50, 5)) + place for place in (0, 500, -900)]
+    values = np.concatenate(heaps).astype(np.float64)
+    centres = k_means(values, 3, SEED)
+    expected = sorted(np.rint(heap.mean(axis=0)).tolist() for heap in heaps)
+    assert sorted(centres.tolist()) == expected
+    assert len(np.unique(nearest(values, centres))) == 3
+
+
+def test_k_means_with_fewer_rows_than_parts() -> None:
+    """Parts that stay empty do no harm."""
+    values = np.array([[0.0, 0.0], [8.0, 8.0]])
+    assert nearest(values, k_means(values, 4, SEED)).tolist() == nearest(values, k_means(values, 4, SEED)).tolist()
+    assert len(set(nearest(values, k_means(values, 4, SEED)).tolist())) == 2
+
+
+def test_k_means_lessens_the_distances(labels: Labels) -> None:
+    """More parts are nearer to their positions, and no position is nearer to another centre."""
+    values = whole_inputs(labels.boards)
+    sums = []
+    for count in (1, 2, 4, 8):
+        centres = k_means(values, count, SEED)
+        distances = ((values[:, None] - centres) ** 2).sum(axis=2)
+        assert np.array_equal(distances.min(axis=1), distances[np.arange(len(values)), nearest(values, centres)])
+        sums.append(distances.min(axis=1).sum())
+    assert sums == sorted(sums, reverse=True)
+    assert sums[-1] < 0.8 * sums[0]
+
+
+def test_parts_by_hand(labels: Labels) -> None:
+    boards, values = labels.boards, whole_inputs(labels.boards)
+    one, classes, themes, *_ = arms_of((2,), Examples(labels.boards, labels.targets), SEED)
+    assert (one.size, classes.size, themes.size) == (1, 2, 12)
+    assert not one.parts(boards, values).any()
+    assert np.array_equal(classes.parts(boards, values) == 1, position_classes(boards) == PositionClass.CONTACT)
+    assert np.array_equal(themes.parts(boards, values), position_themes(boards))
+
+
+def test_every_position_is_in_one_part_of_each_arm(labels: Labels) -> None:
+    examples = Examples(labels.boards, labels.targets)
+    arms = arms_of((2, 5), examples, SEED)
+    tasks = part_examples(arms, examples)
+    first = 0
+    for arm in arms:
+        assert sum(len(task.boards) for task in tasks[first : first + arm.size]) == len(labels.boards)
+        first += arm.size
+    assert first == len(tasks)
+
+
+def test_networks_learn_from_their_part_alone(labels: Labels) -> None:
+    """A part without positions keeps its weights, the others change; on many threads as on one."""
+    examples = Examples(labels.boards, labels.targets)
+    far = np.full((1, input_count(INPUTS)), 3000.0)  # a centre that is nearest to nothing
+    near = whole_inputs(labels.boards[:1])
+    arms = [Arm(Scheme.ONE, 1, near[:0]), Arm(Scheme.K_MEANS, 2, np.concatenate([near, far]))]
+    found = []
+    for executor in (InProcess(), ThreadPoolExecutor(2)):
+        networks = new_part_networks(arms, 4, SEED)
+        before = networks.weights.copy().reshape(3, -1)
+        assert (before == before[0]).all()  # all begin alike
+        run = PartsRun(SupervisedRecipe(epochs=2, learning_rate=0.01), arms, networks)
+        with executor:
+            for epoch in range(2):
+                run.learn_epoch(labels, epoch, 1, executor)
+        after = networks.weights.reshape(3, -1)
+        assert run.learned.tolist() == [2 * len(labels.boards), 2 * len(labels.boards), 0]
+        assert np.array_equal(after[0], after[1])  # both learned from everything
+        assert np.array_equal(after[2], before[2])
+        assert not np.array_equal(after[0], before[0])
+        found.append(after.copy())
+        errors = errors_of(
+            part_equities(rounded_parts(networks), 0, np.zeros(len(examples.boards), np.int64), examples.boards),
+            cubeless_equities(labels.targets),
+        )
+        untaught = errors_of(
+            part_equities(rounded_parts(networks), 2, np.zeros(len(examples.boards), np.int64), examples.boards),
+            cubeless_equities(labels.targets),
+        )
+        assert errors.rmse < untaught.rmse
+    assert np.array_equal(found[0], found[1])
+
+
+def test_equities_are_those_of_the_part(labels: Labels) -> None:
+    """Two networks that differ: each position has the equity of its own."""
+    arms = [Arm(Scheme.CLASSES, 2, np.empty((0, input_count(INPUTS))))]
+    networks = new_part_networks(arms, 4, SEED)
+    networks.weights[len(networks.weights) // 2 :] *= -2
+    rounded, boards = rounded_parts(networks), labels.boards
+    parts = arms[0].parts(boards, whole_inputs(boards))
+    each = [part_equities(rounded, 0, np.full(len(boards), part), boards) for part in (0, 1)]
+    assert np.array_equal(part_equities(rounded, 0, parts, boards), np.where(parts == 0, *each))
+    assert not np.array_equal(each[0], each[1])
+    assert one_for_all(networks, 1).weights.tolist() == networks.weights[len(networks.weights) // 2 :].tolist()
+
+
+def test_errors() -> None:
+    equities, expected = np.array([1, 0, -1, 2], np.float32), np.array([0, 0, 0, 0], np.float32)
+    errors = errors_of(equities, expected)
+    assert errors.positions == 4
+    assert errors.rmse == pytest.approx(1.5**0.5)
+    assert errors.bias == 0.5
+    assert errors.standard_error == pytest.approx(np.std([1, 0, 1, 4]) / 2 / (2 * 1.5**0.5))
+    assert errors_of(expected, expected)[1:] == (0, 0, 0)
+    none = errors_of(equities[:0], expected[:0])
+    assert none.positions == 0
+    assert np.isnan(none.rmse)
