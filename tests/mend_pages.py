@@ -10,7 +10,6 @@ from __future__ import annotations
 import doctest
 import os
 import re
-import shlex
 import shutil
 import sys
 import tempfile
@@ -22,7 +21,7 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.cli import main
 from bgdata.store.catalog import write_catalog
-from tests.test_readme import FLAGS, PAGES, ROOT, blocks, build_default_warehouse, console_steps
+from tests.test_readme import FLAGS, PAGES, ROOT, blocks, build_default_warehouse, console_steps, words_of
 from tests.test_sql_page import QUERIES, shown
 
 SQL_PAGE = "docs/how_to/sql_questions.md"
@@ -51,7 +50,8 @@ def mended_steps(page: str) -> str:
     for command, expected in console_steps(page):
         if "^C\n" in expected:
             continue
-        found = CliRunner().invoke(main, shlex.split(command)[1:], terminal_width=WIDTH).output.rstrip("\n") + "\n"
+        words, given = words_of(command)
+        found = CliRunner().invoke(main, words[1:], given, terminal_width=WIDTH).output.rstrip("\n") + "\n"
         if checker.check_output(expected, found, FLAGS):
             continue
         if "..." in expected:

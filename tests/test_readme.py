@@ -47,6 +47,12 @@ def console_steps(page: str) -> list[tuple[str, str]]:
     return steps
 
 
+def words_of(command: str) -> tuple[list[str], str | None]:
+    """The words of a command, and what it reads where they end in `< FILE`, a file in the folder of its page."""
+    words = shlex.split(command)
+    return (words[:-2], Path(words[-1]).read_text()) if words[-2:-1] == ["<"] else (words, None)
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The default warehouse of all readers."""
@@ -102,12 +108,12 @@ def folder(folders: Callable[[str], Path], page: str, monkeypatch: pytest.Monkey
 def test_console_blocks_print_what_the_page_shows(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     checker = doctest.OutputChecker()
     for command, expected in console_steps(page):
-        program, *arguments = shlex.split(command)
+        (program, *arguments), given = words_of(command)
         assert program == "bgdata"
         with monkeypatch.context() as changed:
             if "^C\n" in expected:
                 changed.setattr(TerminalBars, "tell", press_control_c)
-            result = CliRunner().invoke(main, arguments, catch_exceptions=False, terminal_width=200)
+            result = CliRunner().invoke(main, arguments, given, catch_exceptions=False, terminal_width=200)
         assert checker.check_output(expected.replace("^C\n", ""), result.output, FLAGS), f"$ {command}\n{result.output}"
 
 

@@ -106,6 +106,16 @@ def beavers_option(function: Decorated) -> Decorated:
     )(function)
 
 
+def match_length_option(note: str) -> Callable[[Decorated], Decorated]:
+    """Add --match-length: points that win a match. `note` says what is played without it."""
+    return click.option(
+        "--match-length",
+        type=click.IntRange(1, 64),
+        metavar="N",
+        help=f"Play matches to N points, with the cube.  [default: {note}]",
+    )
+
+
 def model_options(function: Decorated) -> Decorated:
     """Add the options of a cube model: --model, --index, --volatility, --as-money."""
     for add in (

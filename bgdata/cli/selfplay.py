@@ -16,6 +16,7 @@ from bgdata.cli.options import (
     games_option,
     jacoby_option,
     luck_option,
+    match_length_option,
     player_option,
     seed_option,
     table_option,
@@ -52,12 +53,7 @@ from bgdata.warehouse import Warehouse
     "score; cubeful:MODEL chooses plays by it, too; one model for both sides, or one each.  "
     "[default: without the cube]",
 )
-@click.option(
-    "--match-length",
-    type=click.IntRange(1, 64),
-    metavar="N",
-    help="With --cube-model: play matches to N points.  [default: money games]",
-)
+@match_length_option("money games")
 @jacoby_option
 @executor_option
 @threads_option

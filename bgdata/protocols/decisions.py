@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bgdata.equity.cube import DEFAULT_RULES, CubeRules
-from bgdata.equity.doubling import Action, CubeEquities, best_action
+from bgdata.equity.doubling import Action, CubeEquities, best_action, best_equity
 from bgdata.errors import UsageError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer, RankedPlay
 from bgdata.evaluation.networks.player import NetworkPlayer
@@ -119,6 +119,19 @@ class Decisions:
             return 0
         size = 1 + round(found.lose_gammon) + round(found.lose_backgammon)
         return min(size, abs(stakes.points(-size)) // stakes.cube.value)
+
+    def accepts(self, position: Position, stakes: Stakes, size: int, roll: Roll | None = None) -> bool:
+        """Whether the opponent of the player on roll accepts its resignation of 1 to 3, for a single game, gammon or
+        backgammon, before the roll or, where one is given, after it: if playing on is worth no more to it."""
+        if roll is None:
+            kept = best_equity(self.equities(position, stakes)[0])
+        else:
+            kept = self.rank(position, roll, stakes)[0].worth.value
+        points = stakes.points(-size)
+        if isinstance(stakes.score, Money):
+            return points / stakes.cube.value <= kept + CERTAIN
+        assert self.rules.met is not None  # which is wanted above
+        return self.rules.met.after(stakes.score, points) <= kept + CERTAIN
 
     def rules_for(self, stakes: Stakes) -> CubeRules:
         """The rules as they hold for these stakes."""

@@ -1,0 +1,224 @@
+"""Games that two sides play as they are asked: one without the cube, one for money, or a match.
+
+Side 0 is the left column of the record. Here is what the rules and the dice say; what is decided, others say. The dice
+are those of the seed, the game and the number of rolls before: neither the cube nor an undo changes them. They are the
+dice of match 0 of that seed in `play.cubeful_games`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from bgdata.formats.matches import TurnKind
+from bgdata.game.dice import Roll, roll_of
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.outcome import game_outcome
+from bgdata.game.plays import Play
+from bgdata.game.position import START, Position
+from bgdata.protocols.record import Record
+
+
+class Asked(StrEnum):
+    """What is to be decided."""
+
+    TURN = "turn"  # whether to double before the roll, by who may
+    ANSWER = "answer"  # to a double
+    BEAVER = "beaver"  # whether to take a beaver, by who has doubled
+    PLAY = "play"  # of the roll
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A game before a decision; position and stakes are seen by the side on roll. While a beaver is to be answered, the
+    opponent owns the cube of the double."""
+
+    position: Position
+    on_roll: int
+    stakes: Stakes | None = None  # None without the cube
+    asked: Asked = Asked.PLAY
+    rolls: int = 0  # that were played before
+    acts: int = 0  # that the record has of this game
+
+    @property
+    def side(self) -> int:
+        """Who is asked."""
+        return 1 - self.on_roll if self.asked is Asked.ANSWER else self.on_roll
+
+
+class Ending(NamedTuple):
+    """How a game ended."""
+
+    winner: int
+    size: int  # 1 to 3: single game, gammon, backgammon; 0 where a double was passed
+    points: int
+
+
+@dataclass
+class Session:
+    """Games of a seed between two players. `score` is what is played for before the first game, seen by side 0: None is
+    one game without the cube, Money one with it."""
+
+    seed: int
+    players: tuple[str, str]
+    score: MatchScore | Money | None = None
+    has_beavers: bool = False
+    points: tuple[int, int] = (0, 0)  # of each side
+    is_left: bool = False  # whether a side went away
+    ending: Ending | None = field(init=False)  # of this game
+    record: Record = field(init=False)
+    now: Moment = field(init=False)
+    decisions: list[Moment] = field(init=False)  # of this game, to go back to
+
+    def __post_init__(self) -> None:
+        self.record = Record(self.players, self.score.away if isinstance(self.score, MatchScore) else 0)
+        self._begin_game()
+
+    @property
+    def game(self) -> int:
+        """The number of this game, from 1."""
+        return len(self.record.games)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to play."""
+        return self.ending is not None and (not self.record.length or max(self.points) >= self.record.length)
+
+    def dice(self) -> tuple[int, int]:
+        """The dice that are next, as rolled. The first ones of a game are one of each side, side 0 first, and
+        differ."""
+        from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
+        from bgdata.play.cubeful_games import GAME_TURNS
+
+        stream = np.uint64(random_stream(self.seed, 0))
+        bits = np.uint64(random_bits(stream, GAME_TURNS * (self.game - 1) + self.now.rolls))
+        return dice_of(bits) if self.now.rolls else opening_dice_of(bits)
+
+    @property
+    def roll(self) -> Roll:
+        """The roll of these dice."""
+        return roll_of(*self.dice())
+
+    @property
+    def may_beaver(self) -> bool:
+        """Whether who answers a double may turn it back at once."""
+        stakes = self.now.stakes
+        return bool(stakes and self.has_beavers and isinstance(stakes.score, Money) and _has_room(stakes.cube, 4))
+
+    @property
+    def why_no_double(self) -> str:
+        """In words, why the side on roll may not double now; empty if it may."""
+        if self.now.asked is Asked.TURN or self.now.stakes is None:
+            return ""
+        if not self.now.rolls:
+            return "the first roll of a game decides who begins"
+        return _why_no_turn(self.now.stakes) or "the dice are rolled"
+
+    # what a side decides
+
+    def keep(self) -> None:
+        """Keep this moment to go back to: somebody decides."""
+        self.decisions.append(self.now)
+
+    def undo(self) -> bool:
+        """Go back to the last moment that was kept, if there is one."""
+        if not self.decisions:
+            return False
+        self.now = self.decisions.pop()
+        self.record.take_back(self.now.acts)
+        return True
+
+    def roll_dice(self) -> None:
+        """Roll without a double."""
+        self.now = replace(self.now, asked=Asked.PLAY)
+
+    def make(self, play: Play) -> None:
+        """Make a play of the roll, and turn the board to the other side."""
+        now, position = self.now, play.next_position
+        self.record.add_play(now.on_roll, self.dice(), play)
+        stakes = now.stakes.flip() if now.stakes else None
+        asked = Asked.PLAY if stakes is None or _why_no_turn(stakes) else Asked.TURN
+        self.now = Moment(position, 1 - now.on_roll, stakes, asked, now.rolls + 1, now.acts + 1)
+        if outcome := game_outcome(position):
+            self._end(now.on_roll, -outcome)
+
+    def double(self) -> None:
+        """Offer the cube."""
+        self._add(TurnKind.DOUBLE, 2)
+        self.now = replace(self.now, asked=Asked.ANSWER)
+
+    def take(self) -> None:
+        """Take a double, or a beaver, whose take records do not have."""
+        stakes = _stakes(self.now)
+        if self.now.asked is Asked.BEAVER:
+            stakes = replace(stakes, cube=Cube(2 * stakes.cube.value, CubeOwner.OPPONENT))
+        else:
+            self._add(TurnKind.TAKE)
+            stakes = stakes.after_take()
+        self.now = replace(self.now, stakes=stakes, asked=Asked.PLAY)
+
+    def beaver(self) -> None:
+        """Turn a double back at once, and keep the cube."""
+        self._add(TurnKind.BEAVER, 4)
+        self.now = replace(self.now, stakes=_stakes(self.now).after_take(), asked=Asked.BEAVER)
+
+    def pass_double(self) -> None:
+        """Pass a double or a beaver, which ends the game."""
+        winner = 1 - self.now.side
+        self._add(TurnKind.PASS)
+        self._end(winner, 0)
+
+    def resign(self, size: int) -> None:
+        """End the game by a resignation, 1 to 3, that is accepted."""
+        self._end(1 - self.now.side, size)
+
+    def begin_next(self) -> None:
+        """Begin the next game of the match."""
+        assert self.ending
+        assert isinstance(self.score, MatchScore)
+        won = self.ending.points if self.ending.winner == 0 else -self.ending.points
+        self.score = self.score.after_game(won)
+        self._begin_game()
+
+    def _begin_game(self) -> None:
+        self.record.begin_game(self.points)
+        self.ending, self.decisions, self.now = None, [], Moment(START, 0)
+        first, second = self.dice()
+        side = int(first < second)
+        stakes = Stakes(self.score) if self.score else None
+        self.now = Moment(START, side, stakes.flip() if stakes and side else stakes)
+
+    def _add(self, kind: TurnKind, factor: int = 0) -> None:
+        """Record a cube action; `factor` times the cube is what a double or beaver offers."""
+        value = factor * _stakes(self.now).cube.value or None
+        self.record.add_cube(self.now.side, kind, value)
+        self.now = replace(self.now, acts=self.now.acts + 1)
+
+    def _end(self, winner: int, size: int) -> None:
+        stakes = self.now.stakes
+        points = size if stakes is None else stakes.points(size) if size else stakes.cube.value
+        self.ending = Ending(winner, size, points)
+        self.record.finish(winner, points)
+        own, other = self.points
+        self.points = (own, other + points) if winner else (own + points, other)
+
+
+def _stakes(now: Moment) -> Stakes:
+    assert now.stakes is not None  # who decides about the cube has one
+    return now.stakes
+
+
+def _has_room(cube: Cube, factor: int) -> bool:
+    from bgdata.play.cubeful_games import MOST_CUBE
+
+    return factor * cube.value <= MOST_CUBE
+
+
+def _why_no_turn(stakes: Stakes) -> str:
+    """In words, why the player on roll has no cube to turn before a roll; empty if it has one."""
+    from bgdata.equity.cube import why_no_double
+
+    return why_no_double(stakes) or ("" if _has_room(stakes.cube, 2) else f"the cube shows {stakes.cube.value}")

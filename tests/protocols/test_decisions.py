@@ -1,0 +1,76 @@
+"""Resignations that a player accepts: those that are worth what it would win by playing on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
+from bgdata.equity.cube import DEFAULT_RULES, CubeRules
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.stored_met import find_met
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.game.codec import Boards
+from bgdata.game.dice import parse_roll
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.position import START
+from bgdata.protocols.decisions import Decisions
+from tests.evaluation.sample_evaluators import Scrambled
+
+MONEY = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))
+
+
+class Sure(Scrambled):
+    """The same five chances wherever a game is not over."""
+
+    def __init__(self, *chances: float) -> None:
+        super().__init__()
+        self.chances = chances
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """See evaluator.Evaluator."""
+        chances = np.tile(np.array(self.chances, np.float32), (len(boards), 1))
+        return Evaluations(chances, np.full(len(boards), AnswerSource.CONTACT_NETWORK, np.int8))
+
+
+def losing(gammons: float, rules: CubeRules = DEFAULT_RULES) -> Decisions:
+    """A player that sees whoever is on roll lose, and this share of it as gammons."""
+    return Decisions(LookaheadPlayer(Sure(0, 0, 0, gammons, 0)), rules)
+
+
+@pytest.fixture(scope="module")
+def met(tmp_path_factory: pytest.TempPathFactory) -> MatchEquity:
+    """A published table."""
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("met") / "warehouse")
+    warehouse.build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
+    return find_met(warehouse, "published-12")
+
+
+@pytest.mark.parametrize(("gammons", "least"), [(0.0, 1), (0.00005, 1), (0.5, 2), (1.0, 2)])
+def test_money(gammons: float, least: int) -> None:
+    decisions = losing(gammons)
+    assert [decisions.accepts(START, MONEY, size) for size in (1, 2, 3)] == [size >= least for size in (1, 2, 3)]
+
+
+def test_a_match(met: MatchEquity) -> None:
+    """What lies beyond the match is worth nothing, and a single game is not enough where a gammon is lost."""
+    decisions = losing(1.0, CubeRules(met=met))
+    for away, least in ((1, 1), (2, 2), (4, 2)):
+        stakes = Stakes(MatchScore(4, away))
+        assert [decisions.accepts(START, stakes, size) for size in (1, 2, 3)] == [size >= least for size in (1, 2, 3)]
+
+
+def test_after_the_roll_its_plays_count() -> None:
+    """Whoever is on roll wins a gammon: before the roll that is who resigns, after its play the other."""
+    decisions = Decisions(LookaheadPlayer(Sure(1, 1, 0, 0, 0)))
+    assert decisions.accepts(START, MONEY, 1)
+    assert not decisions.accepts(START, MONEY, 1, parse_roll("31"))
+    assert decisions.accepts(START, MONEY, 2, parse_roll("31"))
+
+
+def test_the_jacoby_rule() -> None:
+    """While the cube is centered a gammon is a single game, resigned or lost."""
+    assert losing(1.0).accepts(START, Stakes(Money(is_jacoby=True)), 1)
+    assert not losing(1.0).accepts(START, Stakes(Money(is_jacoby=False)), 1)

@@ -1,0 +1,207 @@
+"""Sessions: the dice, what the rules of the cube allow, undo, and records that are read back and replayed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import numpy as np
+import pytest
+
+from bgdata.formats.mat import format_mat, parse_mat
+from bgdata.formats.matches import TurnKind
+from bgdata.formats.replay import replay
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START, Position
+from bgdata.play.cubeful_lockstep import fill_dice
+from bgdata.protocols.session import Asked, Ending, Moment, Session
+from tests.reference.games import dice
+
+NAMES = ("ann", "bob")
+MONEY = Money(is_jacoby=False)
+
+
+def act(session: Session, random: Random) -> None:
+    """Something that may be done now: a double in one turn of four, and then anything."""
+    asked = session.now.asked
+    if asked is Asked.PLAY:
+        session.make(random.choice(legal_plays(session.now.position, session.roll)))
+    elif asked is Asked.TURN:
+        random.choice((session.double, *[session.roll_dice] * 3))()
+    else:
+        may_beaver = asked is Asked.ANSWER and session.may_beaver
+        random.choice((*[session.take] * 5, session.pass_double, *[session.beaver] * 6 * may_beaver))()
+
+
+def play_out(session: Session, random: Random) -> None:
+    """Every game, with a resignation now and then."""
+    while True:
+        while not session.ending:
+            if random.random() < 0.002 and session.now.asked is Asked.PLAY:
+                session.resign(random.choice((1, 2, 3)))
+            else:
+                act(session, random)
+        if session.is_over:
+            return
+        session.begin_next()
+
+
+def test_the_dice_are_those_of_match_0_of_the_seed() -> None:
+    """Of game 0 also those of cubeless games."""
+    for seed in range(8):
+        session = Session(seed, NAMES)
+        for rolls in range(40):
+            session.now = Moment(START, 0, rolls=rolls)
+            assert session.dice() == dice(seed, 0, rolls)
+            assert (session.roll.high, session.roll.low) == (max(session.dice()), min(session.dice()))
+    assert {Session(seed, NAMES).now.on_roll for seed in range(8)} == {0, 1}
+    session, found, numbers = Session(5, NAMES, MatchScore(9, 9)), np.empty((20, 2), np.int8), np.arange(20)
+    for game in range(3):
+        fill_dice(5, np.zeros(20, np.int64), np.full(20, game), numbers, found)
+        assert session.now.on_roll == int(found[0, 0] < found[0, 1])
+        for number in range(20):
+            session.now = Moment(START, 0, session.now.stakes, rolls=number)
+            assert session.dice() == tuple(found[number].tolist())
+        session.resign(1)
+        session.begin_next()
+
+
+@pytest.mark.parametrize("score", [None, MONEY, Money(is_jacoby=True), MatchScore(5, 5), MatchScore(1, 1)], ids=str)
+def test_records_are_read_back_and_replayed(score: MatchScore | Money | None) -> None:
+    """Every act is legal for who reads the file, and it comes to the same result."""
+    seen: Counter[TurnKind] = Counter()
+    for seed in range(6):
+        session = Session(seed, NAMES, score, has_beavers=True)
+        play_out(session, Random(seed))
+        (match,) = parse_mat(b"".join(format_mat(session.record.match))).matches
+        assert (match.players, match.length) == (NAMES, session.record.length)
+        points = [0, 0]
+        for game, kept in zip(match.games, session.record.games, strict=True):
+            assert game.score == tuple(points)
+            assert [(turn.player, turn.kind, turn.dice, turn.cube_value) for turn in game.turns] == [
+                (turn.player, turn.kind, turn.dice, turn.cube_value) for turn in kept.turns
+            ]
+            replayed = replay(match, game)
+            assert (game.winner, game.points) == (kept.winner, kept.points)
+            assert game.winner is not None
+            points[game.winner] += game.points or 0
+            seen.update(each.turn.kind for each in replayed)
+        assert session.points == tuple(points)
+        assert not match.length or max(points) >= match.length
+    assert (TurnKind.DOUBLE in seen) == (score not in (None, MatchScore(1, 1)))
+    assert (TurnKind.BEAVER in seen) == isinstance(score, Money)
+
+
+def test_undo_takes_back_whatever_was_done() -> None:
+    """Also what the record has of it; the dice stay."""
+    kinds = set()
+    for seed in range(40):
+        session, random = Session(seed, NAMES, MONEY, has_beavers=True), Random(seed)
+        assert not session.undo()
+        kept = []
+        for _ in range(60):
+            if session.ending:
+                break
+            kept.append((session.now, session.dice(), session.record.match))
+            kinds.add(session.now.asked)
+            session.keep()
+            act(session, random)
+        if session.ending:  # there is no way back from there
+            continue
+        for now, rolled, match in reversed(kept):
+            assert session.undo()
+            assert (session.now, session.dice(), session.record.match) == (now, rolled, match)
+        assert not session.undo()
+    assert kinds == set(Asked)
+
+
+def to_turn(session: Session) -> Session:
+    """The first roll played."""
+    session.make(legal_plays(session.now.position, session.roll)[0])
+    return session
+
+
+def test_who_may_double() -> None:
+    session = Session(3, NAMES, MONEY)
+    assert session.why_no_double == "the first roll of a game decides who begins"
+    assert to_turn(session).now.asked is Asked.TURN
+    assert session.why_no_double == ""
+    session.roll_dice()
+    assert session.why_no_double == "the dice are rolled"
+    to_turn(session).double()
+    assert session.now.side != session.now.on_roll
+    session.take()
+    assert session.now.side == session.now.on_roll
+    assert session.why_no_double == "the opponent owns the cube"
+    assert to_turn(session).now.asked is Asked.TURN
+    session.roll_dice()
+    assert to_turn(session).now.asked is Asked.PLAY, "who has given the cube away is not asked"
+
+
+def test_nobody_doubles_in_the_crawford_game_nor_a_dead_cube() -> None:
+    session = Session(3, NAMES, MatchScore(3, 3))
+    session.now = Moment(START, 0, session.now.stakes)
+    session._end(0, 2)
+    assert session.ending == Ending(0, 2, 2)
+    session.begin_next()
+    assert session.score == MatchScore(1, 3, is_crawford=True)
+    assert to_turn(session).now.asked is Asked.PLAY
+    assert session.why_no_double == "nobody doubles in the crawford game"
+    session.now = Moment(START, 1, session.now.stakes, rolls=1)
+    session.resign(1)
+    assert session.is_over
+    assert session.points == (3, 0)
+
+    session = to_turn(Session(3, NAMES, MatchScore(1, 1)))
+    assert session.now.asked is Asked.PLAY
+    assert session.why_no_double == "at 1-away 1-away the cube is high enough to win the match"
+
+
+def test_the_score_is_seen_by_who_is_on_roll() -> None:
+    session = Session(3, NAMES, MatchScore(5, 5))
+    session.now = Moment(START, 1, session.now.stakes)
+    session.resign(2)
+    session.begin_next()
+    assert session.score == MatchScore(3, 5)
+    assert session.now.stakes == Stakes(MatchScore(*((5, 3) if session.now.on_roll else (3, 5))))
+
+
+def test_a_beaver_costs_twice_the_cube_if_passed_and_four_times_if_taken() -> None:
+    for is_taken in (False, True):
+        session = to_turn(Session(3, NAMES, MONEY, has_beavers=True))
+        doubler = session.now.on_roll
+        session.double()
+        session.beaver()
+        assert (session.now.asked, session.now.side) == (Asked.BEAVER, doubler)
+        if is_taken:
+            session.take()
+            assert session.now.stakes == Stakes(MONEY, Cube(4, CubeOwner.OPPONENT))
+            session.resign(1)
+        else:
+            session.pass_double()
+        assert session.ending == Ending(1 - doubler, int(is_taken), 4 if is_taken else 2)
+
+
+def test_the_cube_goes_up_to_64() -> None:
+    session = Session(3, NAMES, MONEY, has_beavers=True)
+    for value, may_double, may_beaver in ((16, True, True), (32, True, False), (64, False, False)):
+        session.now = Moment(START, 0, Stakes(MONEY, Cube(value, CubeOwner.OPPONENT)), rolls=3)
+        to_turn(session)
+        assert (session.now.asked is Asked.TURN) == may_double
+        if may_double:
+            session.double()
+            assert session.may_beaver == may_beaver
+        else:
+            assert session.why_no_double == "the cube shows 64"
+
+
+def test_gammons_count_by_the_jacoby_rule() -> None:
+    """While the cube is centered they are single."""
+    last = Position([0, 1, *[0] * 22, -15, 0])
+    for is_jacoby, cube, points in ((True, Cube(), 1), (False, Cube(), 2), (True, Cube(2, CubeOwner.ON_ROLL), 4)):
+        session = Session(3, NAMES, Money(is_jacoby))
+        session.now = Moment(last, 0, Stakes(Money(is_jacoby), cube), rolls=5)
+        to_turn(session)
+        assert session.ending == Ending(0, 2, points)
+        assert session.points == (points, 0)
