@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bgdata.game.dice import to_roll
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position
-from bgdata.play.analysis.acts import ActKind, Judged
+from bgdata.play.analysis.acts import NO_DOUBLE, ActKind, Judged
 from bgdata.play.analysis.totals import Totals, error_mark, luck_mark, totals_of
 
 if TYPE_CHECKING:
@@ -69,15 +69,12 @@ class Turn:
             return ""
         if self.judged.best_answer:
             return str(self.judged.best_answer)
-        answer = "take" if cube.double_take < cube.double_pass else "pass"
-        if cube.no_double > cube.answered:
-            return "too good to double" if answer == "pass" else "no double"
-        return f"double, {answer}"
+        return cube.best_action
 
     @property
     def made_cube_action(self) -> str:
         """What was done with the cube."""
-        return "no double" if self.judged.act.kind is ActKind.ROLL else str(self.judged.act.kind)
+        return NO_DOUBLE if self.judged.act.kind is ActKind.ROLL else str(self.judged.act.kind)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bgdata.cli.analysis_rows import Loss, MatchAnalysis, Turn, game_row
-from bgdata.play.analysis.acts import ActKind
+from bgdata.play.analysis.acts import NO_DOUBLE, ActKind
 from bgdata.play.analysis.totals import Score, error_mark
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def lines_of_turn(analysis: MatchAnalysis, turn: Turn, width: int) -> Iterator[s
         yield f"{begin}{act.kind:<6}  {'':<26}  {worth:>8}  {'':>6}  {loss_text(cube_loss)}  {best}"
         return
     if loss_text(cube_loss).strip():
-        yield f"{begin}{'':<6}  {'no double':<26}  {worth:>8}  {'':>6}  {loss_text(cube_loss)}  {turn.best_cube_action}"
+        yield f"{begin}{'':<6}  {NO_DOUBLE:<26}  {worth:>8}  {'':>6}  {loss_text(cube_loss)}  {turn.best_cube_action}"
     roll, best = "".join(map(str, act.dice or ())), str(turn.best_play) if play_loss else ""
     luck = f"{judged.luck / judged.point:+.3f}"
     yield f"{begin}{roll:<6}  {turn.play or ''!s:<26}  {worth:>8}  {luck:>6}  {loss_text(play_loss)}  {best}"

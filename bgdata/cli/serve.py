@@ -95,13 +95,11 @@ def open_site(warehouse: Warehouse, host: str, port: int) -> None:
         import uvicorn
 
         from bgdata.web.app import LOOPBACK, create_app
-        from bgdata.web.position import warm_up
     build_small_tables(warehouse)
     warehouse.require()
     is_local = host in LOCAL
-    app = create_app(warehouse, hosts=LOOPBACK if is_local else ())
+    app = create_app(warehouse, hosts=LOOPBACK if is_local else (), is_warm=True)
     with listening(host, port) as listener:
-        warm_up(app.state.site)
         where = f"[{host}]" if ":" in host else host
         click.echo(
             f"serving {warehouse.root} at http://{where}:{listener.getsockname()[1]}/ (stop with Ctrl-C)", err=True

@@ -17,7 +17,7 @@ from bgdata.errors import ExternalProgramError, UnknownPlayerError
 from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.gnubg_program import gnubg_version
-from bgdata.evaluation.gnubg_server import GnubgServer
+from bgdata.evaluation.gnubg_server import ANSWER_SECONDS, GnubgServer
 from bgdata.evaluation.programs import answers_of_program, position_after
 from bgdata.game.codec import Boards
 from bgdata.game.dice import Roll, roll_of
@@ -30,13 +30,13 @@ Answer = TypeVar("Answer")
 
 
 class GnubgPlayer:
-    """gnubg at a ply; `ply` counts as in gnubg: 0 is the static evaluation. Raises UnknownPlayerError where gnubg is
-    not installed."""
+    """gnubg at a ply; `ply` counts as in gnubg: 0 is the static evaluation. An answer may take `patience_seconds`.
+    Raises UnknownPlayerError where gnubg is not installed."""
 
-    def __init__(self, ply: int = 0) -> None:
+    def __init__(self, ply: int = 0, patience_seconds: float = ANSWER_SECONDS) -> None:
         if not 0 <= ply <= MOST_PLY:
             raise UnknownPlayerError(f"expected --ply 0 to {MOST_PLY} for gnubg, got {ply}")
-        self.ply = ply
+        self.ply, self.patience_seconds = ply, patience_seconds
         self.version = f"{gnubg_version()}-external"  # to six decimals, which scripts are not
         self._servers: list[GnubgServer] = []
         self._asking = Lock()
@@ -45,7 +45,7 @@ class GnubgPlayer:
         return f"{type(self).__name__}({self.label})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.ply,)
+        return type(self), (self.ply, self.patience_seconds)
 
     @property
     def label(self) -> str:
@@ -80,8 +80,8 @@ class GnubgPlayer:
         parts = [questions[part::count] for part in range(count)]
         with self._asking, ThreadPoolExecutor(count) as executor:
             try:
-                missing = range(len(self._servers), count)
-                self._servers += executor.map(GnubgServer, [self.ply] * len(missing))
+                missing = count - len(self._servers)
+                self._servers += executor.map(GnubgServer, [self.ply] * missing, [self.patience_seconds] * missing)
                 answers = list(
                     executor.map(lambda server, part: [ask(server, each) for each in part], self._servers, parts)
                 )

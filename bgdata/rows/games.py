@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from bgdata.errors import BgdataError
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import Board, parse_play
 from bgdata.game.position import Position
+from bgdata.play.analysis.acts import NO_DOUBLE, CubeWorths
 
 if TYPE_CHECKING:
     from bgdata.equity.cube import CubeDecision, CubeRules
@@ -18,6 +20,19 @@ if TYPE_CHECKING:
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
 
 CUBE_ACTIONS = ("double", "beaver", "take", "pass")
+
+
+def crawford_games(games: Sequence[Mapping[str, Any]]) -> dict[int, bool]:
+    """Whether each game of one match, by its number there, is the Crawford game: as recorded, else the first in which
+    just one side needs one point. `games` are rows of the table of that name, in order."""
+    from bgdata.formats.matches import Game, Match
+    from bgdata.steps.match_analysis import with_crawford
+
+    found = tuple(
+        Game(row["game_number"], (row["score_0"], row["score_1"]), is_crawford=row["is_crawford"]) for row in games
+    )
+    match = with_crawford(Match(("", ""), games[0]["match_length"], found))
+    return {game.number: bool(game.is_crawford) for game in match.games}
 
 
 def play_losses(evaluator: Evaluator, turns: Sequence[Mapping[str, Any]]) -> list[float | None]:
@@ -72,21 +87,83 @@ def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
     return Stakes(MatchScore(away, opponent_away, is_crawford=bool(game["is_crawford"])), cube)
 
 
-def cube_losses(
+@dataclass(frozen=True)
+class CubeVerdict:
+    """A cube action of a game beside the best one, in words; `NO_DOUBLE` is made where a player who could double
+    rolled. `loss` is in mwc, or for money in points per unit cube, `size` the same in points of normalised equity; both
+    are 0 for the best."""
+
+    made: str
+    best: str
+    loss: float
+    size: float
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether what was made is no row of its own: a double that was not made."""
+        return self.made == NO_DOUBLE
+
+
+def cube_verdicts(
     player: LookaheadPlayer, rules: CubeRules, game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]
-) -> list[float | None]:
-    """What each double, and each take or pass of one, lost against the best action: in `mwc`, or for money in points
-    per unit cube; 0 for the best. None for other turns: what was not doubled is not judged. Raises InvalidScoreError
-    and what `decide_cube` of the player raises."""
-    losses: list[float | None] = [None] * len(turns)
-    for place, row in enumerate(turns):
-        if row["action"] == "double" or (row["action"] in ("take", "pass") and turns[place - 1]["action"] == "double"):
-            decision = player.decide_cube(Position(row["position_id"]), game_stakes(game, row), rules)
-            losses[place] = action_loss(decision, row["action"])
-    return losses
+) -> list[CubeVerdict | None]:
+    """What each double, each take or pass of one, and each roll of a player who could double instead, lost against the
+    best action; None for other turns. `turns` are those of one game that is played with the cube, in order; the player
+    evaluates all positions at once. Raises InvalidScoreError and what `decide_cube` of the player raises."""
+    from bgdata.kernel import threads
+
+    verdicts: list[CubeVerdict | None] = [None] * len(turns)
+    asked = [(place, stakes) for place in range(len(turns)) if (stakes := decided_stakes(game, turns, place))]
+    if not asked:
+        return verdicts
+    boards = np.array([turns[place]["board"] for place, _ in asked], np.int8)
+    with threads(1):  # for so little, threads would wait for one another longer than they compute
+        chances = player.evaluate_many(boards).chances.tolist()
+    for (place, stakes), own in zip(asked, chances, strict=True):
+        decision = cube_decision(player, rules, Position(turns[place]["position_id"]), stakes, own)
+        verdicts[place] = verdict_on(decision, turns[place]["action"], stakes, rules)
+    return verdicts
 
 
-def action_loss(decision: CubeDecision, action: str) -> float:
-    """What a double, take or pass loses against the best action, in the unit of the decision."""
-    gains = {"double": decision.double_gain, "take": decision.take_gain, "pass": -decision.take_gain}
-    return max(0.0, -gains[action])
+def decided_stakes(game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]], place: int) -> Stakes | None:
+    """What is played for where a turn decided something about the cube; None for other turns. Nobody doubles before the
+    first roll. Raises InvalidScoreError."""
+    from bgdata.equity.cube import why_no_double
+
+    row = turns[place]
+    if row["action"] == "double" or (row["action"] in ("take", "pass") and turns[place - 1]["action"] == "double"):
+        return game_stakes(game, row)
+    if place == 0 or row["action"] not in ("play", "roll") or row["player"] != row["on_roll"]:
+        return None
+    stakes = game_stakes(game, row)
+    return None if why_no_double(stakes) else stakes
+
+
+def cube_decision(
+    player: LookaheadPlayer, rules: CubeRules, position: Position, stakes: Stakes, chances: Sequence[float]
+) -> CubeDecision:
+    """What `decide_cube` of the player answers, whose chances of the position are known. Raises what it raises."""
+    from bgdata.equity.cube import decide_cube
+
+    for table in player.cubes:
+        found = table.cube_equities(position, stakes, rules.met)
+        if found is not None:
+            return decide_cube(chances, stakes, rules, found, table.accuracy)
+    return decide_cube(chances, stakes, rules)
+
+
+def verdict_on(decision: CubeDecision, action: str, stakes: Stakes, rules: CubeRules) -> CubeVerdict:
+    """An action beside the best one. A double that could gain nothing lost nothing."""
+    from bgdata.equity.cube import Unit
+    from bgdata.equity.worth import normalised_point
+
+    made = action if action in CUBE_ACTIONS else NO_DOUBLE
+    if decision.double_take is None or decision.double_pass is None:
+        return CubeVerdict(made, made, 0.0, 0.0)
+    gain = decision.take_gain if action in ("take", "pass") else decision.double_gain
+    best = CubeWorths(decision.no_double, decision.double_take, decision.double_pass).best_action
+    if action in ("take", "pass"):
+        best = "take" if gain >= 0 else "pass"
+    loss = max(0.0, gain if made in ("pass", NO_DOUBLE) else -gain)
+    point = normalised_point(stakes, rules) if decision.unit is Unit.MWC else 1.0
+    return CubeVerdict(made, best, loss, loss / point)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 from math import isclose
 from typing import Any
@@ -27,6 +28,7 @@ COLUMNS = (  # of a probe as data
 
 
 Found = dict[str, Any]
+Tables = Callable[[str], Sequence[Table]]  # of a kind, smallest first: see `covering`
 
 
 def known_columns(row: Found) -> Found:
@@ -45,11 +47,11 @@ def covering(warehouse: Warehouse, kind: str) -> list[Table]:
     return sorted(warehouse.current(kind), key=lambda table: table.manifest.rows)
 
 
-def exact_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
+def exact_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
     """Equities and cube actions by each two-sided table and each table of contact endgames that covers the position,
     smallest first."""
-    bearoffs = map(TwoSidedTable, covering(warehouse, "bearoff_two_sided"))
-    endgames = map(EndgameTable, covering(warehouse, "contact_endgame"))
+    bearoffs = map(TwoSidedTable, tables("bearoff_two_sided"))
+    endgames = map(EndgameTable, tables("contact_endgame"))
     for reader in chain[TwoSidedTable | EndgameTable](bearoffs, endgames):
         try:
             equities = reader.probe(on_roll, opponent)
@@ -67,9 +69,9 @@ def exact_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) ->
         }
 
 
-def one_sided_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
+def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
     """The rolls of each side, and the combined chances, by each one-sided table that covers both, smallest first."""
-    for table in covering(warehouse, "bearoff_one_sided"):
+    for table in tables("bearoff_one_sided"):
         reader = RaceTable(table)
         try:
             chances = [reader.probe_chances(row) for row in (on_roll, opponent)]
@@ -85,23 +87,21 @@ def one_sided_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]
             **dict(zip(("sd_rolls", "opponent_sd_rolls"), sds, strict=True)),
             "win": win,
             "cubeless": 2 * win - 1,
-            **gammons(warehouse, on_roll, opponent, *chances),
+            **gammons(tables, on_roll, opponent, *chances),
         }
 
 
 def smallest_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
     """What the smallest table of each kind has for a position that it covers."""
     for find in (exact_rows, one_sided_rows):
-        yield from islice(find(warehouse, on_roll, opponent), 1)
+        yield from islice(find(partial(covering, warehouse), on_roll, opponent), 1)
 
 
-def gammons(
-    warehouse: Warehouse, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray
-) -> Found:
+def gammons(tables: Tables, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray) -> Found:
     """Approximate gammon chances of each side that still has all 15 checkers, and the table they come from."""
     if MAX_CHECKERS not in (sum(on_roll), sum(opponent)):
         return {}
-    for table in covering(warehouse, "bearoff_gammon"):
+    for table in tables("bearoff_gammon"):
         reader, found = RaceTable(table), Found()
         try:
             if sum(opponent) == MAX_CHECKERS:

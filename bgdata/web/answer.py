@@ -32,6 +32,7 @@ from bgdata.store.table_html import cell_text, rows_html
 from bgdata.web.site import Site
 
 FOLDER = Path(__file__).parent
+UNTOUCHED = ("/file/", "/static/")  # addresses that may end in .json themselves
 MISSING = (
     InvalidNameError, MissingFileError, MissingTableError, MissingWarehouseError, NotCoveredError, UnknownKindError,
 )  # fmt: skip

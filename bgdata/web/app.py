@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -13,15 +14,15 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bgdata.errors import BgdataError
 from bgdata.warehouse import Warehouse
-from bgdata.web.answer import FOLDER, Endpoint, client_of, respond, respond_error, status_of
+from bgdata.web.answer import FOLDER, UNTOUCHED, Endpoint, client_of, respond, respond_error, status_of
+from bgdata.web.home import home
 from bgdata.web.limits import Limits
-from bgdata.web.openapi import ADDRESSES, UNTOUCHED
 from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Site
 
@@ -38,26 +39,62 @@ HEADERS = {
 PORT = re.compile(r":\d+$", re.ASCII)  # behind the name of a host
 
 
-def create_app(warehouse: Warehouse, limits: Limits | None = None, hosts: Sequence[str] = LOOPBACK) -> Starlette:
+def create_app(
+    warehouse: Warehouse, limits: Limits | None = None, hosts: Sequence[str] = LOOPBACK, *, is_warm: bool = False
+) -> Starlette:
     """The site over a warehouse, as an ASGI application. `hosts` are the names that it answers to; none: any, and then
-    what a client may compute is limited."""
+    what a client may compute is limited. `is_warm` loads the kernels of pages before any of them is made."""
     site = Site(warehouse, limits, is_limited=not hosts)
-    queries = QueryProcess(site)
+    queries, rest = QueryProcess(site), Rest(lambda: other_addresses(site, is_warm=is_warm))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        rest.loaded()
         yield
         queries.end()
 
-    routes = [Route(each.path, endpoint(site, each.endpoint), methods=["GET"]) for each in ADDRESSES]
     app = Starlette(
-        routes=[*routes, Mount("/static", StaticFiles(directory=FOLDER / "static"))],
+        routes=[
+            Route("/", endpoint(site, home), methods=["GET"]),
+            Mount("/static", StaticFiles(directory=FOLDER / "static")),
+        ],
         middleware=[Middleware(Guard, limits=site.limits, hosts=hosts)],
         exception_handlers={HTTPException: on_http_error, Exception: on_failure},
         lifespan=lifespan,
     )
+    app.router.default = rest
     app.state.site, app.state.queries = site, queries
     return app
+
+
+def other_addresses(site: Site, *, is_warm: bool) -> Router:
+    """Every address but that of the home page. Takes a second: what computes is loaded."""
+    from bgdata.web.openapi import ADDRESSES
+    from bgdata.web.position import warm_up
+
+    if is_warm:
+        warm_up(site)
+    return Router([Route(each.path, endpoint(site, each.endpoint), methods=["GET"]) for each in ADDRESSES])
+
+
+class Rest:
+    """What answers where the home page and static files do not: it is loaded in a thread once the site has started, or
+    by the first request, and requests wait for that."""
+
+    def __init__(self, load: Callable[[], ASGIApp]) -> None:
+        self._load = load
+        self._loading: asyncio.Task[ASGIApp] | None = None
+
+    def loaded(self) -> asyncio.Task[ASGIApp]:
+        """What is loaded, now or soon."""
+        if self._loading is None:
+            self._loading = asyncio.create_task(run_in_threadpool(self._load))
+        return self._loading
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        app = await asyncio.shield(self.loaded())
+        await app(scope, receive, send)
 
 
 def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Awaitable[Response]]:

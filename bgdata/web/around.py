@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
@@ -133,7 +134,7 @@ def probe(site: Site, request: Request) -> Page:
     if not found:
         raise NotCoveredError(f"expected a bearoff that a table of this warehouse covers, got {asked.position.id}")
     rows = whole_rows(probe_rows(asked.position, found))
-    return Page("probe.html", {"asked": asked, "rows": rows, "board": format_board_svg(asked.position)}, rows)
+    return Page("probe.html", {"asked": asked, "rows": rows, "board": partial(format_board_svg, asked.position)}, rows)
 
 
 MAP = 9  # points to go of a cube map, unless said

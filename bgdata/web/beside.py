@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache, partial
 
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import CubeEquities
@@ -12,12 +13,17 @@ from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead_player import Evaluation
 from bgdata.game.match import MatchScore
 from bgdata.rows.positions import source_words
-from bgdata.rows.probe import covering
+from bgdata.rows.probe import Tables, covering
 from bgdata.web.asked import Asked
 from bgdata.web.site import Row, Site
 
 METHODS = {"exact": "exact, two-sided", "combined": "one-sided, combined"}
 READERS = {"bearoff_two_sided": MoneyBearoff, "contact_endgame": MoneyEndgame}
+
+
+def kept_tables(site: Site) -> Tables:
+    """The current tables of any kind, smallest first; their manifests are read and their arrays mapped once."""
+    return site.keep("tables", lambda: cache(partial(covering, site.warehouse)))
 
 
 def exact_cubes(site: Site, asked: Asked, rules: CubeRules) -> Iterator[Row]:
@@ -28,7 +34,7 @@ def exact_cubes(site: Site, asked: Asked, rules: CubeRules) -> Iterator[Row]:
         yield from match_cubes(site, asked, rules)
         return
     for kind, reader in READERS.items():
-        for table in covering(site.warehouse, kind):
+        for table in kept_tables(site)(kind):
             try:
                 found = reader(table).cube_equities(asked.position, stakes)
             except BgdataError:
@@ -39,7 +45,7 @@ def exact_cubes(site: Site, asked: Asked, rules: CubeRules) -> Iterator[Row]:
 
 def match_cubes(site: Site, asked: Asked, rules: CubeRules) -> Iterator[Row]:
     """The same by match tables, which stand in rows of their own: with their chances without a cube, too."""
-    for table in covering(site.warehouse, "bearoff_match"):
+    for table in kept_tables(site)("bearoff_match"):
         try:
             solved = MatchBearoff(table)
             found = solved.cube_equities(asked.position, asked.own_stakes, rules.met)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from html import escape
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 
@@ -15,8 +16,9 @@ from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.match import Stakes
 from bgdata.game.plays import Play, parse_play
 from bgdata.game.position import Position
-from bgdata.rows.games import CUBE_ACTIONS, cube_losses, game_stakes, play_losses
+from bgdata.rows.games import CUBE_ACTIONS, CubeVerdict, crawford_games, cube_verdicts, game_stakes, play_losses
 from bgdata.rows.plain import whole_rows
+from bgdata.store.table import Table
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.asked import stakes_query, whole
 from bgdata.web.mets import met_of
@@ -43,7 +45,9 @@ FILTERS = {  # of the games of a corpus: (words, order, which)
     "cube": ("with a cube action", "game", with_action(*CUBE_ACTIONS)),
     "take": ("with a take", "game", with_action("take", "beaver")),
     "pass": ("with a pass", "game", with_action("pass")),
+    "missed": ("with a missed double", "game", "true"),
 }
+MISSED = "missed"  # the filter that needs a player: a page looks through as many games as others show
 PAGE = 50  # games of a page
 GAMES = """
 select game, match, game_number, player_0, player_1, match_length, score_0, score_1, winner, points_won, n_turns,
@@ -52,8 +56,11 @@ from games where dataset = $dataset and variant = $variant and {which} order by 
 """
 TURNS = "from turns where dataset = $dataset and variant = $variant and game = $game order by turn"
 GAME = "from games where dataset = $dataset and variant = $variant and game = $game"
+MATCH = "from games where dataset = $dataset and variant = $variant and match = $match order by game_number"
+IS_CUBEFUL = f"""select exists(from games where dataset = $dataset and variant = $variant and match_length > 1)
+or exists({OWN} and action in {CUBE_ACTIONS}) as is_cubeful"""
 WIDTH, HEIGHT = 660, 150  # of the graph
-ERROR = STEPS[1][0]  # points that a play loses to be called an error: more than a good one
+ERROR = STEPS[1][0]  # points that a decision loses to be called an error: more than a good one
 WORST = 6  # errors that a page lists
 
 
@@ -64,48 +71,74 @@ def corpus(site: Site, request: Request) -> Page:
     if order not in FILTERS:
         raise UsageError(f"expected an order of games: {', '.join(FILTERS)}, got {shown(order)}")
     start = whole(request.query_params, "page", 1)
-    given = {"dataset": found.folder.parts[-3], "variant": found.folder.parts[-2], "start": PAGE * max(0, start - 1)}
+    given = corpus_of(found) | {"start": PAGE * max(0, start - 1)}
     key = ("games", found.name, order, start)
     swing = SWING if order == "swing" else "null"
     query = GAMES.format(order=FILTERS[order][1], which=FILTERS[order][2], limit=PAGE, swing=swing)
-    rows = site.keep(key, lambda: site.rows(query, given))
-    shown_ = {"table": found, "rows": rows, "order": order, "filters": FILTERS, "page": start, "most": PAGE}
+    looked = rows = site.keep(key, lambda: site.rows(query, given))
+    if order == MISSED:
+        rows = [row for row in looked if has_missed(site, found, row["game"])]
+    shown_ = {"table": found, "rows": rows, "order": order, "filters": FILTERS, "page": start}
+    more = {"has_more": len(looked) == PAGE, "looked": looked if order == MISSED else [], "least": ERROR}
     bare = ({name: value for name, value in row.items() if name != "swing"} for row in rows)
-    return Page("corpus.html", shown_, whole_rows(bare))
+    return Page("corpus.html", shown_ | more, whole_rows(bare))
+
+
+def corpus_of(found: Table) -> dict[str, Any]:
+    """What queries are given for the games of a version."""
+    return {"dataset": found.folder.parts[-3], "variant": found.folder.parts[-2]}
 
 
 def game(site: Site, request: Request) -> Page:
     """One game: its turns, a graph of equity and luck, and the position at one of them."""
     found = opened(site, request.path_params)
     number = whole(request.path_params, "number", 0)
-    given = {"dataset": found.folder.parts[-3], "variant": found.folder.parts[-2], "game": number}
-    heads = site.rows(GAME, given)
-    if not heads:
-        raise MissingTableError(f"expected a game of {found.name}, got {number}")
-    turns = site.rows(TURNS, given)
+    recorded, head, turns = game_of(site, found, number)
     place = min(whole(request.query_params, "turn", 0), max(0, len(turns) - 1))
     here = f"/game/{'/'.join(found.folder.parts[-3:-1])}/{number}"
     losses = site.keep(("losses", found.name, number), lambda: losses_of(site, turns))
-    actions, failed = site.keep(("actions", found.name, number), lambda: judged_actions(site, heads[0], turns))
-    judged = zip(turns, losses, actions, strict=True)
-    rows = [turn_row(row, here, heads[0], loss, action) for row, loss, action in judged]
+    cubes, failed = judged_cubes(site, found, head, turns)
+    judged = zip(turns, losses, cubes, strict=True)
+    rows = [turn_row(row, here, head, loss, cube) for row, loss, cube in judged]
+    errors, totals = errors_of(rows), [totals_of(head, rows, side) for side in (0, 1)]
     shown_ = {
         "table": found,
-        "game": heads[0],
+        "game": head,
         "turns": rows,
-        "sums": [sum(row["loss"] or 0.0 for row in rows if row["player"] == side) for side in (0, 1)],
-        "cube_sums": [sum(row["cube_loss"] or 0.0 for row in rows if row["player"] == side) for side in (0, 1)],
-        "has_cube": any(row["action"] in CUBE_ACTIONS for row in rows),
-        "unit": "mwc" if heads[0]["match_length"] else "points per unit cube",
+        "totals": totals,
+        "has_cube": any(cubes),
+        "unit": "mwc" if head["match_length"] else "points per unit cube",
         "failed": failed,
-        "worst": sorted((row for row in rows if row["is_error"]), key=lambda row: -row["loss"])[:WORST],
+        "worst": errors[:WORST],
         "place": place,
         "here": here,
-        "board": board_of(heads[0], turns[place]) if turns else "",
+        "board": board_of(head, turns[place]) if turns else "",
         "graph": graph_svg(rows, here, place),
     }
-    data = {"game": whole_rows(heads)[0], "turns": whole_rows(turns), "losses": losses, "cube_losses": actions}
+    data = {
+        "game": whole_rows([recorded])[0],
+        "turns": whole_rows(turns),
+        "losses": losses,
+        "cube_losses": [cube and cube.loss for cube in cubes],
+        "best_cube_actions": [cube and cube.best for cube in cubes],
+        "errors": [error.row for error in errors],
+        "totals": totals,
+    }
     return Page("game.html", shown_, data)
+
+
+def game_of(site: Site, found: Table, number: int) -> tuple[Row, Row, list[Row]]:
+    """A game as it is recorded, the same with its Crawford game settled, and its turns. Raises MissingTableError."""
+    given = corpus_of(found)
+    heads = site.rows(GAME, given | {"game": number})
+    if not heads:
+        raise MissingTableError(f"expected a game of {found.name}, got {number}")
+    head = heads[0]
+    if head["match_length"] and head["is_crawford"] is None:
+        match = given | {"match": head["match"]}
+        known = site.keep(("crawford", found.name, head["match"]), lambda: crawford_games(site.rows(MATCH, match)))
+        head = head | {"is_crawford": known[head["game_number"]]}
+    return heads[0], head, site.rows(TURNS, given | {"game": number})
 
 
 def losses_of(site: Site, turns: Sequence[Row]) -> list[float | None]:
@@ -114,18 +147,40 @@ def losses_of(site: Site, turns: Sequence[Row]) -> list[float | None]:
         return play_losses(player.evaluator, turns)
 
 
-def judged_actions(site: Site, head: Row, turns: Sequence[Row]) -> tuple[list[float | None], str]:
-    """What the doubles, takes and passes of a game lost by the same player, and why they could not be judged. Raises
-    TooBusyError."""
-    nothing: list[float | None] = [None] * len(turns)
-    if not any(row["action"] in CUBE_ACTIONS for row in turns):
-        return nothing, ""
-    with site.player() as player:
-        try:
-            rules = CubeRules(met=met_of(site, "")) if head["match_length"] else CubeRules()
-            return cube_losses(player, rules, head, turns), ""
-        except BgdataError as error:
-            return nothing, site.public(error)
+def judged_cubes(site: Site, found: Table, head: Row, turns: Sequence[Row]) -> tuple[list[CubeVerdict | None], str]:
+    """What was done with the cube in each turn of a game by the same player, and why it could not be judged; nothing in
+    games without the cube. Raises TooBusyError."""
+
+    def judge() -> tuple[list[CubeVerdict | None], str]:
+        nothing: list[CubeVerdict | None] = [None] * len(turns)
+        if not is_cubeful(site, found):
+            return nothing, ""
+        with site.player() as player:
+            try:
+                rules = CubeRules(met=met_of(site, "")) if head["match_length"] else CubeRules()
+                return cube_verdicts(player, rules, head, turns), ""
+            except BgdataError as error:
+                return nothing, site.public(error)
+
+    return site.keep(("cubes", found.name, head["game"]), judge)
+
+
+def is_cubeful(site: Site, found: Table) -> bool:
+    """Whether games were played with the cube: it was turned in some of them, or they are matches to more than a
+    point."""
+    rows = site.keep(("cubeful", found.name), lambda: site.rows(IS_CUBEFUL, corpus_of(found)))
+    return bool(rows[0]["is_cubeful"])
+
+
+def has_missed(site: Site, found: Table, number: int) -> bool:
+    """Whether a double was missed in a game. Raises TooBusyError, and UsageError where that cannot be judged."""
+    if not is_cubeful(site, found):
+        return False
+    _, head, turns = game_of(site, found, number)
+    cubes, failed = judged_cubes(site, found, head, turns)
+    if failed:
+        raise UsageError(f"expected games whose doubles can be judged: {failed}")
+    return any(cube.is_missed and cube.size >= ERROR for cube in cubes if cube)
 
 
 def stakes_of(head: Row, row: Row) -> Stakes | None:
@@ -149,20 +204,58 @@ def play_of(row: Row) -> Play | None:
     return None
 
 
-def turn_row(row: Row, here: str, head: Row, loss: float | None, cube_loss: float | None) -> Row:
+def turn_row(row: Row, here: str, head: Row, loss: float | None, cube: CubeVerdict | None) -> Row:
     """A turn as the page shows it: who, what, what it lost, and where its position is, with roll, score and cube."""
     dice = f"{row['die1']}{row['die2']}" if row["die1"] else ""
     played_for = stakes_of(head, row) if head["match_length"] or row["cube_value"] > 1 else None
+    stakes, path = stakes_query(played_for), position_path(row["position_id"])
     return row | {
         "loss": loss,
-        "is_error": loss is not None and loss >= ERROR,
+        "size": max(loss or 0.0, cube.size if cube else 0.0),
         "step": step_of(loss) if loss is not None else "",
         "name": head[f"player_{row['player']}"],
         "dice": dice,
         "what": row["play"] or row["action"],
-        "cube_loss": cube_loss,
-        "position": address(position_path(row["position_id"]), {"roll": roll_of(row), **stakes_query(played_for)}),
+        "cube": cube,
+        "cube_step": step_of(cube.size) if cube else "",
+        "position": address(path, {"roll": roll_of(row), **stakes}),
+        "before": address(path, stakes),
         "here": address(here, {"turn": row["turn"] or None}) + "#board",
+    }
+
+
+class GameError(NamedTuple):
+    """An error of a game: where it is shown, its size in points of normalised equity, and what JSON says of it."""
+
+    here: str
+    size: float
+    row: Row
+
+
+def errors_of(rows: Sequence[Row]) -> list[GameError]:
+    """The errors of a game, the largest first: of plays, and of the cube with the best action in words."""
+    found = []
+    for row in rows:
+        who, cube = {"turn": row["turn"], "player": row["player"]}, row["cube"]
+        if row["loss"] is not None and row["loss"] >= ERROR:
+            play = {"made": row["what"], "best": None, "loss": row["loss"]}
+            found.append(GameError(row["here"], row["loss"], who | {"is_cube": False} | play))
+        if cube and cube.size >= ERROR:
+            action = {"made": cube.made, "best": cube.best, "loss": cube.loss}
+            found.append(GameError(row["here"], cube.size, who | {"is_cube": True} | action))
+    return sorted(found, key=lambda error: -error.size)
+
+
+def totals_of(head: Row, rows: Sequence[Row], side: int) -> Row:
+    """What one player lost: by plays, by cube actions, and by doubles that were missed."""
+    own = [row for row in rows if row["player"] == side]
+    cubes = [row["cube"] for row in own if row["cube"]]
+    return {
+        "player": side,
+        "name": head[f"player_{side}"],
+        "plays": sum((row["loss"] or 0.0 for row in own), 0.0),
+        "cube_actions": sum((cube.loss for cube in cubes if not cube.is_missed), 0.0),
+        "missed_doubles": sum((cube.loss for cube in cubes if cube.is_missed), 0.0),
     }
 
 
@@ -214,8 +307,8 @@ def graph_svg(turns: Sequence[Row], here: str, place: int) -> str:
     )
     dots = (
         f'<circle class="{"first" if row["on_roll"] == 0 else "second"}" cx="{(number + 0.5) * step:.1f}" '
-        f'cy="{height(row["cubeless_equity"], row):.1f}" r="{min(7.0, 3 + 20 * row["loss"]):.1f}"/>'
+        f'cy="{height(row["cubeless_equity"], row):.1f}" r="{min(7.0, 3 + 20 * row["size"]):.1f}"/>'
         for number, row in enumerate(turns)
-        if row["is_error"] and row["cubeless_equity"] is not None
+        if row["size"] >= ERROR and row["cubeless_equity"] is not None
     )
     return "\n".join([*lines, f'<polyline points="{points}"/>', *dots, "</svg>"])

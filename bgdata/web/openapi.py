@@ -21,14 +21,13 @@ from bgdata.datasets.claims import DATASET as CLAIMS
 from bgdata.datasets.common.columns import CHANCE_COLUMNS
 from bgdata.game.match import CubeOwner
 from bgdata.web import around, equity, games, home, position, races, register, rollouts, sql, tables
-from bgdata.web.answer import STATUS_WORDS, Endpoint, as_json
+from bgdata.web.answer import STATUS_WORDS, UNTOUCHED, Endpoint, as_json
 from bgdata.web.asked import LONGEST, PLAYS
 from bgdata.web.limits import Limits
 from bgdata.web.site import Site
 
 Schema: TypeAlias = dict[str, Any]  # JSON Schema of 2020-12, which OpenAPI 3.1 has
 
-UNTOUCHED = ("/file/", "/static/")  # addresses that may end in .json themselves
 TYPES = {"VARCHAR": "string", "BOOLEAN": "boolean", "FLOAT": "number", "DOUBLE": "number"}  # others are integers
 PARAMETER = re.compile(r"{(\w+)(:path)?}")
 JSON = "application/json"
@@ -256,6 +255,25 @@ ROWS: Mapping[str, Schema] = {
             "is_reached": "boolean Whether the standard error is as small as wanted",
         }
     ),
+    "game_error": row(
+        {
+            "turn": "integer Number of the turn",
+            "player": "integer Who erred: 0 or 1",
+            "is_cube": "boolean Whether the error is of the cube",
+            "made": "string What was done: a play, a cube action, or no double where doubling was best",
+            "best": "string? What was best with the cube, in words; null for a play",
+            "loss": "number What that lost, as in `losses` or `cube_losses`",
+        }
+    ),
+    "game_total": row(
+        {
+            "player": "integer Whose losses these are: 0 or 1",
+            "name": "string Name of the player",
+            "plays": "number What plays lost, points",
+            "cube_actions": "number What doubles, takes and passes lost: mwc, or for money points per unit cube",
+            "missed_doubles": "number What doubles lost that were not made, in the same unit",
+        }
+    ),
     "claim": row({each.name: column(each.type, each.comment) for each in CLAIMS.columns}),
     "holding": row(
         {
@@ -378,8 +396,16 @@ GAME: Schema = row(
         "cube_losses": {
             "type": "array",
             "items": {"type": ["number", "null"]},
-            "description": "What each double, take or pass lost: mwc, or for money points per unit cube",
+            "description": "What each double, take or pass, or roll without a double, lost: mwc, or for money points "
+            "per unit cube",
         },
+        "best_cube_actions": {
+            "type": "array",
+            "items": {"type": ["string", "null"]},
+            "description": "What was best with the cube, in words; null where nothing was to be decided",
+        },
+        "errors": rows("game_error"),
+        "totals": rows("game_total"),
     }
 )
 

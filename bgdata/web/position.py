@@ -29,7 +29,7 @@ from bgdata.rows.positions import evaluation_row, position_facts, position_rows,
 from bgdata.rows.probe import exact_rows, one_sided_rows, probe_rows, rows_of
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.asked import Asked, stakes_query
-from bgdata.web.beside import exact_cubes, side_by_side
+from bgdata.web.beside import exact_cubes, kept_tables, side_by_side
 from bgdata.web.mets import met_of, names_of
 from bgdata.web.site import Row, Site
 
@@ -205,7 +205,7 @@ def tables_of(site: Site, position: Position, most: int | None = None) -> Iterat
         return
     for find in (exact_rows, one_sided_rows):
         try:
-            yield from islice(find(site.warehouse, on_roll, opponent), most)
+            yield from islice(find(kept_tables(site), on_roll, opponent), most)
         except BgdataError as error:
             yield {"source": site.public(error), "method": "damaged"}
 

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bgdata.errors import TooBusyError, UsageError
-from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.networks.named import find_network, map_player
-from bgdata.evaluation.networks.player import MappedNetwork
-from bgdata.store.locked_sql import QueryLimits
 from bgdata.warehouse import Warehouse
 from bgdata.web.limits import Budget, Limits
 
 if TYPE_CHECKING:
     import duckdb
 
+    from bgdata.evaluation.lookahead_player import LookaheadPlayer
+
 T = TypeVar("T")
 Row = dict[str, Any]  # a value by the name of its column
 
 
+def folders_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
+    """The folders in a folder, by name; none where there is no such folder. Pages ask dozens of times."""
+    try:
+        with os.scandir(folder) as found:
+            return sorted((each for each in found if each.is_dir()), key=lambda each: each.name)
+    except FileNotFoundError:
+        return []
+
+
 class Site:
     """The warehouse of a server. Pages are made by several threads: what is not safe for these is lent to one at a
-    time."""
+    time. What is slow to load is imported where it is used: the home page needs none of it."""
 
     def __init__(self, warehouse: Warehouse, limits: Limits | None = None, *, is_limited: bool = False) -> None:
         """`is_limited` says whether what each client computes is."""
@@ -41,8 +48,13 @@ class Site:
     def stamp(self) -> object:
         """A value that changes whenever a version of the warehouse comes, goes, or becomes the current one."""
         root = self.warehouse.root
-        folders = [root, *sorted(root.glob("*")), *sorted(root.glob("*/*"))]
-        return tuple((path.name, path.stat().st_mtime_ns) for path in folders if path.is_dir())
+        kinds = folders_in(root)
+        variants = [each for kind in kinds for each in folders_in(kind)]
+        try:
+            folders = [(each.path, each.stat().st_mtime_ns) for each in (*kinds, *variants)]
+            return root.stat().st_mtime_ns, *folders
+        except FileNotFoundError:  # there is no warehouse, or a version is being removed
+            return object() if kinds else None
 
     def charged(self, client: str, reserve: float = 0.0) -> AbstractContextManager[None]:
         """What is done inside costs this client, where that is limited. Raises TooBusyError where it has no more
@@ -74,11 +86,18 @@ class Site:
             yield self.keep(("player", ply), lambda: self._ahead(ply))
 
     def _ahead(self, ply: int) -> LookaheadPlayer:
+        from bgdata.evaluation.lookahead_player import LookaheadPlayer
+        from bgdata.evaluation.networks.named import map_player
+
         static = self.keep("player", lambda: map_player(self.warehouse))
         return LookaheadPlayer(static.evaluator, ply, cubes=static.cubes) if ply else static
 
     def bare_player(self) -> LookaheadPlayer:
         """The network alone, without tables; only within `player`."""
+        from bgdata.evaluation.bearoff import BearoffEvaluator
+        from bgdata.evaluation.lookahead_player import LookaheadPlayer
+        from bgdata.evaluation.networks.named import find_network
+        from bgdata.evaluation.networks.player import MappedNetwork
 
         def make() -> LookaheadPlayer:
             table = find_network("network", self.warehouse)
@@ -96,6 +115,8 @@ class Site:
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
         """A connection to the tables as they are now."""
+        from bgdata.store.locked_sql import QueryLimits
+
         stamp = self.stamp
         if self._connection is None or self._connection[0] != stamp:
             if self._connection:

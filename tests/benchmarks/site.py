@@ -39,6 +39,11 @@ class Figure(NamedTuple):
     goal: str
 
 
+def answered(port: int, address: str) -> None:
+    """Ask for one page, on a connection of its own."""
+    times_of(port, address, 1 - WARM)
+
+
 def times_of(port: int, address: str, count: int) -> list[float]:
     """Milliseconds of each of so many answers, one after the other on one connection."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
@@ -69,8 +74,8 @@ def load(server: psutil.Process, port: int, seconds: int) -> tuple[int, int, flo
 
 @contextmanager
 def serving(warehouse: Path) -> Iterator[tuple[psutil.Process, int, float]]:
-    """A server: its process, its port, and the seconds until it answered. Python keeps what it has compiled, as it does
-    for people who start it."""
+    """A server: its process, its port, and when it was started. Python keeps what it has compiled, as it does for
+    people who start it."""
     command = [sys.executable, "-m", "bgdata", "serve", "--port", "0", "--warehouse", str(warehouse)]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     started = perf_counter()
@@ -79,7 +84,7 @@ def serving(warehouse: Path) -> Iterator[tuple[psutil.Process, int, float]]:
         try:
             line = next(line for line in server.stderr if "http://" in line)
             port = int(line.partition("http://")[2].partition("/")[0].rpartition(":")[2])
-            yield psutil.Process(server.pid), port, perf_counter() - started
+            yield psutil.Process(server.pid), port, started
         finally:
             server.terminate()  # SIGINT is ignored below a shell that runs this in the background
 
@@ -91,11 +96,13 @@ def processor_seconds(server: psutil.Process) -> float:
 
 def figures(warehouse: Path, count: int, seconds: int) -> Iterator[Figure]:
     """Seconds to start; milliseconds of each page by the clock, and of the processor; and what a load does."""
-    with serving(warehouse):
-        pass  # kernels and modules are compiled now
+    with serving(warehouse) as (_, port, _):
+        answered(port, START)  # kernels and modules are compiled now
     with serving(warehouse) as (server, port, started):
-        used = processor_seconds(server)
-        yield Figure("`bgdata serve` until it answers", f"{started:.2f} s, processor {used:.2f} s", "<= 1.5 s")
+        for what, address, wanted in (("answers", "/", "<= 1.5 s"), ("shows a position", START, "none")):
+            answered(port, address)
+            said = f"{perf_counter() - started:.2f} s, processor {processor_seconds(server):.2f} s"
+            yield Figure(f"`bgdata serve` until it {what}", said, wanted)
         for what, address, goal in PAGES:
             spent = processor_seconds(server)
             times = times_of(port, address, count)

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from bgdata.errors import ExternalProgramError, InvalidPositionError, UnknownPlayerError
-from bgdata.evaluation import gnubg_program, gnubg_server
+from bgdata.evaluation import gnubg_player, gnubg_program, gnubg_server
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.evaluator import AnswerSource, Evaluator
 from bgdata.evaluation.gnubg_player import GnubgPlayer
@@ -29,6 +29,7 @@ from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import legal_plays, parse_play
 from bgdata.game.position import START, Position
+from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from tests.game.gnubg_rules import after_moves
 from tests.oracles import needs_gnubg_tool
@@ -219,6 +220,22 @@ def test_answers_that_gnubg_would_not_give(stand_in: Callable[[bytes], None], an
     assert len(str(raised.value)) < 400
     server.close()
     assert not psutil.pid_exists(server.process_id)
+
+
+def test_a_player_that_is_not_answered(stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits for its processes no longer than it was told, and so does a copy; others answer the next questions."""
+    monkeypatch.setattr(gnubg_player, "gnubg_version", lambda: "1.07.001")
+    stand_in(b"0.5 0.1")
+    player = GnubgPlayer(0, patience_seconds=0.5)
+    board = np.array([START.board] * 2, np.int8)
+    for asked in (player, pickle.loads(pickle.dumps(player))):
+        with (
+            threads(2),
+            pytest.raises(ExternalProgramError, match=r"^expected a line of gnubg within 0\.5 s, got none"),
+        ):
+            asked.evaluate_many(board)
+        assert asked._servers == []
+    assert GnubgPlayer().patience_seconds == 600
 
 
 def test_gnubg_that_never_listens(stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:

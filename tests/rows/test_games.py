@@ -1,4 +1,4 @@
-"""What plays of a game lost, beside the ranking of all plays."""
+"""What plays of a game lost, beside the ranking of all plays; cube actions and missed doubles, beside decisions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 import bgdata
+from bgdata.equity.cube import CubeRules
+from bgdata.equity.worth import normalised_point
+from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.evaluation.networks.named import map_player
 from bgdata.game.plays import parse_play
 from bgdata.game.position import Position
-from bgdata.rows.games import play_losses
+from bgdata.rows.games import CubeVerdict, crawford_games, cube_verdicts, game_stakes, play_losses
+from tests.play.analysis.recorded import MET
 
 TURNS = (
     "select * from turns where dataset = 'selfplay' and variant = 'pubeval-20-seed-3' and game = $game order by turn"
@@ -57,3 +61,93 @@ def test_a_last_play_is_read_from_its_text(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     evaluator, turns = map_player(warehouse).evaluator, turns_of(warehouse, 3)
     assert play_losses(evaluator, turns[:1]) == play_losses(evaluator, turns)[:1]
+
+
+def game_with_cube(warehouse: bgdata.Warehouse) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The first game of the corpus with the cube in which somebody doubles."""
+    with warehouse.connect() as connection:
+
+        def rows(query: str, *given: object) -> list[dict[str, Any]]:
+            found = connection.execute(query, given)
+            names = [column[0] for column in found.description]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+        where = "where dataset = 'cubeful_selfplay'"
+        (first,) = rows(f"select min(game) as game from turns {where} and action = 'double'")
+        (game,) = rows(f"from games {where} and game = $1", first["game"])
+        return game, rows(f"from turns {where} and game = $1 order by turn", first["game"])
+
+
+def test_verdicts_are_those_of_cube_decisions(small_root: Path) -> None:
+    """One by one, what the player decides at the stakes of the turn; what it does not decide is not judged."""
+    warehouse = bgdata.open_warehouse(small_root)
+    player, (game, turns), rules = map_player(warehouse), game_with_cube(warehouse), CubeRules(met=MET)
+    verdicts = cube_verdicts(player, rules, game, turns)
+    assert verdicts[0] is None  # nobody doubles before the first roll
+    made = set()
+    for row, verdict in list(zip(turns, verdicts, strict=True))[1:]:
+        decision = player.decide_cube(Position(row["position_id"]), game_stakes(game, row), rules)
+        if verdict is None:
+            assert not decision.may_double
+            continue
+        made.add(verdict.made)
+        gain = decision.take_gain if verdict.made in ("take", "pass") else decision.double_gain
+        sign = 1 if verdict.made in ("pass", "no double") else -1
+        assert verdict.loss == pytest.approx(max(0.0, sign * gain), abs=1e-9)
+        assert verdict.size == pytest.approx(verdict.loss / normalised_point(game_stakes(game, row), rules))
+        is_double = verdict.best.startswith("double, ")
+        if verdict.made not in ("take", "pass") and abs(gain) > 1e-6:
+            assert (verdict.loss > 0) == (is_double != (verdict.made == "double"))
+    assert {"double", "no double"} <= made
+    assert cube_verdicts(player, rules, game, []) == []
+
+
+def test_a_money_game_is_judged_in_points(small_root: Path) -> None:
+    """The same turns for money, at a cube of 4: a loss is per unit cube, which is its size."""
+    warehouse = bgdata.open_warehouse(small_root)
+    player, (game, turns) = map_player(warehouse), game_with_cube(warehouse)
+    money = game | {"match_length": 0, "score_0": 0, "score_1": 0}
+    place = next(place for place, row in enumerate(turns) if row["action"] == "double")
+    rolled = turns[place] | {"action": "play", "die1": 3, "die2": 1, "cube_value": 4, "cube_owner": "on_roll"}
+    _, verdict = cube_verdicts(player, CubeRules(), money, [turns[0], rolled])
+    assert verdict is not None
+    decision = player.decide_cube(Position(rolled["position_id"]), game_stakes(money, rolled))
+    assert verdict.loss == pytest.approx(max(0.0, decision.double_gain), abs=1e-9)
+    assert verdict.size == verdict.loss
+    assert (verdict.made, verdict.is_missed) == ("no double", True)
+    theirs = rolled | {"cube_owner": "opponent"}
+    assert cube_verdicts(player, CubeRules(), money, [turns[0], theirs]) == [None, None]
+
+
+def test_cube_decisions_that_there_are_not(small_root: Path) -> None:
+    """A double that could gain nothing lost nothing; a score that there is not, and a match without a match equity
+    table, are refused."""
+    warehouse = bgdata.open_warehouse(small_root)
+    player, (game, turns) = map_player(warehouse), game_with_cube(warehouse)
+    double = next(row for row in turns if row["action"] == "double") | {"cube_value": 1, "cube_owner": "centered"}
+    last = game | {"score_0": game["match_length"] - 1, "score_1": game["match_length"] - 1}
+    (found,) = cube_verdicts(player, CubeRules(met=MET), last, [double])
+    assert found == CubeVerdict("double", "double", 0.0, 0.0)
+    with pytest.raises(InvalidScoreError, match="expected at least 1 point to go"):
+        cube_verdicts(player, CubeRules(met=MET), game | {"score_0": game["match_length"]}, [double])
+    with pytest.raises(InvalidParameterError, match="expected a match equity table for a match, got none"):
+        cube_verdicts(player, CubeRules(), game, [double])
+
+
+@pytest.mark.parametrize(
+    ("scores", "recorded", "expected"),
+    [
+        ([(0, 0), (2, 0), (2, 1)], [None, None, None], [False, True, False]),
+        ([(0, 0), (2, 2)], [None, None], [False, False]),
+        ([(0, 0), (2, 0), (2, 1)], [False, False, True], [False, False, True]),
+    ],
+    ids=["found", "both", "recorded"],
+)
+def test_the_crawford_game_of_a_match(
+    scores: list[tuple[int, int]], recorded: list[bool | None], expected: list[bool]
+) -> None:
+    rows = [
+        {"game_number": number, "match_length": 3, "score_0": first, "score_1": second, "is_crawford": said}
+        for number, ((first, second), said) in enumerate(zip(scores, recorded, strict=True), 1)
+    ]
+    assert list(crawford_games(rows).values()) == expected

@@ -15,17 +15,19 @@ from urllib.parse import quote
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starlette.routing import Router
 from starlette.testclient import TestClient
 
 import bgdata
 from bgdata.store.dataset import ImportedDataset
+from bgdata.web import app as web_app
 from bgdata.web.app import HEADERS, create_app
 from bgdata.web.limits import Budget, Limits
 from bgdata.web.openapi import ADDRESSES
 from bgdata.web.site import Site
 from tests.cli.command_line import POSITION
 from tests.web.reading import HOST, inner_links, read
-from tests.web.servers import serving
+from tests.web.servers import asked, serving
 
 START = "4HPwATDgc/ABMA"
 ROOTS = ("/table", "/game", "/file", "/table/bearoff_two_sided", "/table/selfplay/pubeval-20-seed-3")
@@ -244,6 +246,68 @@ def test_the_warehouse_may_change_meanwhile(warehouse: bgdata.Warehouse) -> None
         after = client.get(f"/position/{POSITION}.json").json()["probe"]
         assert [row["method"] for row in before] == ["exact", "combined"]
         assert [row["method"] for row in after] == ["combined"]
+
+
+def test_home_answers_while_the_rest_is_loaded(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other pages wait for that, and are answered then."""
+    may_go_on, load = threading.Event(), web_app.other_addresses
+
+    def slowly(site: Site, *, is_warm: bool) -> Router:
+        may_go_on.wait(60)
+        return load(site, is_warm=is_warm)
+
+    monkeypatch.setattr(web_app, "other_addresses", slowly)
+    with serving(create_app(bgdata.open_warehouse(site_root), is_warm=True)) as port, ThreadPoolExecutor(1) as pool:
+
+        def status(where: str) -> int:
+            with asked(port, where) as answer:
+                return answer.status
+
+        table = pool.submit(status, "/table")
+        assert [status(where) for where in ("/", "/static/site.css", "/.json")] == [200] * 3
+        assert not table.done()
+        may_go_on.set()
+        assert table.result(60) == 200
+        assert [status(where) for where in (f"/position/{START}", "/nowhere", "/table/")] == [200, 404, 307]
+
+
+def test_home_answers_where_the_rest_cannot_be_loaded(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object, **__: object) -> Router:
+        raise ImportError("no module named that")
+
+    monkeypatch.setattr(web_app, "other_addresses", missing)
+    app = create_app(bgdata.open_warehouse(site_root))
+    with TestClient(app, base_url=HOST, raise_server_exceptions=False) as client:
+        assert client.get("/").status_code == 200
+        for _ in range(2):
+            answer = client.get("/table")
+            assert answer.status_code == 500
+            assert "the server could not make this page" in answer.text
+
+
+def test_the_home_page_loads_nothing_that_computes() -> None:
+    """Else the site would start late."""
+    program = (
+        "import sys, bgdata; from pathlib import Path; from bgdata.web.app import create_app; "
+        "from bgdata.web.home import home; app = create_app(bgdata.open_warehouse(Path('none'))); "
+        "home(app.state.site, None); print(sorted({'numba', 'torch', 'onnxruntime'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_stamp_of_a_warehouse(tmp_path: Path) -> None:
+    """It changes with kinds, variants and their versions alone; where there is no warehouse, it is the same too."""
+    site = Site(bgdata.open_warehouse(tmp_path / "w"))
+    stamps = [site.stamp]
+    assert site.stamp == stamps[0]
+    for name in ("kind", "kind/variant", "kind/variant/r1-00000000"):
+        (tmp_path / "w" / name).mkdir(parents=True)
+        stamps.append(site.stamp)
+        assert site.stamp == stamps[-1]
+    (tmp_path / "w/kind/variant/r1-00000000/manifest.json").write_text("{}")
+    assert site.stamp == stamps[-1]
+    assert len(set(stamps)) == 4
 
 
 def test_sixty_clients_at_once(site_root: Path) -> None:

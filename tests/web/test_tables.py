@@ -14,9 +14,11 @@ from starlette.testclient import TestClient
 
 import bgdata
 from bgdata.datasets.claims import DATASET as CLAIMS
+from bgdata.errors import MissingTableError
 from bgdata.rows import claims
 from bgdata.rows.networks import curve_charts, networks
 from bgdata.store.dataset import ImportedDataset
+from bgdata.web import games
 from bgdata.web.answer import percent
 from bgdata.web.app import create_app
 from bgdata.web.games import FILTERS
@@ -225,17 +227,25 @@ def test_games(client: TestClient, site_root: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def known(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, str]]:
-    """A site, and the address of three known games: a match with every action of the cube."""
+def known_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with four known games: a match with every action of the cube. `crawford` is another match, and
+    `money` a session in which nobody doubles."""
     folder = tmp_path_factory.mktemp("known")
     shutil.copytree(site_root, folder / "warehouse")
     warehouse = bgdata.open_warehouse(folder / "warehouse")
     kind = warehouse.kinds["matches"]
     assert isinstance(kind, ImportedDataset)
-    path = folder / "known.mat"
-    path.write_text(KNOWN)
-    warehouse.build(kind.name, kind.parameters_of([path], "known"), files=[path])
-    with TestClient(create_app(warehouse), base_url=HOST) as client:
+    for name, text in (("known", KNOWN), ("crawford", CRAWFORD), ("money", " 0 point match\n\n" + MISSED)):
+        path = folder / f"{name}.mat"
+        path.write_text(text)
+        warehouse.build(kind.name, kind.parameters_of([path], name), files=[path])
+    return folder / "warehouse"
+
+
+@pytest.fixture(scope="module")
+def known(known_root: Path) -> Iterator[tuple[TestClient, str]]:
+    """A site over it, and the address of the four games."""
+    with TestClient(create_app(bgdata.open_warehouse(known_root)), base_url=HOST) as client:
         yield client, "/game/matches/known"
 
 
@@ -260,18 +270,41 @@ KNOWN = """ 7 point match
  Ann : 1                             Bob : 0
   1) 65: 24/13                        31: 8/5 6/5
                                       Wins 3 points
+
+ Game 4
+ Ann : 1                             Bob : 3
+  1)                                  21: 24/22 24/23
+  2) 55: 13/3*(2)                     63:
+  3) 42: 8/4 6/4                      63:
+      Wins 1 point
 """
+# Ann should double before the last roll of hers, and it should be taken
+MISSED = """ Game 1
+ Ann : 0                             Bob : 0
+  1)                                  21: 24/22 24/23
+  2) 55: 13/3*(2)                     63:
+  3) 42: 8/4 6/4                      63:
+      Wins 2 points
+"""
+# the record does not say which game is the Crawford game; after it, Bob should double at once
+BOB_WINS = MISSED.replace("Ann : 0", "Ann : 2").replace("      Wins 2 points", f"{'Wins 1 point':>50}")
+CRAWFORD = f""" 3 point match
+
+{MISSED}
+{BOB_WINS.replace("Game 1", "Game 2")}
+{BOB_WINS.replace("Game 1", "Game 3").replace("Bob : 0", "Bob : 1")}"""
 
 
 def test_filters_find_known_games(known: tuple[TestClient, str]) -> None:
-    """Twelve points at a cube of 4 are a backgammon, three at 1 too; one after a pass is none."""
+    """Twelve points at a cube of 4 are a backgammon, three at 1 too; one after a pass is none. A missed double is found
+    by judging."""
     client, where = known
     games = {row["game"]: row["points_won"] for row in client.get(f"{where}.json").json()}
-    assert games == {0: 12, 1: 1, 2: 3}
+    assert games == {0: 12, 1: 1, 2: 3, 3: 1}
     found = {order: [row["game"] for row in client.get(f"{where}.json?order={order}").json()] for order in FILTERS}
     assert found == {
-        "all": [0, 1, 2], "long": [0, 1, 2], "points": [0, 2, 1], "backgammon": [0, 2], "swing": [],
-        "cube": [0, 1], "take": [0], "pass": [1],
+        "all": [0, 1, 2, 3], "long": [0, 3, 1, 2], "points": [0, 2, 1, 3], "backgammon": [0, 2], "swing": [],
+        "cube": [0, 1], "take": [0], "pass": [1], "missed": [3],
     }  # fmt: skip
 
 
@@ -293,7 +326,9 @@ def test_a_replay_draws_and_links_what_was_played(known: tuple[TestClient, str])
     client, where = known
     found = client.get(f"{where}/0.json").json()
     actions = [turn["action"] for turn in found["turns"]]
-    assert [loss is not None for loss in found["cube_losses"]] == [name in ("double", "take") for name in actions]
+    decided = [False, True, True, False, True, False, True, True, False]  # Ann may double in turn 4, and no other time
+    assert [loss is not None for loss in found["cube_losses"]] == decided
+    assert [best is not None for best in found["best_cube_actions"]] == decided
     assert all(loss >= 0 for loss in found["cube_losses"] if loss is not None)
     links = read(client, f"{where}/0").links
     for turn, cube in ((3, "cube=2"), (actions.index("double"), "away=7-7"), (len(actions) - 1, "cube=4&owner=")):
@@ -313,6 +348,77 @@ def test_a_replay_draws_and_links_what_was_played(known: tuple[TestClient, str])
     assert "Light is the player on roll: the second, Bob. The other one answers: take." in answer
     assert "away=6-7" in client.get(f"{where}/2").text
     assert "Ann (first) against Bob (second), 1 to 0 in a match to 7" in read(client, f"{where}/2").text
+
+
+def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
+    """In the words of `bgdata analyze`: in the replay, among the errors, in the totals, as a page and as JSON."""
+    client, where = known
+    found = client.get(f"{where}/3.json").json()
+    losses = found["cube_losses"]
+    assert [loss is None for loss in losses] == [
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]  # nobody doubles before the first roll
+    assert losses[1:3] == [0, 0]
+    assert losses[3] > 0.003
+    assert found["best_cube_actions"] == [None, "no double", "no double", "double, take", "no double"]
+    error = {"turn": 3, "player": 0, "is_cube": True, "made": "no double", "best": "double, take", "loss": losses[3]}
+    assert found["errors"][0] == error
+    assert [total["missed_doubles"] for total in found["totals"]] == [losses[3], 0]
+    assert [total["cube_actions"] for total in found["totals"]] == [0, 0]
+    page = read(client, f"{where}/3?turn=3")
+    assert f"turn 3, first, no double (best: double, take), {losses[3]:.3f} mwc" in page.text
+    assert f"no double (best: double, take) {losses[3]:.3f} mwc" in page.text
+    assert f"The cube: no double (best: double, take), lost {losses[3]:.3f} mwc." in page.text
+    assert f"and missed doubles {losses[3]:.3f} and 0.000." in page.text
+    decision = f"/position/{found['turns'][3]['position_id']}?away=6-4"
+    assert decision in page.links
+    cube = client.get(decision.replace("?", ".json?")).json()["cube"][0]
+    assert cube["best"] == ["double_take"]
+    assert cube["double_gain"] == pytest.approx(losses[3], abs=1e-7)
+    assert (
+        "Of games 0 to 3, those in which a roll without a double lost 0.02"
+        in read(client, f"{where}?order=missed").text
+    )
+
+
+def test_nobody_misses_a_double_where_there_is_none(known: tuple[TestClient, str], client: TestClient) -> None:
+    """In the Crawford game, whether or not the record says so, and in games that were played without the cube."""
+    known_client, _ = known
+    games = [known_client.get(f"/game/matches/crawford/{number}.json").json() for number in range(3)]
+    missed = [[row["turn"] for row in game["errors"] if row["is_cube"]] for game in games]
+    assert missed == [[3], [], [2, 4]]
+    assert games[1]["best_cube_actions"] == [None] * 5
+    assert [game["game"]["is_crawford"] for game in games] == [None] * 3  # what JSON says is what is recorded
+    page = read(known_client, "/game/matches/crawford/1").text
+    assert "the Crawford game" in page
+    assert "missed doubles" not in page
+    assert [row["game"] for row in known_client.get("/game/matches/crawford.json?order=missed").json()] == [0, 2]
+    assert known_client.get("/game/matches/money/0.json").json()["cube_losses"] == [None] * 5
+    assert known_client.get("/game/matches/money.json?order=missed").json() == []
+    assert client.get("/game/selfplay/pubeval-20-seed-3.json?order=missed").json() == []
+    text = read(client, "/game/selfplay/pubeval-20-seed-3?order=missed").text
+    assert "No game of these is like that" in text
+
+
+def test_doubles_that_cannot_be_judged(known_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a match equity table, a game says so, and the filter refuses."""
+
+    def missing(*_: object) -> None:
+        raise MissingTableError("expected a match equity table, found none")
+
+    monkeypatch.setattr(games, "met_of", missing)
+    where = "/game/matches/known"
+    with TestClient(create_app(bgdata.open_warehouse(known_root)), base_url=HOST) as client:
+        said = "Doubles, takes and passes are not judged: expected a match equity table, found none"
+        assert said in read(client, f"{where}/3").text
+        found = client.get(f"{where}/3.json").json()
+        assert found["cube_losses"] == [None] * 5
+        assert [error["is_cube"] for error in found["errors"]] == [False]
+        assert "expected games whose doubles can be judged: " in read(client, f"{where}?order=missed", 400).text
 
 
 def test_games_with_a_double(client: TestClient) -> None:

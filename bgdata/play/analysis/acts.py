@@ -36,6 +36,9 @@ class ActKind(StrEnum):
     PASS = "pass"
 
 
+NO_DOUBLE = "no double"  # what was done with the cube where a player who could double rolled
+
+
 class CubeWorths(NamedTuple):
     """What the cube actions are worth to the player on roll."""
 
@@ -47,6 +50,15 @@ class CubeWorths(NamedTuple):
     def answered(self) -> float:
         """What a double is worth if it is answered best, without a beaver."""
         return min(self.double_take, self.double_pass)
+
+    @property
+    def best_action(self) -> str:
+        """What is best for the player on roll, with the answer to a double: `double, take`, `double, pass`, `no double`
+        or `too good to double`."""
+        answer = ActKind.TAKE if self.double_take < self.double_pass else ActKind.PASS
+        if self.no_double > self.answered:
+            return "too good to double" if answer is ActKind.PASS else NO_DOUBLE
+        return f"double, {answer}"
 
 
 @dataclass(frozen=True)
