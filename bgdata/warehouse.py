@@ -53,6 +53,7 @@ class Warehouse(Versions):
         force: bool = False,
         executor: Executor | None = None,
         inputs: Mapping[str, Table] | None = None,
+        directory: Path | None = None,
     ) -> Table:
         """The version with this recipe, built first where it is missing or damaged, its inputs too; it is the current
         one of its variant from then on.
@@ -60,8 +61,10 @@ class Warehouse(Versions):
         `inputs` are what it is computed from, by role, where these are other versions than `find_inputs` finds.
         `files` are what an imported kind is read from; `strict` fails an import with rows that break a rule; `force`
         builds even when it is there; `executor` computes the shards of kinds that have them, this process if there is
-        none: see executors.open_executor. Raises InvalidParameterError, UsageError, TooLargeError, StorageError or
-        CheckFailedError; whatever happens, published versions stay whole.
+        none: see executors.open_executor. `directory` is a folder, on another disk for instance, that takes the
+        versions of the variant, this one and later ones, and a link makes them part of the warehouse. Raises
+        InvalidParameterError, UsageError, TooLargeError, StorageError or CheckFailedError; whatever happens, published
+        versions stay whole.
         """
         from bgdata.store.build import build
 
@@ -72,7 +75,7 @@ class Warehouse(Versions):
                 return found
         return build(
             self, declared, parameters, progress or Silence(), files=paths, strict=strict, force=force,
-            executor=executor, inputs=inputs,
+            executor=executor, inputs=inputs, directory=directory,
         )  # fmt: skip
 
     def connect(

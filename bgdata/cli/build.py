@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -66,6 +67,13 @@ def chosen(
 @click.command()
 @click.argument("kind", required=False, shell_complete=complete_computed)
 @parameter_options
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder for the versions, on another disk for instance, and what is written while they are computed. A link "
+    "makes them part of the warehouse.  [default: the warehouse]",
+)
 @threads_option
 @executor_option
 @force_option
@@ -75,6 +83,7 @@ def build(
     warehouse: Warehouse,
     /,
     kind: str | None,
+    directory: Path | None,
     executor: str,
     force: bool,
     yes: bool,
@@ -89,11 +98,14 @@ def build(
     \b
       bgdata build
       bgdata build bearoff_two_sided --points 7 --checkers 5
+      bgdata build bearoff_two_sided --checkers 15 --directory /large
       bgdata build play_sample --set games=500 --set seed=3 --set "classes=contact crashed"
     """
     given = bool(settings) or any(value is not None for value in options.values())
     if kind is None and given:
         raise UsageError("expected a dataset kind before its parameters; try: bgdata list")
+    if kind is None and directory:
+        raise UsageError(f"expected a dataset kind to put into {directory}; try: bgdata list")
     kinds = [warehouse.kind(kind)] if kind else list(warehouse.kinds.values())
     if kind and not kinds[0].defaults and (not given or kinds[0].takes_files):
         hint = f"try: bgdata import {kind} FILE..." if kinds[0].takes_files else "see: bgdata --help"
@@ -104,7 +116,9 @@ def build(
         confirm_large(warehouse, declared, parameters, yes=yes)
     with open_executor(executor) as workers, progress_bars() as progress:
         for declared, parameters in wanted:
-            warehouse.build(declared.name, parameters, progress=progress, force=force, executor=workers)
+            warehouse.build(
+                declared.name, parameters, progress=progress, force=force, executor=workers, directory=directory
+            )
 
 
 @click.command()

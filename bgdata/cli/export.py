@@ -12,6 +12,7 @@ import numpy as np
 
 from bgdata.bearoff.index import check_size
 from bgdata.cli.completion import complete_mets, complete_networks, complete_tables
+from bgdata.cli.export_parquet import export_parquet, name_in_parquet
 from bgdata.cli.met import export_met
 from bgdata.cli.options import output_option, threads_option
 from bgdata.cli.query import copy_rows, written_aside
@@ -36,6 +37,9 @@ TEXT_FORMATS = ["gnubg-training", "gnubg-benchmark", "wildbg-csv", "bgsage-rollo
 @click.group()
 def export() -> None:
     """Write tables in other programs' formats."""
+
+
+export.add_command(export_parquet)
 
 
 @export.command(name="gnubg-bd")
@@ -192,11 +196,11 @@ def export_version(warehouse: Warehouse, reference: str, form: str, output: Path
     from bgdata.store.locked_sql import first_lines
 
     table = warehouse.open_reference(reference)
+    name = name_in_parquet(warehouse, table)
     with written_aside(output, form, is_needed=True) as path:
         assert path is not None
         with connect_tables(warehouse.kinds, [table], outputs=[path]) as connection:
             try:
-                name = warehouse.kind(table.manifest.dataset).tables[0].name
                 copy_rows(connection, connection.sql(f"from {identifier(name)}"), form, path)
             except duckdb.Error as error:
                 raise QueryError(first_lines(error)) from error

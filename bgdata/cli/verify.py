@@ -20,10 +20,11 @@ from bgdata.errors import CorruptFileError, ManifestFormatError, MissingTableErr
 from bgdata.process import keeping_nothing, when_cut_off
 from bgdata.rows.plain import Row
 from bgdata.store.build import refresh_catalog
+from bgdata.store.linked import move_aside
 from bgdata.store.lockfile import load_lock, save_lock
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.published import is_published
-from bgdata.store.storage import locked, remove_folder, storage_errors
+from bgdata.store.storage import locked, storage_errors
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
@@ -171,11 +172,8 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
                 click.echo(f"repaired {table.name}: {rows:,} rows computed again", err=True)
                 return
     inputs = warehouse.made_from(table) if is_readable(table) else None
-    aside = warehouse.staging / f"damaged-{name}-{variant}-{table.folder.name}"
     with storage_errors("move", table.folder):
-        aside.parent.mkdir(exist_ok=True)
-        remove_folder(aside)
-        table.folder.rename(aside)
+        aside = move_aside(warehouse, table.folder, f"damaged-{name}-{variant}-{table.folder.name}")
     with progress_bars() as progress:
         built = warehouse.build(name, parameters, progress=progress, inputs=inputs)
     click.echo(f"repaired {built.name}; the damaged files are in {aside}", err=True)

@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -38,10 +37,13 @@ from bgdata.store.arrays import Array, map_array, values_digest
 from bgdata.store.checks import run_sql_checks
 from bgdata.store.context import Build, Computed
 from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input
+from bgdata.store.declaration import TableShape
 from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sealed
+from bgdata.store.linked import chosen_place, discard, link, link_again, prepare, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
-from bgdata.store.manifest import FileEntry, Manifest, RawFile, Source, recipe_key, unpacked_name, version_name
+from bgdata.store.manifest import FileEntry, Manifest, Source, unpacked_name, version_name
 from bgdata.store.parameters import Parameters, VersionRef
+from bgdata.store.plan import Plan, placed, staged_builds
 from bgdata.store.progress import Progress
 from bgdata.store.published import install, published_version
 from bgdata.store.storage import (
@@ -60,46 +62,6 @@ from bgdata.store.versions import Versions, input_digests
 COMPUTED = "computed.json"  # in the staging folder: all arrays are saved, and how long that took
 
 
-@dataclass(frozen=True)
-class Plan:
-    """One version to build: everything that its recipe names."""
-
-    warehouse: Versions
-    kind: Dataset[Any]
-    parameters: Parameters
-    inputs: Mapping[str, Table]
-    files: tuple[Source, ...] = ()
-    executor: Executor | None = None  # who computes shards; no part of the recipe
-
-    @property
-    def raw_files(self) -> tuple[RawFile, ...]:
-        """What the files to import are."""
-        return tuple(source.file for source in self.files)
-
-    @property
-    def key(self) -> str:
-        """The recipe key."""
-        recipe = (self.kind.name, self.kind.revision, self.parameters.to_json(), input_digests(self.inputs))
-        return recipe_key(*recipe, self.raw_files)
-
-    @property
-    def title(self) -> str:
-        """`dataset/variant`, for messages."""
-        return f"{self.kind.name}/{self.kind.slug(self.parameters)}"
-
-    @property
-    def staging(self) -> Path:
-        """The folder of the unfinished build: another recipe or another kernel does not go on from it."""
-        from bgdata.kernel_cache import kernel_fingerprint
-
-        return self.warehouse.staging / f"{self.title.replace('/', '-')}-{self.key[:12]}-{kernel_fingerprint()}"
-
-    @property
-    def lock(self) -> Path:
-        """Held while a version of this variant is built."""
-        return self.warehouse.staging / f"{self.title.replace('/', '-')}.lock"
-
-
 def build(
     warehouse: Versions,
     kind: Dataset[Any],
@@ -111,20 +73,24 @@ def build(
     force: bool = False,
     executor: Executor | None = None,
     inputs: Mapping[str, Table] | None = None,
+    directory: Path | None = None,
 ) -> Table:
-    """Build a version and, first, its inputs; returns the one there is when nothing is to do. See Versions.build.
+    """Build a version and, first, its inputs; returns the one there is when nothing is to do. See Warehouse.build.
 
     What was asked for becomes current, and so does whatever had to be made for it; inputs that are there stay as they
     are.
     """
     parameters.check_types()
     kind.check_parameters(parameters)
+    elsewhere = directory and chosen_place(warehouse, f"{kind.name}/{kind.slug(parameters)}", directory)
+    if elsewhere:
+        link_again(warehouse, f"{kind.name}/{kind.slug(parameters)}", elsewhere)
     if inputs is None:
         inputs = {
             role: input_table(warehouse, wanted, progress, executor) for role, wanted in kind.inputs(parameters).items()
         }
     paths = tuple(sorted(files, key=lambda path: unpacked_name(path.name)))  # in whatever order they are given
-    plan = Plan(warehouse, kind, parameters, inputs, sources_of(kind, paths), executor)
+    plan = Plan(warehouse, kind, parameters, inputs, sources_of(kind, paths), executor, elsewhere)
     found = None if force else warehouse.find(kind, parameters, plan.raw_files)
     if found is not None:
         progress.note(f"{plan.title}: already built ({found.folder.name})")
@@ -157,10 +123,14 @@ def input_table(warehouse: Versions, wanted: Input, progress: Progress, executor
 def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
     """Build the version alone, or wait for whoever builds it already, and make it the current one."""
     warehouse, kind, parameters = plan.warehouse, plan.kind, plan.parameters
+    plan = placed(plan)
     published = None if force else published_version(kind, parameters, plan.key)
     if published is None:
         check_estimate(plan)
     with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
+        plan = placed(plan)  # another process may have begun elsewhere
+        if plan.elsewhere:
+            prepare(warehouse, plan.title, plan.elsewhere)
         found = None if force else warehouse.find(kind, parameters, plan.raw_files)
         if found is None and published is not None:
             found = install_published(plan, published, progress)
@@ -190,6 +160,10 @@ def sources_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[Source, ...
 
 def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
     """Compute, write, check and publish; the caller holds the lock."""
+    if not plan.elsewhere and plan.staged.is_symlink():  # to what is not ours
+        discard(plan.warehouse, plan.staged)
+    if plan.elsewhere and stage(plan.warehouse, plan.staged, plan.staging):
+        progress.note(f"{plan.title}: begins anew in {plan.elsewhere}; what a stopped build kept elsewhere is deleted")
     with storage_errors("create", plan.staging):
         if (plan.staging / MANIFEST_NAME).exists():  # killed while it was published: files may be read-only already
             remove_folder(plan.staging)
@@ -207,10 +181,17 @@ def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
     except (CheckFailedError, CorruptFileError, MissingTableError):
         (plan.staging / COMPUTED).unlink(missing_ok=True)  # the next build computes the arrays anew
         raise
-    target = plan.warehouse.root / manifest.dataset / manifest.variant / manifest.version
-    publish(plan.staging, target)
-    progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {manifest.seconds:.1f} s")
-    return Table(target)
+    publish(plan.staging, plan.place / manifest.version)
+    where = f", in {plan.place}" if plan.elsewhere else ""
+    progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {manifest.seconds:.1f} s{where}")
+    return linked(plan, manifest.version)
+
+
+def linked(plan: Plan, version: str) -> Table:
+    """A version that was published, as it is found in the warehouse."""
+    if plan.elsewhere:
+        link(plan.warehouse, plan.title, plan.elsewhere)
+    return Table(plan.warehouse.root / plan.title / version)
 
 
 def kept_part(plan: Plan) -> str:
@@ -223,17 +204,19 @@ def kept_part(plan: Plan) -> str:
 
 def install_published(plan: Plan, published: Table, progress: Progress) -> Table:
     """Copy a version that comes with the package; what a killed build of the recipe left behind stays."""
-    target = plan.warehouse.root / plan.title / published.manifest.version
-    table = install(published, plan.lock.with_suffix(".published"), target)
-    progress.note(f"{plan.title}: comes with the package ({table.folder.name})")
-    return table
+    version, staged = published.manifest.version, plan.lock.with_suffix(".published")
+    if plan.elsewhere:
+        stage(plan.warehouse, staged, plan.beside(staged))
+    install(published, plan.beside(staged), plan.place / version)
+    discard(plan.warehouse, staged)
+    progress.note(f"{plan.title}: comes with the package ({version})")
+    return linked(plan, version)
 
 
 def remove_staging(plan: Plan) -> None:
     """Delete what killed builds of this variant left behind, of other recipes and kernels too."""
-    for folder in plan.warehouse.staging.glob(f"{plan.lock.stem}-{'?' * 12}-{'?' * 12}"):
-        if folder.is_dir():
-            remove_folder(folder)
+    for staged in staged_builds(plan):
+        discard(plan.warehouse, staged)
 
 
 def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str, Any]:
@@ -321,23 +304,31 @@ def write_tables(
     from bgdata.store.parquet import write_parquet
 
     rows = []
+    variant, version = kind.slug(computed.parameters), version_name(kind.revision, digest)
     for shape in kind.tables_of(computed.parameters):
-        footer = {
-            "dataset": kind.name,
-            "variant": kind.slug(computed.parameters),
-            "version": version_name(kind.revision, digest),
-            "table": shape.name,
-            "summary": shape.summary,
-            "row": shape.row,
-            "licence": kind.licence,
-            "source": kind.source,
-            "digest": digest,
-            "recipe_key": recipe_key,
-            "written_by": f"bgdata {installed_version('bgdata')}",
-        }
+        about = footer(kind, shape, variant, version, digest, recipe_key)
         batches = kind.computation.table_batches(shape, computed)
-        rows.append(write_parquet(folder / shape.file, batches, shape, footer, progress))
+        rows.append(write_parquet(folder / shape.file, batches, shape, about, progress))
     return rows[0] if rows else kind.estimate(computed.parameters).rows
+
+
+def footer(
+    kind: Dataset[Any], shape: TableShape, variant: str, version: str, digest: str, recipe_key: str
+) -> dict[str, str]:
+    """What a Parquet file of a version says of itself."""
+    return {
+        "dataset": kind.name,
+        "variant": variant,
+        "version": version,
+        "table": shape.name,
+        "summary": shape.summary,
+        "row": shape.row,
+        "licence": kind.licence,
+        "source": kind.source,
+        "digest": digest,
+        "recipe_key": recipe_key,
+        "written_by": f"bgdata {installed_version('bgdata')}",
+    }
 
 
 def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], computed: Mapping[str, Any]) -> Manifest:
@@ -379,15 +370,20 @@ def check_estimate(plan: Plan) -> None:
     """
     estimate = plan.kind.estimate(plan.parameters)
     memory = psutil.virtual_memory().available
-    folder = plan.warehouse.root
+    folder = plan.place
     while not folder.exists():
         folder = folder.parent
     disk = shutil.disk_usage(folder).free + folder_bytes(plan.staging)
-    for need, have, what in ((estimate.memory_bytes, memory, "memory"), (estimate.building_bytes, disk, "disk space")):
+    space = f"disk space in {plan.elsewhere}" if plan.elsewhere else "disk space"
+    fewer = "build fewer points or checkers"
+    for need, have, what, step in (
+        (estimate.memory_bytes, memory, "memory", fewer),
+        (estimate.building_bytes, disk, space, f"{fewer}, or on another disk: bgdata build --directory DIR"),
+    ):
         if need > have:
             raise TooLargeError(
                 f"expected {readable_bytes(need)} of free {what} for {plan.title} ({estimate_text(estimate)}), "
-                f"found {readable_bytes(have)}; build fewer points or checkers"
+                f"found {readable_bytes(have)}; {step}"
             )
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bgdata.errors import BgdataError, VersionInUseError
+from bgdata.store.linked import discard, drop_variant, is_removable, move_aside
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import read_lock
-from bgdata.store.storage import is_locked, remove_folder, storage_errors
+from bgdata.store.storage import is_locked, storage_errors
 from bgdata.store.table import Table
-from bgdata.store.versions import CURRENT, VERSION, Versions, newest
+from bgdata.store.versions import VERSION, Versions, newest
 
 MOST_NAMED = 10  # dependents in a message
 STAGED = re.compile(r"(.+?)(-[0-9a-f]{12}-[0-9a-f]{12}|\.published|\.lock)?")  # title of a build, and what is staged
@@ -62,8 +63,13 @@ def remove(warehouse: Versions, table: Table) -> Table | None:
     """Delete a version. If it was the current one, the newest of the others becomes current.
 
     Returns what is current now, None if nothing is left. Raises VersionInUseError while another version or the lock is
-    made from it, or while a build is running that may need it.
+    made from it, while a build is running that may need it, or where a link leads to it that somebody made by hand.
     """
+    if not is_removable(warehouse, table):
+        raise VersionInUseError(
+            f"expected a version that this warehouse put where it is, got {table.name}, to which a link leads; "
+            f"delete the link, or the version in the warehouse of {table.folder.resolve()}"
+        )
     who = needed_by(warehouse, table)
     if who:
         named = ", ".join(who[:MOST_NAMED]) + (f" and {len(who) - MOST_NAMED} more" if len(who) > MOST_NAMED else "")
@@ -81,15 +87,9 @@ def delete_version(warehouse: Versions, table: Table) -> None:
     with storage_errors("delete", table.folder):
         if rest and is_current(warehouse, table):
             warehouse.use(newest(rest))
-        warehouse.staging.mkdir(exist_ok=True)
-        aside = warehouse.staging / f"removed-{kind}-{variant}-{version}"
-        remove_folder(aside)
-        table.folder.rename(aside)
-        remove_folder(aside)
+        discard(warehouse, move_aside(warehouse, table.folder, f"removed-{kind}-{variant}-{version}"))
         if not rest:
-            (table.folder.parent / CURRENT).unlink(missing_ok=True)
-            if not any(table.folder.parent.iterdir()):
-                table.folder.parent.rmdir()
+            drop_variant(warehouse, table.folder.parent)
 
 
 def is_current(warehouse: Versions, table: Table) -> bool:
@@ -103,12 +103,18 @@ def is_current(warehouse: Versions, table: Table) -> bool:
 
 def rubbish(warehouse: Versions) -> list[Rubbish]:
     """What `sweep` would delete: staging folders that no process holds, and versions that are neither current nor
-    locked, nor needed by one that is. Raises ManifestFormatError for a damaged lock."""
-    staged = [path for path in sorted(warehouse.staging.glob("*")) if path.suffix != ".lock" and not is_held(path)]
-    found = [Rubbish(path, "no process holds it", size(path)) for path in staged]
+    locked, nor needed by one that is; of what links lead to, only what this warehouse put there. Raises
+    ManifestFormatError for a damaged lock."""
+    unheld = [path for path in staged(warehouse) if path.suffix != ".lock" and not is_held(path)]
+    found = [Rubbish(path, "no process holds it", size(path)) for path in unheld]
     kept = kept_versions(warehouse)
-    unneeded = [table for table in warehouse.versions() if table.name not in kept]
+    unneeded = [table for table in warehouse.versions() if table.name not in kept and is_removable(warehouse, table)]
     return found + [Rubbish(table.folder, "nothing needs it", size(table.folder)) for table in unneeded]
+
+
+def staged(warehouse: Versions) -> list[Path]:
+    """What is in the staging folder, sorted; nothing where that is a link, which may lead anywhere."""
+    return [] if warehouse.staging.is_symlink() else sorted(warehouse.staging.glob("*"))
 
 
 def kept_versions(warehouse: Versions) -> set[str]:
@@ -135,13 +141,10 @@ def sweep(warehouse: Versions, what: list[Rubbish]) -> None:
             delete_version(warehouse, Table(entry.path))
             continue
         with storage_errors("delete", entry.path):
-            if entry.path.is_dir():
-                remove_folder(entry.path)
-            else:
-                entry.path.unlink(missing_ok=True)
-    for lock in warehouse.staging.glob("*.lock"):
-        if not is_held(lock):
-            lock.unlink(missing_ok=True)
+            discard(warehouse, entry.path)
+    for path in staged(warehouse):
+        if path.suffix == ".lock" and not is_held(path):
+            path.unlink(missing_ok=True)
 
 
 def check_no_builds(warehouse: Versions) -> None:

@@ -64,6 +64,44 @@ def test_build(tmp_path: Path) -> None:
     assert table.manifest.created > created
 
 
+def test_build_on_another_disk(tmp_path: Path) -> None:
+    root, disk = tmp_path / "w", tmp_path / "disk"
+    disk.mkdir()
+    arguments = ("build", "bearoff_gammon", "--points", "2", "--directory", disk)
+    result = run(root, *arguments)
+    (table,) = bgdata.open_warehouse(root).versions()
+    assert re.fullmatch(
+        rf"bearoff_gammon/2x15: built {table.folder.name}, 16 rows in .* s, in {disk}/bearoff_gammon/2x15\n",
+        result.stderr,
+    )
+    assert run(root, *arguments).stderr == f"bearoff_gammon/2x15: already built ({table.folder.name})\n"
+    assert succeeds(root, "query", "select count(*) from bearoff_gammon_2x15", "--format", "csv").split()[1] == "16"
+    assert succeeds(root, "use", table.name) == f"{table.name} is current already\n"
+    assert succeeds(root, "verify", "bearoff_gammon") == "1 versions: 8 checks passed, 0 skipped, 0 failed\n"
+    assert succeeds(root, "gc") == "nothing to delete\n"
+    assert succeeds(root, "rm", table.name) == f"deleted {table.name}\n"
+    assert list(disk.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--directory", "x"], "expected a dataset kind to put into x; try: bgdata list"),
+        (["bearoff_gammon", "--directory", "none"], "expected a folder that is there, to put bearoff_gammon/6x15 into"),
+        (["bearoff_gammon", "--directory", "file"], "expected a folder that is there, to put bearoff_gammon/6x15 into"),
+        (["bearoff_gammon", "--directory", "w"], "expected a folder outside the warehouse w, got w"),
+    ],
+)
+def test_folders_that_take_no_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "w").mkdir()
+    (tmp_path / "file").write_text("")
+    assert error_of(run(Path("w"), "build", *arguments), 2).startswith(message)
+    assert list((tmp_path / "w").iterdir()) == []
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_defaults")
 def test_build_of_the_default_warehouse(small_root: Path, memory_path: Path) -> None:

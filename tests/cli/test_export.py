@@ -80,3 +80,26 @@ def test_letters_of_what_is_not_there(small_root: Path, tmp_path: Path, code: in
     path = tmp_path / "x.csv"
     assert error_of(run(small_root, "export", "letters", table, "-o", path), code).startswith(message)
     assert not path.exists()
+
+
+def test_export_of_parquet_in_parts(small_root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    table = bgdata.open_warehouse(small_root).open("bearoff_two_sided", "3x3")
+    for written in (4, 0):
+        shown = succeeds(small_root, "export", "parquet", "bearoff_two_sided/3x3", "--into", folder)
+        size = r"[\d.]+ kB"
+        assert re.fullmatch(rf"wrote {written} of 4 parts of {table.name} into {folder}: 400 rows, {size}\n", shown)
+    assert sum(pq.read_metadata(path).num_rows for path in folder.glob("*/part-0.parquet")) == 400
+    error = error_of(run(small_root, "export", "parquet", "bearoff_error/3x3", "--into", tmp_path / "none"), 2)
+    assert error.startswith("expected a version of bearoff_two_sided, got bearoff_error/3x3/r")
+    assert not (tmp_path / "none").exists()
+
+
+def test_large_tables_are_in_no_single_file(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bgdata.datasets import bearoff_two_sided
+
+    monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
+    table = bgdata.open_warehouse(memory_path).build("bearoff_two_sided", bearoff_two_sided.TwoSidedParameters(2, 3))
+    error = error_of(run(memory_path, "export", "table", "bearoff_two_sided/2x3", "-o", memory_path / "x"), 2)
+    assert error == f"expected a table in one file, got {table.name}; try: bgdata export parquet"
+    assert run(memory_path, "export", "parquet", "bearoff_two_sided/2x3", "--into", memory_path / "x").exit_code == 0

@@ -152,7 +152,7 @@ GIVEN = {  # what the other arguments are, so that the long one is looked at
     "met": "x", "other": "x", "table": "a/b", "name": "x", "shell": "bash", "before": "a/b", "after": "a/b",
     "user": "x",
 }  # fmt: skip
-NEEDED = {"output": "x", "form": "csv", "labels": "x"}
+NEEDED = {"output": "x", "folder": "x", "form": "csv", "labels": "x"}
 UNLESS_ASKED = {  # options without which nothing is done or told
     "--away", "--play", "--plot", "--svg", "--save", "--record", "--watch", "--one-sided", "--two-sided", "--points",
     "--checkers", "--file", "--page", "--static", "--hypergammon", "--contact",

@@ -18,9 +18,10 @@ import pytest
 
 from bgdata.errors import CheckFailedError, InvalidParameterError, StorageError, TooLargeError
 from bgdata.store import storage
-from bgdata.store.build import COMPUTED, Plan, check_estimate, readable_bytes
+from bgdata.store.build import COMPUTED, check_estimate, readable_bytes
 from bgdata.store.context import Build, Computed
 from bgdata.store.manifest import FILE_NAME, Manifest
+from bgdata.store.plan import Plan
 from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, Squares, toy_warehouse, whole_versions

@@ -1,0 +1,223 @@
+"""Variants on another disk: their versions are in a folder there, to which a link in the warehouse leads.
+
+    warehouse/<dataset>/<variant> -> DIR/<dataset>/<variant>
+    DIR/<dataset>/<variant>/r<revision>-<digest8>/    a version, as in the warehouse; `current` is there too
+    DIR/<dataset>/<variant>/.<name>/                  what is not finished, or about to be deleted
+    DIR/<dataset>/<variant>/.warehouse                names the warehouse that put it there, which alone deletes it
+
+Whatever is not finished there has a link in the staging folder of the warehouse: a build goes on by it, and `gc` finds
+it. A link that somebody made by hand leads to the versions of another warehouse; they are read, and never deleted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from bgdata.errors import StorageError, UsageError
+from bgdata.store.names import is_name
+from bgdata.store.storage import make_folder, open_regular, remove_folder, storage_errors, sync, write_file
+from bgdata.store.table import Table
+from bgdata.store.versions import CURRENT, MOST_PATH_BYTES, Versions
+
+OWNER = ".warehouse"
+UNFINISHED = re.compile("-[0-9a-f]{12}-[0-9a-f]{12}$")  # the end of the name of a build's staging folder
+
+
+def owner_of(place: Path) -> Path | None:
+    """The warehouse that put what is in a folder on another disk there, or None where no file says so."""
+    try:
+        with open_regular(place / OWNER) as file:
+            return Path(file.read(MOST_PATH_BYTES).decode())
+    except (OSError, ValueError):
+        return None
+
+
+def is_own(warehouse: Versions, place: Path) -> bool:
+    """Whether this warehouse put what is in a folder on another disk there."""
+    owner = owner_of(place)
+    try:
+        return owner is not None and owner.samefile(warehouse.root)
+    except (OSError, ValueError):
+        return False
+
+
+def is_left(place: Path) -> bool:
+    """Whether the warehouse that put what is in a folder there is not where it was: it was moved, or deleted."""
+    owner = owner_of(place)
+    try:
+        return owner is not None and not owner.stat()
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+def leads_to(link: Path) -> Path:
+    """Where a link leads, whether or not something is there."""
+    return link.parent / link.readlink()
+
+
+def visible(folder: Path) -> list[str]:
+    """What is in the folder of a variant beside `current` and hidden files, sorted; nothing where there is none."""
+    names = (path.name for path in folder.iterdir()) if folder.is_dir() else ()
+    return sorted(name for name in names if name != CURRENT and not name.startswith("."))
+
+
+def place_of(warehouse: Versions, title: str, staged: Iterable[Path]) -> Path:
+    """The folder of a variant's versions: on another disk if they are there, or if an unfinished build is, which
+    `staged` may lead to; else in the warehouse. Raises StorageError where that disk is not there."""
+    folder = warehouse.root / title
+    for path in (folder, *staged):
+        if path.is_symlink():
+            place = leads_to(path) if path == folder else leads_to(path).parent
+            if not place.is_dir():
+                raise StorageError(
+                    f"expected the folder {place}, to which the link {path} leads, found none; "
+                    "is its disk there? if it is gone for good, delete the link"
+                )
+            if path == folder or is_own(warehouse, place) or is_left(place):
+                return place.resolve()
+    inside = warehouse.root.resolve() / title
+    return folder if folder.resolve() == inside else folder.resolve()
+
+
+def chosen_place(warehouse: Versions, title: str, directory: Path) -> Path:
+    """The folder in `directory` that a variant goes to. Raises UsageError unless `directory` is a folder outside the
+    warehouse, no version of the variant is anywhere else, and none of another warehouse is there."""
+    with storage_errors("read", directory):
+        if not directory.is_dir():
+            found = "a file" if directory.exists() else "no such folder"
+            raise UsageError(f"expected a folder that is there, to put {title} into, found {found}: {directory}")
+    if directory.resolve().is_relative_to(warehouse.root.resolve()):
+        raise UsageError(f"expected a folder outside the warehouse {warehouse.root}, got {directory}")
+    folder, place = warehouse.root / title, (directory / title).resolve()
+    if folder.is_dir() and place.is_dir() and folder.samefile(place):
+        return place
+    if others := visible(folder):
+        step = f"try: bgdata rm {title}/{others[0]}" if is_name("version", others[0]) else "move it away"
+        raise UsageError(
+            f"expected {title} nowhere but in {directory}, found {others[0]} in {folder.resolve()}; {step}"
+        )
+    if (there := versions_in(place)) and not (is_own(warehouse, place) or is_left(place)):
+        raise UsageError(
+            f"expected no version of {title} in {directory}, found {there[0]} of another warehouse; "
+            "choose another folder"
+        )
+    return place
+
+
+def versions_in(place: Path) -> list[str]:
+    """The names of the versions in a folder on another disk."""
+    return [name for name in visible(place) if is_name("version", name)]
+
+
+def link_again(warehouse: Versions, title: str, place: Path) -> None:
+    """Link the versions in a folder on another disk, if there are any: a build may have been killed before it did, the
+    disk may be found in another place now, and so may this warehouse, which owns them then. Raises StorageError."""
+    if versions_in(place):
+        link(warehouse, title, place)
+        if is_left(place):
+            own(warehouse, place)
+
+
+def prepare(warehouse: Versions, title: str, place: Path) -> None:
+    """Get a folder on another disk ready for versions of a variant; the caller holds its lock. Raises StorageError."""
+    with storage_errors("create", place):
+        make_folder(place)
+    link_again(warehouse, title, place)
+    if not visible(place) and not is_own(warehouse, place):
+        own(warehouse, place)
+
+
+def own(warehouse: Versions, place: Path) -> None:
+    """Say in a folder on another disk that this warehouse put there what is in it. Raises StorageError."""
+    write_file(place / OWNER, str(warehouse.root.resolve()).encode())
+
+
+def stage(warehouse: Versions, staged: Path, hidden: Path) -> bool:
+    """Have something in the staging folder lead to what is staged on another disk; returns whether anything else of
+    that name had to go. Raises StorageError."""
+    with storage_errors("create", staged):
+        if staged.is_symlink() and leads_to(staged) == hidden:
+            return False
+        is_there = staged.is_symlink() or staged.exists()
+        discard(warehouse, staged)
+        staged.symlink_to(hidden)
+    return is_there
+
+
+def link(warehouse: Versions, title: str, place: Path) -> None:
+    """Make the versions in a folder on another disk part of the warehouse. Raises StorageError."""
+    folder = warehouse.root / title
+    if folder.is_dir() and folder.samefile(place):
+        return
+    with storage_errors("link", folder):
+        if folder.is_symlink():
+            folder.unlink()
+        elif not visible(folder):
+            remove_folder(folder)
+        make_folder(folder.parent)
+        folder.symlink_to(place)
+        sync(folder.parent)
+
+
+def is_removable(warehouse: Versions, table: Table) -> bool:
+    """Whether a version is this warehouse's to delete: it is in it, or was put elsewhere by it."""
+    variant = table.folder.parent
+    if variant.parent.is_symlink():
+        return False
+    return not variant.is_symlink() or is_own(warehouse, leads_to(variant))
+
+
+def move_aside(warehouse: Versions, folder: Path, name: str) -> Path:
+    """Move the folder of a version, as a whole, out of sight of all readers; returns what is in the staging folder in
+    its place: the folder, or a link to it on another disk. Raises OSError."""
+    aside, variant = warehouse.staging / name, folder.parent
+    warehouse.staging.mkdir(exist_ok=True)
+    discard(warehouse, aside)
+    if variant.is_symlink() and is_own(warehouse, leads_to(variant)):
+        hidden = leads_to(variant) / f".{name}"
+        remove_folder(hidden)
+        aside.symlink_to(hidden)
+        folder.rename(hidden)
+    else:
+        folder.rename(aside)
+    return aside
+
+
+def discard(warehouse: Versions, path: Path) -> None:
+    """Delete something in the staging folder, if it is there: a file, a folder, or a link; what it leads to as well if
+    that is an unfinished build, or this warehouse put it there. Raises OSError."""
+    if path.is_symlink():
+        hidden = leads_to(path)
+        if hidden.name == f".{path.name}" and (UNFINISHED.search(path.name) or is_own(warehouse, hidden.parent)):
+            remove_folder(hidden)
+            drop_empty(warehouse, hidden.parent)
+        path.unlink()
+    elif path.is_dir():
+        remove_folder(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def drop_variant(warehouse: Versions, variant: Path) -> None:
+    """Delete the folder of a variant that has no version left, if nothing else is in it. Raises OSError."""
+    (variant / CURRENT).unlink(missing_ok=True)
+    if variant.is_symlink():
+        place = leads_to(variant)
+        variant.unlink()
+        drop_empty(warehouse, place)
+    elif not any(variant.iterdir()):
+        variant.rmdir()
+
+
+def drop_empty(warehouse: Versions, place: Path) -> None:
+    """Delete a folder of this warehouse on another disk in which nothing is left but what a killed process was about to
+    write."""
+    if is_own(warehouse, place) and all(path.name == OWNER or path.suffix == ".partial" for path in place.iterdir()):
+        remove_folder(place)
+        with suppress(OSError):  # other variants are there
+            place.parent.rmdir()

@@ -1,0 +1,458 @@
+"""Variants on another disk: built there, linked, and kept house of, whatever is killed, damaged, moved or hostile."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import duckdb
+import pytest
+
+from bgdata.cli.verify import repair_version
+from bgdata.errors import (
+    CorruptFileError,
+    MissingTableError,
+    StorageError,
+    TooLargeError,
+    UsageError,
+    VersionInUseError,
+)
+from bgdata.store.housekeeping import remove, rubbish, sweep
+from bgdata.store.linked import OWNER
+from bgdata.store.progress import Silence
+from bgdata.store.table import Table
+from bgdata.store.verify import verify_files
+from bgdata.store.versions import CURRENT
+from bgdata.warehouse import Warehouse
+from tests.store import processes
+from tests.store.test_build import MoreSquares, WrongSquares
+from tests.store.test_published import Shipped
+from tests.store.toy import Count, Notes, Squares, problems, toy_warehouse, whole_versions
+
+TEN = Count(10)
+KILLED = -9
+
+
+@pytest.fixture
+def disk(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on a disk of its own, as far as renaming goes."""
+    found = memory_path / "disk"
+    found.mkdir()
+
+    def on_one_disk(rename: Callable[..., None]) -> Callable[..., None]:
+        def checked(source: Any, target: Any, **options: Any) -> None:
+            sides = {Path(side).parent.resolve().is_relative_to(found) for side in (source, target)}
+            if len(sides) > 1:
+                raise OSError(errno.EXDEV, "Invalid cross-device link")
+            rename(source, target, **options)
+
+        return checked
+
+    for name in ("rename", "replace"):
+        monkeypatch.setattr(os, name, on_one_disk(getattr(os, name)))
+    return found
+
+
+@pytest.fixture
+def table(toys: Warehouse, disk: Path) -> Table:
+    """Ten squares on the other disk."""
+    return toys.build("squares", TEN, directory=disk)
+
+
+def names(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+
+
+def test_a_version_on_another_disk(toys: Warehouse, disk: Path, table: Table, tmp_path: Path) -> None:
+    assert table.folder == toys.root / "squares" / "10" / table.manifest.version
+    assert table.folder.resolve() == disk / "squares" / "10" / table.manifest.version
+    assert (toys.root / "squares" / "10").readlink() == disk / "squares" / "10"
+    files = {"manifest.json", "square.npy", "table.parquet"}
+    inside = {table.folder.name, CURRENT, OWNER, *(f"{table.folder.name}/{name}" for name in files)}
+    assert names(disk / "squares" / "10") == inside
+    assert list(toys.staging.iterdir()) == []
+    assert toy_warehouse(tmp_path / "usual").build("squares", TEN).manifest.digest == table.manifest.digest
+    assert pickle.loads(pickle.dumps(table)).manifest == table.manifest
+
+
+def test_every_reader_finds_it(toys: Warehouse, disk: Path, table: Table) -> None:
+    assert whole_versions(toys) == [table.name]
+    assert problems(toys) == []
+    assert [finding.problem for finding in verify_files(toys) if finding.problem] == []
+    assert toys.open("squares", "10").array("square")[3] == 9
+    for is_relative in (False, True):
+        with toys.connect(is_relative=is_relative) as connection:
+            assert connection.sql("select max(square) from squares").fetchall() == [(81,)]
+    with duckdb.connect(str(toys.catalog), read_only=True) as plain:
+        assert plain.sql("select max(square) from squares_10").fetchall() == [(81,)]
+    assert [found.name for found in toy_warehouse(disk).versions()] == [table.name], "it is a warehouse by itself"
+
+
+def test_nothing_to_do_the_second_time(toys: Warehouse, disk: Path, table: Table) -> None:
+    before = {path: path.stat().st_mtime_ns for root in (toys.root, disk) for path in root.rglob("*")}
+    for directory in (disk, None):
+        notes = Notes()
+        assert toys.build("squares", TEN, progress=notes, directory=directory).folder == table.folder
+        assert notes.texts == [f"squares/10: already built ({table.folder.name})"]
+    assert before == {path: path.stat().st_mtime_ns for root in (toys.root, disk) for path in root.rglob("*")}
+
+
+def test_inputs_stay_in_the_warehouse(toys: Warehouse, disk: Path) -> None:
+    toys.build("square_sums", TEN, directory=disk)
+    assert (toys.root / "square_sums" / "10").is_symlink()
+    assert not (toys.root / "squares" / "10").is_symlink()
+    assert problems(toys) == []
+
+
+def test_later_versions_go_there_too(toys: Warehouse, disk: Path, table: Table) -> None:
+    newer = toy_warehouse(toys.root, squares=MoreSquares())
+    version = newer.build("squares", TEN)
+    assert version.folder.resolve().is_relative_to(disk)
+    created = table.manifest.created
+    assert toys.build("squares", TEN, force=True).folder == table.folder
+    assert Table(table.folder).manifest.created > created
+    assert len(whole_versions(newer)) == 2
+
+
+def test_what_comes_with_the_package(toys: Warehouse, disk: Path, memory_path: Path) -> None:
+    original = toy_warehouse(memory_path / "package").build("squares", TEN)
+    warehouse = toy_warehouse(toys.root, squares=Shipped(original.folder))
+    table = warehouse.build("squares", TEN, directory=disk)
+    assert table.folder.resolve().is_relative_to(disk)
+    assert table.manifest == original.manifest
+    assert list(warehouse.staging.iterdir()) == []
+
+
+def test_rm(toys: Warehouse, disk: Path, table: Table) -> None:
+    sums = toys.build("square_sums", TEN)
+    with pytest.raises(VersionInUseError, match="needed by square_sums/10"):
+        remove(toys, table)
+    remove(toys, sums)
+    assert remove(toys, table) is None
+    assert list(disk.iterdir()) == []
+    assert list(toys.versions()) == []
+    assert not (toys.root / "squares" / "10").is_symlink()
+    assert toys.build("squares", TEN).folder.resolve().is_relative_to(toys.root), "in the warehouse again"
+
+
+def test_rm_of_the_current_one_of_two(toys: Warehouse, disk: Path, table: Table) -> None:
+    newer = toy_warehouse(toys.root, squares=MoreSquares())
+    left = remove(newer, newer.build("squares", TEN))
+    assert left is not None
+    assert left.name == table.name
+    assert whole_versions(toys) == [table.name]
+    assert disk.is_dir()
+
+
+def test_gc(toys: Warehouse, disk: Path, table: Table) -> None:
+    newer = toy_warehouse(toys.root, squares=MoreSquares())
+    kept = newer.build("squares", TEN)
+    (found,) = rubbish(newer)
+    assert (found.path, found.reason) == (table.folder, "nothing needs it")
+    assert found.bytes > 1000
+    sweep(newer, [found])
+    assert whole_versions(newer) == [kept.name]
+    assert not (disk / "squares" / "10" / table.folder.name).exists()
+
+
+def damaged(table: Table) -> Table:
+    path = table.folder / "square.npy"
+    path.chmod(0o644)
+    path.write_bytes(path.read_bytes()[:-1] + b"\1")
+    return Table(table.folder)
+
+
+def test_repair(toys: Warehouse, disk: Path, table: Table, capsys: pytest.CaptureFixture[str]) -> None:
+    damaged(table)
+    assert problems(toys) != []
+    repair_version(toys, Table(table.folder))
+    (aside,) = toys.staging.iterdir()
+    assert capsys.readouterr().err.endswith(f"the damaged files are in {aside}\n")
+    assert (aside / "square.npy").read_bytes().endswith(b"\1")
+    assert aside.resolve().is_relative_to(disk)
+    assert problems(toys) == []
+    assert table.folder.resolve().is_relative_to(disk)
+    damaged(table)
+    repair_version(toys, Table(table.folder))  # once more, with the last one's files still there
+    sweep(toys, rubbish(toys))
+    assert whole_versions(toys) == [table.name]
+    assert not [path for path in (disk / "squares" / "10").iterdir() if path.is_dir() and path.name[0] == "."]
+
+
+# what cannot take it
+
+
+def test_what_is_no_folder(toys: Warehouse, disk: Path) -> None:
+    (disk / "file").write_text("")
+    missing = "expected a folder that is there, to put squares/10 into, found"
+    with pytest.raises(UsageError, match=f"{missing} no such folder: {disk}/none"):
+        toys.build("squares", TEN, directory=disk / "none")
+    with pytest.raises(UsageError, match=f"{missing} a file: {disk}/file"):
+        toys.build("squares", TEN, directory=disk / "file")
+    with pytest.raises(StorageError, match=r"cannot read .*: File name too long"):
+        toys.build("squares", TEN, directory=disk / ("x" * 300))
+    for name in ("", "a", ".staging"):
+        (toys.root / name).mkdir(parents=True, exist_ok=True)
+        with pytest.raises(UsageError, match=f"expected a folder outside the warehouse {toys.root}, got "):
+            toys.build("squares", TEN, directory=toys.root / name)
+    assert list(toys.versions()) == []
+
+
+def test_a_version_that_is_in_the_warehouse(toys: Warehouse, disk: Path, memory_path: Path) -> None:
+    table = toys.build("squares", TEN)
+    message = f"expected squares/10 nowhere but in {disk}, found {table.folder.name} in {table.folder.parent}; "
+    for force in (False, True):
+        with pytest.raises(UsageError, match=f"{message}try: bgdata rm {table.name}"):
+            toys.build("squares", TEN, directory=disk, force=force)
+    assert list(disk.iterdir()) == []
+    remove(toys, table)
+    toys.build("squares", TEN, directory=disk)
+    (memory_path / "other").mkdir()
+    with pytest.raises(UsageError, match=f"found {table.folder.name} in {disk}/squares/10; try: bgdata rm"):
+        toys.build("squares", TEN, directory=memory_path / "other")
+
+
+def test_something_else_in_the_folder_of_the_variant(toys: Warehouse, disk: Path) -> None:
+    (toys.root / "squares" / "10" / "copy").mkdir(parents=True)
+    with pytest.raises(UsageError, match=f"found copy in {toys.root}/squares/10; move it away"):
+        toys.build("squares", TEN, directory=disk)
+    shutil.rmtree(toys.root / "squares" / "10" / "copy")
+    (toys.root / "squares" / "10" / CURRENT).write_text("r1-00000000\n")
+    assert toys.build("squares", TEN, directory=disk).folder.resolve().is_relative_to(disk)
+
+
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_versions_of_another_warehouse(toys: Warehouse, disk: Path, memory_path: Path, is_linked: bool) -> None:
+    """As a warehouse has them, or as one has put them there."""
+    if is_linked:
+        table = toy_warehouse(memory_path / "other").build("squares", TEN, directory=disk)
+    else:
+        table = toy_warehouse(disk).build("squares", TEN)
+    message = f"expected no version of squares/10 in {disk}, found {table.folder.name} of another warehouse; choose"
+    with pytest.raises(UsageError, match=message):
+        toys.build("squares", TEN, directory=disk)
+    assert toys.build("squares", Count(3), directory=disk).array("square")[2] == 4, "another variant may"
+
+
+def test_free_space_is_that_of_the_other_disk(toys: Warehouse, disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_there = {"root": 5000, "disk": 10**9}
+    monkeypatch.setattr(
+        shutil,
+        "disk_usage",
+        lambda path: SimpleNamespace(free=is_there["disk" if path.is_relative_to(disk) else "root"]),
+    )
+    with pytest.raises(
+        TooLargeError, match=r"found 5 kB; build fewer .*, or on another disk: bgdata build --directory"
+    ):
+        toys.build("squares", TEN)
+    toys.build("squares", TEN, directory=disk)
+    is_there["disk"] = 4000
+    with pytest.raises(TooLargeError, match=f"of free disk space in {disk}/squares/11 for squares/11 .* found 4 kB"):
+        toys.build("squares", Count(11), directory=disk)
+    assert not (disk / "squares" / "11").exists()
+
+
+def test_a_folder_that_cannot_be_written(toys: Warehouse, disk: Path) -> None:
+    disk.chmod(0o555)
+    with processes.bare_thread() as thread, pytest.raises(StorageError, match=r"cannot create .*: permission denied"):
+        thread.submit(toys.build, "squares", TEN, directory=disk).result()
+
+
+# stopped, and gone on
+
+
+class StoppedSquares(WrongSquares):
+    """Stops once everything is computed."""
+
+    def statistics(self, computed: Any) -> Mapping[str, float]:
+        if self.is_wrong:
+            raise StorageError("cannot write: the disk is full")
+        return Squares.statistics(self, computed)
+
+
+@pytest.fixture
+def stopped(toys: Warehouse) -> tuple[Warehouse, StoppedSquares]:
+    """A warehouse whose builds stop while they write."""
+    kind = StoppedSquares()
+    return toy_warehouse(toys.root, squares=kind), kind
+
+
+@pytest.mark.parametrize("with_option", [False, True])
+def test_goes_on_there(stopped: tuple[Warehouse, StoppedSquares], disk: Path, with_option: bool) -> None:
+    warehouse, kind = stopped
+    with pytest.raises(StorageError):
+        warehouse.build("squares", TEN, directory=disk)
+    assert list(warehouse.versions()) == []
+    assert warehouse.variants("squares") == [], "nobody takes it for a table"
+    kind.is_wrong = False
+    notes = Notes()
+    table = warehouse.build("squares", TEN, progress=notes, directory=disk if with_option else None)
+    assert notes.texts[0] == "going on with squares/10 from finished arrays"
+    assert notes.texts[1].endswith(f", in {disk}/squares/10")
+    assert (kind.times, table.folder.resolve().is_relative_to(disk)) == (1, True)
+    assert list(warehouse.staging.iterdir()) == []
+
+
+def test_a_build_that_began_in_the_warehouse(stopped: tuple[Warehouse, StoppedSquares], disk: Path) -> None:
+    """Where its disk was full."""
+    warehouse, kind = stopped
+    with pytest.raises(StorageError):
+        warehouse.build("squares", TEN)
+    kind.is_wrong = False
+    notes = Notes()
+    table = warehouse.build("squares", TEN, progress=notes, directory=disk)
+    assert notes.texts[0] == (
+        f"squares/10: begins anew in {disk}/squares/10; what a stopped build kept elsewhere is deleted"
+    )
+    assert whole_versions(warehouse) == [table.name]
+    assert list(warehouse.staging.iterdir()) == []
+
+
+def test_gc_of_a_build_that_stopped(stopped: tuple[Warehouse, StoppedSquares], disk: Path) -> None:
+    warehouse, _ = stopped
+    with pytest.raises(StorageError):
+        warehouse.build("squares", TEN, directory=disk)
+    (found,) = rubbish(warehouse)
+    assert found.bytes > 100
+    sweep(warehouse, [found])
+    assert list(disk.iterdir()) == []
+    assert list(warehouse.staging.iterdir()) == []
+
+
+def build(root: Path, disk: Path, force: bool, kill_at: int | None) -> None:
+    """In another process: build on the other disk, and die at a change when told."""
+    processes.drop_root_rights()
+    if kill_at is not None:
+        processes.die_at_change(root.parent, kill_at)
+    toy_warehouse(root).build("squares", Count(3), progress=Silence(), force=force, directory=disk)
+
+
+@pytest.mark.kills
+@pytest.mark.parametrize("force", [False, True])
+def test_killed_at_every_change_to_a_file(memory_path: Path, force: bool) -> None:
+    expected = toy_warehouse(memory_path / "whole").build("squares", Count(3)).name
+    exitcode: int | None = KILLED
+    kill_at = 0
+    while exitcode == KILLED:
+        folder = memory_path / str(kill_at)
+        warehouse, disk = toy_warehouse(folder / "warehouse"), folder / "disk"
+        disk.mkdir(parents=True)
+        if force:
+            warehouse.build("squares", Count(3), directory=disk)
+        exitcode = processes.run(build, warehouse.root, disk, force, kill_at)
+        assert exitcode in (0, KILLED)
+        assert whole_versions(warehouse) in ([expected], [] if not force else [expected])
+        with processes.bare_thread() as thread:
+            thread.submit(warehouse.build, "squares", Count(3), force=force, directory=disk).result()
+        assert whole_versions(warehouse) == [expected], kill_at
+        sweep(warehouse, rubbish(warehouse))
+        inside = {expected.rpartition("/")[2], CURRENT, OWNER}
+        left = {path.name for path in (disk / "squares" / "3").iterdir() if path.suffix != ".partial"}
+        assert left == inside, kill_at
+        shutil.rmtree(folder)
+        kill_at += 1
+    assert kill_at > 30  # else the changes are not noticed any more
+
+
+# disks that go, and links that others made
+
+
+def test_a_disk_that_is_not_there(toys: Warehouse, disk: Path, table: Table) -> None:
+    moved = disk.with_name("moved")
+    disk.rename(moved)
+    with pytest.raises(MissingTableError, match=r"no squares/10 in .* \(have: none\); try: bgdata build squares"):
+        toys.open("squares", "10")
+    with pytest.raises(StorageError, match=f"expected the folder {disk}/squares/10, to which the link .* is its disk"):
+        toys.build("squares", TEN)
+    notes = Notes()
+    assert toys.build("squares", TEN, progress=notes, directory=moved).folder == table.folder
+    assert notes.texts == [f"squares/10: already built ({table.folder.name})"]
+    assert table.folder.resolve().is_relative_to(moved)
+
+
+def test_a_warehouse_that_was_moved(toys: Warehouse, disk: Path, table: Table) -> None:
+    """Its versions there are read, and owned again by whoever builds there."""
+    toys.root.rename(toys.root.with_name("moved"))
+    moved = toy_warehouse(toys.root.with_name("moved"), squares=MoreSquares())
+    with pytest.raises(VersionInUseError, match="to which a link leads"):
+        remove(moved, moved.open("squares", "10"))
+    newer = moved.build("squares", TEN)
+    assert newer.folder.resolve().is_relative_to(disk)
+    assert len(whole_versions(moved)) == 2
+    remove(moved, newer)
+    assert whole_versions(moved) == [table.name]
+    shutil.rmtree(moved.root)
+    notes = Notes()
+    assert toys.build("squares", TEN, directory=disk, progress=notes).name == table.name
+    assert notes.texts == [f"squares/10: already built ({table.folder.name})"]
+    remove(toys, toys.open("squares", "10"))
+    assert list(disk.iterdir()) == []
+
+
+@pytest.mark.parametrize("level", ["squares", "squares/10"])
+def test_versions_of_others_are_read_and_never_deleted(toys: Warehouse, disk: Path, level: str) -> None:
+    other = toy_warehouse(disk)
+    toy_warehouse(disk, squares=MoreSquares()).build("squares", TEN)
+    current = other.build("squares", TEN)
+    (toys.root / level).parent.mkdir(parents=True)
+    (toys.root / level).symlink_to(disk / level)
+    table = toys.open("squares", "10")
+    assert table.name == current.name
+    assert rubbish(toys) == []
+    with pytest.raises(VersionInUseError, match=f"got {table.name}, to which a link leads; delete the link, or "):
+        remove(toys, table)
+    assert len(rubbish(other)) == 1
+    newer = toy_warehouse(toys.root, squares=MoreSquares())
+    assert newer.build("squares", TEN, force=True).folder.resolve().is_relative_to(disk)
+    assert len(whole_versions(toy_warehouse(disk, squares=MoreSquares()))) == 2
+
+
+def test_the_link_of_one_version_is_all_that_is_deleted(toys: Warehouse, disk: Path) -> None:
+    other = toy_warehouse(disk).build("squares", TEN)
+    folder = toys.root / "squares" / "10"
+    folder.mkdir(parents=True)
+    (folder / other.folder.name).symlink_to(other.folder)
+    assert problems(toys) == []
+    assert remove(toys, toys.open("squares", "10")) is None
+    assert not folder.exists()
+    assert other.array("square")[3] == 9
+
+
+def test_links_of_a_stranger_lead_gc_nowhere(toys: Warehouse, disk: Path, table: Table) -> None:
+    """A warehouse from a stranger may have links to whatever its user has."""
+    secret = disk / ".ssh"
+    secret.mkdir()
+    (secret / "key").write_text("")
+    hidden = disk / "squares" / "10" / ".hidden"
+    hidden.mkdir()
+    stranger = toy_warehouse(toys.root.with_name("stranger"))
+    stranger.build("square_sums", TEN)
+    (stranger.staging / "ssh").symlink_to(secret)
+    (stranger.staging / "hidden").symlink_to(hidden)
+    shutil.rmtree(stranger.root / "squares" / "10")
+    (stranger.root / "squares" / "10").symlink_to(disk / "squares" / "10")
+    sweep(stranger, rubbish(stranger))
+    assert list(stranger.staging.iterdir()) == []
+    assert (secret / "key").exists()
+    assert hidden.exists()
+    assert whole_versions(toys) == [table.name]
+    stranger.staging.rmdir()
+    stranger.staging.symlink_to(secret)
+    assert rubbish(stranger) == []
+    sweep(stranger, [])
+    assert (secret / "key").exists()
+
+
+def test_files_must_be_regular_there_too(toys: Warehouse, disk: Path, table: Table) -> None:
+    path = table.folder / "square.npy"
+    path.rename(disk / "other")
+    path.symlink_to(disk / "other")
+    with pytest.raises(CorruptFileError, match=f"expected a regular file in {path}, found a link"):
+        Table(table.folder).array("square")
+    assert len(problems(toys)) == 1
