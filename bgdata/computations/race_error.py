@@ -73,7 +73,7 @@ class RaceErrorComputation(Computation[RaceErrorParameters]):
         """Everything again: sums have no smaller part that could be."""
         parameters = RaceErrorParameters.from_manifest(recheck.table.manifest.parameters)
         check_arrays(recheck.table, compared(Races.of(parameters, recheck.inputs)))
-        return f"all {recheck.table.manifest.rows} rows"
+        return f"all {recheck.table.manifest.rows:,} rows"
 
 
 class Races(NamedTuple):

@@ -80,7 +80,7 @@ class RaceRulesComputation(Computation[RaceRuleParameters]):
     def check_sample(self, recheck: Recheck[RaceRuleParameters]) -> str:
         """Everything again: sums have no smaller part that could be."""
         check_arrays(recheck.table, scored(Races.of(recheck.inputs)))
-        return f"all {recheck.table.manifest.rows} rows"
+        return f"all {recheck.table.manifest.rows:,} rows"
 
 
 class Races(NamedTuple):
