@@ -115,8 +115,8 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
 # what other commands print is for people: what they did, a game, or a script
 NO_DATA = {
     "build", "fetch", "play", "export gnubg-bd", "export table", "export text", "export letters", "export met",
-    "export onnx", "export torch", "export parquet", "met plot", "train plot", "use", "rm", "lock", "catalog", "completion",
-    "external", "fibs", "ubgi", "serve",
+    "export onnx", "export torch", "export parquet", "met plot", "train plot", "use", "rm", "lock", "catalog",
+    "completion", "external", "fibs", "ubgi", "serve",
 }  # fmt: skip
 PRINTING = {" ".join(names) for names in EVERY if "form" in {each.name for each in EVERY[names].params}} - NO_DATA
 CASES = [(name, form) for name in SAMPLES for form in ("csv", "json")]
