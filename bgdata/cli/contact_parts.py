@@ -10,15 +10,13 @@ import click
 import numpy as np
 
 from bgdata.cli.charts import LOOKS, new_figure, write_figure
-from bgdata.cli.completion import complete_tables
 from bgdata.cli.options import force_option, format_option, plot_option, seed_option, threads_option
 from bgdata.cli.output import write_rows
-from bgdata.cli.recipes import SL_RECIPE
+from bgdata.cli.recipes import label_options, sl_options
 from bgdata.datasets.contact_parts import CONTACT_THEMES, ContactPartsParameters
 from bgdata.datasets.contact_parts import DATASET as CONTACT_PARTS
 from bgdata.rows.plain import Row
 from bgdata.steps.queries import rows_of
-from bgdata.store.parameters import VersionRef
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
@@ -31,15 +29,7 @@ order by arm, grouping, try_cast(group_name as integer), group_name
 
 
 @click.command(name="parts")
-@click.option(
-    "--labels",
-    multiple=True,
-    required=True,
-    metavar="KIND[/VARIANT[/VERSION]][:WEIGHT]",
-    shell_complete=complete_tables,
-    help="Positions to learn from; several of them are mixed in batches by their weights.",
-)
-@click.option("--guard/--no-guard", default=True, show_default=True, help="Leave out positions that benchmarks hold.")
+@label_options
 @click.option(
     "--parts",
     multiple=True,
@@ -56,23 +46,7 @@ order by arm, grouping, try_cast(group_name as integer), group_name
     metavar="N",
     help="Hidden units of each network.",
 )
-@click.option(
-    "--epochs", default=ContactPartsParameters.epochs, show_default=True, metavar="N", help=SL_RECIPE["epochs"]
-)
-@click.option(
-    "--epoch-rows",
-    default=ContactPartsParameters.epoch_rows,
-    show_default=True,
-    metavar="N",
-    help=SL_RECIPE["epoch_rows"],
-)
-@click.option(
-    "--learning-rate",
-    default=ContactPartsParameters.learning_rate,
-    show_default=True,
-    metavar="N",
-    help=SL_RECIPE["learning_rate"],
-)
+@sl_options(ContactPartsParameters, ("epochs", "epoch_rows", "learning_rate"))
 @seed_option(ContactPartsParameters.seed)
 @plot_option
 @threads_option
@@ -96,14 +70,9 @@ def parts(
       bgdata train parts --labels selfplay_labels/network-10000-seed-1-6x9 --plot parts.png
       bgdata train parts --labels training_games --parts 3 --parts 12 --units 128
     """
-    from bgdata.steps.networks import pinned_labels
-    from bgdata.training.feed.rows import benchmark_versions
+    from bgdata.steps.networks import label_parameters
 
-    parameters = ContactPartsParameters(
-        labels=tuple(pinned_labels(warehouse, text) for text in labels),
-        guard=tuple(map(VersionRef.parse, benchmark_versions(warehouse))) if guard else (),
-        **recipe,
-    )
+    parameters = ContactPartsParameters(**label_parameters(warehouse, labels, guard), **recipe)
     with progress_bars() as progress:
         table = warehouse.build(CONTACT_PARTS.name, parameters, progress=progress, force=force)
     rows = rows_of(warehouse, ROWS, {"variant": table.manifest.variant})

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import fields
 from typing import Any
 
 import click
 
+from bgdata.cli.completion import complete_tables
 from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters
 from bgdata.datasets.supervised_network import NEW, SupervisedParameters
 from bgdata.store.manifest import Manifest
 from bgdata.training.supervised.recipe import CHOICES
 
+Command = Callable[..., None]
 TD_RECIPE = {  # what each parameter of the recipe does; `name` is an argument
     "games": "Games to play.",
     "seed": "Seed of the dice and of all other random choices.",
@@ -33,7 +35,7 @@ TD_RECIPE = {  # what each parameter of the recipe does; `name` is an argument
 }
 
 
-def td_options(function: Callable[..., None]) -> Callable[..., None]:
+def td_options(function: Command) -> Command:
     """An option for each parameter of a recipe, with its default."""
     for field in reversed([field for field in fields(NetworkParameters) if field.name in TD_RECIPE]):
         option = field.name.replace("_", "-")
@@ -68,20 +70,39 @@ SL_RECIPE = {  # what each parameter of the recipe does
 }
 
 
-def sl_options(function: Callable[..., None]) -> Callable[..., None]:
-    """An option for each parameter of a recipe, with its default."""
-    for field in reversed([field for field in fields(SupervisedParameters) if field.name in SL_RECIPE]):
-        kind = click.Choice(CHOICES[field.name]) if field.name in CHOICES else type(field.default)
-        function = click.option(
-            f"--{field.name.replace('_', '-')}",
-            field.name,
-            type=kind,
-            default=field.default,
-            show_default=field.default != "",
-            metavar=None if field.name in CHOICES else "UNITS" if field.default == "" else "N",
-            help=SL_RECIPE[field.name],
-        )(function)
-    return function
+def sl_options(recipe: type, names: Collection[str] = SL_RECIPE) -> Callable[[Command], Command]:
+    """An option for each parameter of a recipe among `names`, with its default there."""
+
+    def decorate(function: Command) -> Command:
+        for field in reversed([field for field in fields(recipe) if field.name in names]):
+            kind = click.Choice(CHOICES[field.name]) if field.name in CHOICES else type(field.default)
+            function = click.option(
+                f"--{field.name.replace('_', '-')}",
+                field.name,
+                type=kind,
+                default=field.default,
+                show_default=field.default != "",
+                metavar=None if field.name in CHOICES else "UNITS" if field.default == "" else "N",
+                help=SL_RECIPE[field.name],
+            )(function)
+        return function
+
+    return decorate
+
+
+def label_options(function: Command) -> Command:
+    """The options that say what is learned from."""
+    function = click.option(
+        "--guard/--no-guard", default=True, show_default=True, help="Leave out positions that benchmarks hold."
+    )(function)
+    return click.option(
+        "--labels",
+        multiple=True,
+        required=True,
+        metavar="KIND[/VARIANT[/VERSION]][:WEIGHT]",
+        shell_complete=complete_tables,
+        help="Positions to learn from; several of them are mixed in batches by their weights.",
+    )(function)
 
 
 BY_HAND = ("name", "start", "tables")  # parameters of self-play whose options are not their names

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bgdata.cli.completion import complete_networks, complete_players, complete_tables
+from bgdata.cli.completion import complete_networks, complete_players
 from bgdata.cli.contact_parts import parts
 from bgdata.cli.curve_page import write_page
 from bgdata.cli.curves import draw_curve
@@ -22,7 +22,7 @@ from bgdata.cli.options import (
     threads_option,
 )
 from bgdata.cli.output import print_built
-from bgdata.cli.recipes import TD_RECIPE, sl_options, td_options
+from bgdata.cli.recipes import TD_RECIPE, label_options, sl_options, td_options
 from bgdata.cli.turn_input import turn_input
 from bgdata.datasets.common.networks import known_network, pinned
 from bgdata.datasets.network import DATASET as NETWORK
@@ -204,14 +204,7 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
 
 @train.command()
 @click.argument("name", default=SupervisedParameters.name, shell_complete=complete_networks)
-@click.option(
-    "--labels",
-    multiple=True,
-    required=True,
-    metavar="KIND[/VARIANT[/VERSION]][:WEIGHT]",
-    shell_complete=complete_tables,
-    help="Positions to learn from; several of them are mixed in batches by their weights.",
-)
+@label_options
 @click.option(
     "--start",
     default=NETWORK.name,
@@ -220,8 +213,7 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
     shell_complete=complete_players,
     help=START,
 )
-@click.option("--guard/--no-guard", default=True, show_default=True, help="Leave out positions that benchmarks hold.")
-@sl_options
+@sl_options(SupervisedParameters)
 @threads_option
 @force_option
 @format_option

@@ -27,6 +27,7 @@ from bgdata.computations.common.columns import decoded
 from bgdata.computations.common.two_sided_parts import Parts, clear_parts
 from bgdata.computations.common.two_sided_repair import repair_rows
 from bgdata.datasets.bearoff_two_sided import (
+    DATASET,
     ROW_HASHES,
     TwoSidedParameters,
     column_groups,
@@ -155,6 +156,27 @@ def pairs_in(slots: Slots, batches: Sequence[range]) -> int:
     return sum(slots.pairs_of(total) for totals in batches for total in totals)
 
 
+def row_groups(equities: Array, begin: int, end: int) -> Iterator[Array]:
+    """The players on roll from `begin` to before `end`, as int32 indexes, those of one row group at a time."""
+    most = ROUNDED_GROUP_ROWS if equities.dtype == np.uint16 else DATASET.row_group_rows
+    step = max(1, most // len(equities))
+    for start in range(begin, end, step):
+        yield np.arange(start, min(end, start + step), dtype=np.int32)
+
+
+def equity_batch(equities: Array, rows: Array, shown: Array) -> pa.RecordBatch:
+    """The columns of `table.parquet` for some players on roll in a row, each against everybody. `equities` are those of
+    all, as they are stored: as they are, or codes, of which `shown` are the equities."""
+    count, is_coded = len(equities), equities.dtype == np.uint16
+    values = equities[rows[0] : rows[-1] + 1].reshape(-1, len(COLUMNS))
+    found = [np.ascontiguousarray(values[:, n]) for n in range(len(COLUMNS))]
+    columns = {name: decoded(each, shown) if is_coded else each for name, each in zip(COLUMNS, found, strict=True)}
+    opponents = np.arange(count, dtype=np.int32)
+    return pa.record_batch(
+        {"on_roll_index": np.repeat(rows, count), "opponent_index": np.tile(opponents, len(rows)), **columns}
+    )
+
+
 class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
     """Computation of `bearoff_two_sided`."""
 
@@ -181,23 +203,10 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
             check_kept_rows(job)
 
     def batches(self, computed: Computed[TwoSidedParameters]) -> Iterator[pa.RecordBatch]:
-        parameters = computed.parameters
         equities = computed.arrays["equities"]
-        count = layout_count(parameters.points, parameters.checkers)
-        is_coded = equities.dtype == np.uint16
-        shown = equities_of_codes(parameters.checkers)
-        step = max(1, (ROUNDED_GROUP_ROWS if is_coded else self.kind.row_group_rows) // count)
-        opponents = np.arange(count, dtype=np.int32)
-        for start in range(0, count, step):
-            rows = np.arange(start, min(count, start + step), dtype=np.int32)
-            values = equities[start : start + len(rows)].reshape(-1, 4)
-            found = [np.ascontiguousarray(values[:, n]) for n in range(len(COLUMNS))]
-            columns = {
-                name: decoded(each, shown) if is_coded else each for name, each in zip(COLUMNS, found, strict=True)
-            }
-            yield pa.record_batch(
-                {"on_roll_index": np.repeat(rows, count), "opponent_index": np.tile(opponents, len(rows)), **columns}
-            )
+        shown = equities_of_codes(computed.parameters.checkers)
+        for rows in row_groups(equities, 0, len(equities)):
+            yield equity_batch(equities, rows, shown)
 
     def statistics(self, computed: Computed[TwoSidedParameters]) -> Mapping[str, float]:
         parameters = computed.parameters

@@ -14,6 +14,7 @@ from bgdata.datasets.contact_parts import CONTACT_THEMES, GROUPINGS, ContactPart
 from bgdata.errors import CheckFailedError, CorruptFileError, UsageError
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.value_errors import ErrorSummary
 from bgdata.game.themes import position_themes
 from bgdata.kernel import read_only, thread_count
 from bgdata.store.arrays import Array
@@ -24,7 +25,6 @@ from bgdata.training.feed.feed import Feed
 from bgdata.training.supervised.examples import Examples, by_network, read_examples
 from bgdata.training.supervised.parts import (
     Arm,
-    Errors,
     PartsRun,
     Scheme,
     arms_of,
@@ -68,7 +68,7 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
         job.save("centres", np.concatenate([arm.centres for arm in arms]).astype(np.int16))
         job.save("learned", run.learned)
         job.save("tested", np.array([each.positions for each in errors], np.int64))
-        job.save("errors", np.array([each[1:] for each in errors]))
+        job.save("errors", np.array([kept_of(each) for each in errors]))
 
     def batches(self, computed: Computed[ContactPartsParameters]) -> Iterator[pa.RecordBatch]:
         groups, arrays = groups_of(computed.parameters), computed.arrays
@@ -113,10 +113,10 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
         expected = measured(stored_networks(table, arms, parameters), arms, validation_examples(recheck))
         found = zip(table.array("tested").tolist(), table.array("errors").tolist(), strict=True)
         for group, want, (tested, errors) in zip(groups_of(parameters), expected, found, strict=True):
-            if not np.array_equal([tested, *errors], want, equal_nan=True):
+            if tested != want.positions or not np.array_equal(errors, kept_of(want), equal_nan=True):
                 raise CheckFailedError(
-                    f"expected {tuple(want)} of {group.arm}, {group.grouping} {group.name} in {table.name}, "
-                    f"found {(tested, *errors)}"
+                    f"expected {(want.positions, *kept_of(want))} of {group.arm}, {group.grouping} {group.name} in "
+                    f"{table.name}, found {(tested, *errors)}"
                 )
         return f"all {len(expected):,} rows, by the stored networks; they were not trained again"
 
@@ -174,7 +174,12 @@ def learned_of(groups: list[Group], row: int, learned: Array) -> int | None:
     return int(sum(learned[each.network] for each in groups if each.arm == group.arm and each.network >= 0))
 
 
-def measured(networks: Networks, arms: list[Arm], examples: Examples) -> list[Errors]:
+def kept_of(errors: ErrorSummary) -> tuple[float, float, float]:
+    """What a version has of the errors of a group: the row of the array `errors`."""
+    return errors.rmse, errors.rmse_standard_error, errors.bias
+
+
+def measured(networks: Networks, arms: list[Arm], examples: Examples) -> list[ErrorSummary]:
     """The errors of each group, in the order of `groups_of`."""
     values, labels = whole_inputs(examples.boards), cubeless_equities(examples.targets)
     themes, found, first = position_themes(examples.boards), [], 0

@@ -84,7 +84,7 @@ class ContactParts(Dataset[ContactPartsParameters]):
         Column("learned", "BIGINT", "positions", "Positions learned from, each epoch counted; null for a theme"),
         Column("tested", "BIGINT", "positions", "Positions of the validation split that errors are of"),
         Column("rmse", "DOUBLE", POINTS, "Root mean square of network less label, cubeless equity; null of none"),
-        Column("rmse_standard_error", "DOUBLE", POINTS, "Standard error of rmse, by the spread over positions"),
+        Column("rmse_standard_error", "DOUBLE", POINTS, "Standard error of rmse, over positions; null of one"),
         Column("bias", "DOUBLE", POINTS, "Mean of network less label"),
     )
     key = ("arm", "grouping", "group_name")

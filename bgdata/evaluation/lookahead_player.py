@@ -190,11 +190,15 @@ class LookaheadPlayer:
         return self.rank_plays(position, roll, stakes, rules)[0]
 
     def decide_cube(
-        self, position: PositionLike, stakes: Stakes = MONEY, rules: CubeRules = DEFAULT_RULES
+        self,
+        position: PositionLike,
+        stakes: Stakes = MONEY,
+        rules: CubeRules = DEFAULT_RULES,
+        chances: Sequence[float] | None = None,
     ) -> CubeDecision:
         """What the player on roll should do with the cube before the roll, and how the opponent should answer a double.
         The answer is from the first table of `cubes` that covers the position, else (or if `rules` say so) from the
-        model of `rules` and the five chances.
+        model of `rules` and the five chances, which are given where this player has evaluated the position before.
 
         >>> open_player("warehouse").decide_cube("4HPwATDgc/ABMA").action       # doctest: +SKIP
         <Action.NO_DOUBLE: 0>
@@ -202,12 +206,13 @@ class LookaheadPlayer:
         Raises InvalidPositionError for a finished game, and what `equity.cube.decide_cube` raises.
         """
         position = check_in_progress(Position(position))
-        chances, _ = self._evaluate(np.array([position.board], np.int8))
+        if chances is None:
+            chances = self._evaluate(np.array([position.board], np.int8)).chances[0].tolist()
         for table in () if rules.by_model else self.cubes:
             found = table.cube_equities(position, stakes, rules.met)
             if found is not None:
-                return decide_cube(chances[0].tolist(), stakes, rules, found, table.accuracy)
-        return decide_cube(chances[0].tolist(), stakes, rules)
+                return decide_cube(chances, stakes, rules, found, table.accuracy)
+        return decide_cube(chances, stakes, rules)
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
         """See `player.Player`; lists of positions, and of rolls such as "31", are taken as well. Raises

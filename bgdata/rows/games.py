@@ -120,7 +120,7 @@ def cube_verdicts(
     with threads(1):  # for so little, threads would wait for one another longer than they compute
         chances = player.evaluate_many(boards).chances.tolist()
     for (place, stakes), own in zip(asked, chances, strict=True):
-        decision = cube_decision(player, rules, Position(turns[place]["position_id"]), stakes, own)
+        decision = player.decide_cube(turns[place]["position_id"], stakes, rules, own)
         verdicts[place] = verdict_on(decision, turns[place]["action"], stakes, rules)
     return verdicts
 
@@ -137,19 +137,6 @@ def decided_stakes(game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]], 
         return None
     stakes = game_stakes(game, row)
     return None if why_no_double(stakes) else stakes
-
-
-def cube_decision(
-    player: LookaheadPlayer, rules: CubeRules, position: Position, stakes: Stakes, chances: Sequence[float]
-) -> CubeDecision:
-    """What `decide_cube` of the player answers, whose chances of the position are known. Raises what it raises."""
-    from bgdata.equity.cube import decide_cube
-
-    for table in player.cubes:
-        found = table.cube_equities(position, stakes, rules.met)
-        if found is not None:
-            return decide_cube(chances, stakes, rules, found, table.accuracy)
-    return decide_cube(chances, stakes, rules)
 
 
 def verdict_on(decision: CubeDecision, action: str, stakes: Stakes, rules: CubeRules) -> CubeVerdict:

@@ -41,8 +41,7 @@ def chosen_parameters(
         **recipe,
         name=name,
         start=pinned(warehouse, table) if table else None,
-        labels=tuple(pinned_labels(warehouse, text) for text in labels),
-        guard=tuple(map(VersionRef.parse, benchmark_versions(warehouse))) if guard else (),
+        **label_parameters(warehouse, labels, guard),
         features=tuple(feature_names(open_networks(table)).split()) if table else (),
         platform=found_platform(
             *(recipe.get(name, getattr(SupervisedParameters, name)) for name in ("trainer", "device"))
@@ -58,6 +57,15 @@ def found_platform(trainer: str, device: str) -> str:
     from bgdata.training.supervised.torch_trainer import platform_name
 
     return platform_name(device)
+
+
+def label_parameters(warehouse: Warehouse, labels: tuple[str, ...], guard: bool) -> dict[str, Any]:
+    """The parameters for what is learned from, and with `guard` for the benchmarks whose positions are left out. Raises
+    UsageError and MissingTableError."""
+    return {
+        "labels": tuple(pinned_labels(warehouse, text) for text in labels),
+        "guard": tuple(map(VersionRef.parse, benchmark_versions(warehouse))) if guard else (),
+    }
 
 
 def pinned_labels(warehouse: Warehouse, text: str) -> WeightedLabels:

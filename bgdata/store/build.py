@@ -82,9 +82,10 @@ def build(
     """
     parameters.check_types()
     kind.check_parameters(parameters)
-    elsewhere = directory and chosen_place(warehouse, f"{kind.name}/{kind.slug(parameters)}", directory)
+    title = f"{kind.name}/{kind.slug(parameters)}"
+    elsewhere = directory and chosen_place(warehouse, title, directory)
     if elsewhere:
-        link_again(warehouse, f"{kind.name}/{kind.slug(parameters)}", elsewhere)
+        link_again(warehouse, title, elsewhere)
     if inputs is None:
         inputs = {
             role: input_table(warehouse, wanted, progress, executor) for role, wanted in kind.inputs(parameters).items()

@@ -3,4 +3,6 @@ select variant, arm, grouping, group_name
 from contact_parts
 where not coalesce(tested >= 0 and (learned >= 0 or grouping = 'theme')
                    and case when tested = 0 then rmse is null and rmse_standard_error is null and bias is null
-                            else rmse between 0 and 6 and rmse_standard_error >= 0 and abs(bias) <= rmse + 1e-9 end, false);
+                            else rmse between 0 and 6
+                                 and (rmse_standard_error >= 0 or tested = 1 and rmse_standard_error is null)
+                                 and abs(bias) <= rmse + 1e-9 end, false);

@@ -17,3 +17,18 @@ class Killer(Silence):
             if self.left == 0:
                 raise KeyboardInterrupt
             self.left -= 1
+
+
+class ReportKiller(Silence):
+    """Stops a build when it reports progress for the time given, and keeps what is said."""
+
+    def __init__(self, reports: int) -> None:
+        self.left, self.notes = reports, list[str]()
+
+    def advance(self, count: int) -> None:  # noqa: ARG002
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)

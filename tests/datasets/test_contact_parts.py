@@ -14,29 +14,14 @@ from bgdata.datasets.contact_parts import DATASET, ContactPartsParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.kernel import threads
 from bgdata.store import job
-from bgdata.store.progress import Silence
 from bgdata.training.supervised.parts import Scheme
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
+from tests.datasets.killer import ReportKiller
 from tests.rechecking import check_sample, inputs_of
 
 SMALL = DATASET.smallest
-DIGEST = "7ede6337533d2a106f61e389506e761c07209f94f819cee1bfd9daf7d8bf5c55"  # of SMALL, on any machine
-
-
-class Killer(Silence):
-    """Stops a build when it reports progress for the given time, and keeps what is said."""
-
-    def __init__(self, reports: int) -> None:
-        self.left, self.notes = reports, list[str]()
-
-    def advance(self, count: int) -> None:  # noqa: ARG002
-        self.left -= 1
-        if self.left == 0:
-            raise KeyboardInterrupt
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
+DIGEST = "f6495ab1ae0c96f939a3e9be1fe0baaccafb67fc9a0f44e48797875affef84d7"  # of SMALL, on any machine
 
 
 def test_digest(small_root: Path) -> None:
@@ -49,8 +34,8 @@ def test_digest_on_one_thread_and_after_a_kill(untaught: Warehouse, monkeypatch:
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     with threads(1):
         with pytest.raises(KeyboardInterrupt):
-            untaught.build(DATASET.name, SMALL, progress=Killer(2))
-        progress = Killer(9)
+            untaught.build(DATASET.name, SMALL, progress=ReportKiller(2))
+        progress = ReportKiller(99)
         assert untaught.build(DATASET.name, SMALL, progress=progress).manifest.digest == DIGEST
     assert f"going on with contact_parts/{DATASET.slug(SMALL)} after step 1 of 2" in progress.notes
 

@@ -13,28 +13,13 @@ from bgdata.datasets.turn_input import ARMS, DATASET, FIGURES, TurnInputParamete
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.kernel import threads
 from bgdata.store import job
-from bgdata.store.progress import Silence
 from bgdata.training.temporal_difference.turn_input import chances_at_start, new_turn_networks, train_arms
 from tests.contract.kinds import Corrupted
+from tests.datasets.killer import ReportKiller
 from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 DIGEST = "cbdc62c7e031e9813076845f70ccc4416d85625954858f705fdd9d8807e12d2b"  # of SMALL, on any machine
-
-
-class Killer(Silence):
-    """Stops a build when the report of its first row has been saved, and keeps what is said."""
-
-    def __init__(self) -> None:
-        self.steps, self.notes = 0, list[str]()
-
-    def advance(self, count: int) -> None:  # noqa: ARG002
-        self.steps += 1
-        if self.steps == 2:
-            raise KeyboardInterrupt
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
 
 
 def test_digest(small_root: Path) -> None:
@@ -45,11 +30,10 @@ def test_digest(small_root: Path) -> None:
 
 def test_digest_on_one_thread_and_after_a_kill(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    warehouse, notes = bgdata.open_warehouse(memory_path), Killer()
+    warehouse, notes = bgdata.open_warehouse(memory_path), ReportKiller(99)
     with threads(1):
         with pytest.raises(KeyboardInterrupt):
-            warehouse.build(DATASET.name, SMALL, progress=Killer())
-        notes.steps = 2
+            warehouse.build(DATASET.name, SMALL, progress=ReportKiller(2))
         assert warehouse.build(DATASET.name, SMALL, progress=notes).manifest.digest == DIGEST
     assert f"going on with turn_input/{DATASET.slug(SMALL)} after step 1 of 3" in notes.notes
 

@@ -15,15 +15,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bgdata.bearoff.index import layout_count
 from bgdata.bearoff.tables import TwoSidedTable
-from bgdata.computations.bearoff_two_sided import ROUNDED_GROUP_ROWS, equities_of_codes
-from bgdata.computations.common.columns import decoded
-from bgdata.datasets.bearoff_two_sided import COLUMNS, DATASET, ROW_HASHES
+from bgdata.computations.bearoff_two_sided import equities_of_codes, equity_batch, row_groups
+from bgdata.datasets.bearoff_two_sided import DATASET, ROW_HASHES
 from bgdata.errors import DigestMismatchError, TooLargeError, UsageError
 from bgdata.process import keeping, when_cut_off
 from bgdata.store.arrays import damaged_rows
@@ -135,22 +133,10 @@ def write_part(table: TwoSidedTable, part: Part, folder: Path, progress: Progres
 def batches(table: TwoSidedTable, begin: int, end: int) -> Iterator[pa.RecordBatch]:
     """The rows of the players on roll from `begin` to before `end`, one row group at a time, with the columns of
     `table.parquet`. Raises DigestMismatchError for a row that is not as its hash says, where rows have any."""
-    count = len(table.stored)
     shown = equities_of_codes(table.checkers)
-    opponents = np.arange(count, dtype=np.int32)
-    step = max(1, (ROUNDED_GROUP_ROWS if table.is_rounded else DATASET.row_group_rows) // count)
-    for start in range(begin, end, step):
-        rows = np.arange(start, min(end, start + step), dtype=np.int32)
-        check_rows(table, start, start + len(rows))
-        values = table.stored[start : start + len(rows)].reshape(-1, len(COLUMNS))
-        found = [np.ascontiguousarray(values[:, n]) for n in range(len(COLUMNS))]
-        equities = {
-            name: decoded(each, shown) if table.is_rounded else pa.array(each)
-            for name, each in zip(COLUMNS, found, strict=True)
-        }
-        yield pa.record_batch(
-            {"on_roll_index": np.repeat(rows, count), "opponent_index": np.tile(opponents, len(rows)), **equities}
-        )
+    for rows in row_groups(table.stored, begin, end):
+        check_rows(table, int(rows[0]), int(rows[-1]) + 1)
+        yield equity_batch(table.stored, rows, shown)
 
 
 def check_rows(table: TwoSidedTable, begin: int, end: int) -> None:

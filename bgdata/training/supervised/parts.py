@@ -9,7 +9,6 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from enum import IntEnum
 from itertools import repeat
-from math import fsum, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import UNIT, input_count
+from bgdata.evaluation.value_errors import ErrorSummary, error_summary
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
@@ -66,15 +66,6 @@ class Arm(NamedTuple):
         if self.scheme is Scheme.THEMES:
             return np.asarray(position_themes(boards), np.int64)
         return nearest(values, self.centres)
-
-
-class Errors(NamedTuple):
-    """How far equities are from their labels, in points."""
-
-    positions: int
-    rmse: float
-    standard_error: float  # of rmse, by the spread of the squared errors over positions
-    bias: float  # mean of what the network says less the label
 
 
 def contact_examples(groups: list[Examples]) -> Examples:
@@ -127,7 +118,7 @@ def k_means(values: Values, count: int, seed: int) -> Values:
 
 def spread_rows(values: Values, count: int, seed: int) -> Values:
     """float64[part, input]: rows to begin k-means with."""
-    stream = random_stream(seed, 0)
+    stream = np.uint64(random_stream(seed, 0))
     chosen = [int(random_bits(stream, 0)) % len(values)]
     distances = ((values - values[chosen[0]]) ** 2).sum(axis=1).astype(np.int64)
     for draw in range(1, count):
@@ -224,13 +215,10 @@ def part_equities(networks: Networks, first: int, parts: Places, boards: Boards)
     return found
 
 
-def errors_of(equities: NDArray[np.float32], labels: NDArray[np.float32]) -> Errors:
-    """How far equities are from their labels. Sums are exact, so they have no order."""
-    differences = equities.astype(np.float64) - labels
-    squares, count = differences**2, len(differences)
+def errors_of(equities: NDArray[np.float32], labels: NDArray[np.float32]) -> ErrorSummary:
+    """How far equities are from their labels, in points, as if positions did not depend on one another; NaN without
+    positions."""
+    count, errors = len(labels), equities.astype(np.float64) - labels
     if not count:
-        return Errors(0, np.nan, np.nan, np.nan)
-    mean = fsum(squares) / count
-    spread = sqrt(fsum((squares - mean) ** 2) / count)
-    standard_error = spread / sqrt(count) / (2 * sqrt(mean)) if mean else 0.0
-    return Errors(count, sqrt(mean), standard_error, fsum(differences) / count)
+        return ErrorSummary(0, *[np.nan] * 5)
+    return error_summary(errors, np.zeros(count), np.arange(count))

@@ -19,6 +19,7 @@ import bgdata
 from bgdata.bearoff.index import layout_count
 from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.computations import bearoff_two_sided as computation
 from bgdata.computations.common import two_sided_parquet
 from bgdata.computations.common.two_sided_parquet import parts_of, write_parts
 from bgdata.datasets import bearoff_two_sided
@@ -131,7 +132,7 @@ def test_a_condition_on_checkers_opens_one_folder(table: TwoSidedTable, folder: 
 
 def test_many_parts_in_a_folder(table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(two_sided_parquet, "PART_ROWS", 10 * len(table.stored) + 5)
-    monkeypatch.setattr(two_sided_parquet, "ROUNDED_GROUP_ROWS", 3 * len(table.stored))
+    monkeypatch.setattr(computation, "ROUNDED_GROUP_ROWS", 3 * len(table.stored))
     assert write_parts(table, folder, Silence()) == 1 + 1 + 1 + 2 + 4 + 6
     assert read(folder, "select count(*), count(distinct (on_roll_index, opponent_index)) from parts") == [(ROWS, ROWS)]
     part = pq.ParquetFile(folder / "on_roll_checkers=5" / "part-1.parquet").metadata
