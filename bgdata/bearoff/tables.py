@@ -108,9 +108,10 @@ class TwoSidedTable:
         self.points, self.checkers = int(parameters["points"]), int(parameters["checkers"])
         self.stored = table.array("equities")  # [N, N, 4] float32 equities or uint16 codes
         self._set_scale(self.stored.dtype)
+        probed = table.array("equities", scattered=True)
         # one item a pair: gathering records is several times faster than rows of four
-        self._records = self.stored.reshape(-1, 4).view([("equities", self.stored.dtype, 4)]).reshape(-1)
-        self._bytes = self.stored.reshape(-1).data.cast("B")
+        self._records = probed.reshape(-1, 4).view([("equities", probed.dtype, 4)]).reshape(-1)
+        self._bytes = probed.reshape(-1).data.cast("B")
 
     def _set_scale(self, dtype: np.dtype[Any]) -> None:
         """How pairs are found and read, once the size is known."""

@@ -109,10 +109,14 @@ class Races(NamedTuple):
         return self._replace(played=self.played[chosen], occurrences=self.occurrences[chosen])
 
     def margins(self, on_roll: Array, opponents: Array) -> Array:
-        """float64[..., 3] margins of pairs of position indexes that broadcast."""
-        own, other = np.broadcast_arrays(on_roll, opponents)
-        found = self.exact.probe_many(own.ravel(), other.ravel())[:, TABLE_ORDER]
-        return margins(found).reshape(*own.shape, N_DECISIONS)
+        """float64[n, 3] margins of n pairs of position indexes."""
+        return margins(self.exact.probe_many(on_roll, opponents)[:, TABLE_ORDER])
+
+    def margins_of_rows(self, on_roll: Array) -> Array:
+        """float64[n, opponents, 3] margins of successive position indexes against all others, read as they lie."""
+        rows = self.exact.stored[on_roll[0] : on_roll[-1] + 1, 1:]
+        found = self.exact.decode(rows)[..., TABLE_ORDER].reshape(-1, len(TABLE_ORDER))
+        return margins(found).reshape(*rows.shape[:2], N_DECISIONS)
 
 
 def played_pairs(corpus: Table, exact: TwoSidedTable) -> tuple[Array, Array]:
@@ -148,18 +152,21 @@ def scored(races: Races, advance: Callable[[int], object] = lambda _: None) -> d
     for n, rule in enumerate(found):
         sides[:, FOUND + n] = penalized_pips(races.layouts, rule.penalties)
 
-    def sums_of(on_roll: Array, opponents: Array, occurrences: Array) -> Array:
-        tolerance = margin_bound(races.exact.points, races.exact.checkers)
-        margin = races.margins(on_roll[:, None], opponents)
+    tolerance = margin_bound(races.exact.points, races.exact.checkers)
+
+    def sums_of(on_roll: Array, opponents: Array, margin: Array, occurrences: Array) -> Array:
         return pair_sums(sides, on_roll, opponents, margin, occurrences, limits, tolerance)
 
     everybody, blocks = np.arange(1, len(races.layouts) + 1), []
     for on_roll in np.array_split(everybody, -(-(len(everybody) ** 2) // BLOCK_PAIRS)):
         opponents = np.broadcast_to(everybody, (len(on_roll), len(everybody)))
-        blocks.append(sums_of(on_roll, opponents, np.ones(1, np.int64)))
+        blocks.append(sums_of(on_roll, opponents, races.margins_of_rows(on_roll), np.ones(1, np.int64)))
         advance(opponents.size)
     played = [
-        sums_of(each.played[:, 0], each.played[:, 1:], each.occurrences[:, None]) for each in (races, races.longer)
+        sums_of(
+            each.played[:, 0], each.played[:, 1:], each.margins(*each.played.T)[:, None], each.occurrences[:, None]
+        )
+        for each in (races, races.longer)
     ]
     return arrays_of(np.stack([merged(np.stack(blocks)), *played], axis=2), found)
 

@@ -17,6 +17,9 @@ where ' marks the position after the play, with the opponent on roll. With gammo
 loses 2 points, or 3 with a checker on the bar or in the other home board; under the Jacoby rule 1 before the cube is
 turned.
 
+Each round moves all values by about the same share of what the one before did, so now and then they are moved on by all
+that would follow. Like the order of pairs, that only makes it faster: what proves the values are the bounds.
+
 Pairs are solved in order of their total of pips: without a hit a play leads to a lower total, which is solved in the
 same round. Pairs of the same total are solved from the same bounds, in any order and on any number of threads.
 """
@@ -236,6 +239,15 @@ def solve_total(bounds: Bounds, total: int) -> float:
 def middles(bounds: Bounds) -> NDArray[np.float32]:
     """float32[pairs, column]: the lower bounds of all worths, which are the values themselves where none are known."""
     return bounds.worths.reshape(-1, bounds.lanes)[:, : bounds.lanes // 2]
+
+
+def extrapolate(bounds: Bounds, before: NDArray[np.float32], ratio: float) -> None:
+    """Move the values of all games that go on to where they would end if each round moved them by `ratio` of what the
+    one before did, from float32[pairs, column] `before` the last round. No bounds are known yet."""
+    half = bounds.lanes // 2
+    worths = bounds.worths.reshape(-1, bounds.lanes)
+    worths[:, :half] += (worths[:, :half] - before) * np.float32(ratio / (1 - ratio))
+    worths[:, half:] = worths[:, :half]
 
 
 def widen(bounds: Bounds, middle: NDArray[np.float32], by: float) -> None:

@@ -273,4 +273,4 @@ def describe_model(rules: CubeRules) -> str:
     own, other = strategy.cube_life_index, strategy.opponent_cube_life_index
     indexes = f"{own:g}" if own == other else f"{own:g} (opponent {other:g})"
     first = " as first published" if strategy.model == JANOWSKI_FIRST else ""
-    return f"janowski's model{first}, cube life index {indexes}{table}"
+    return f"Janowski's model{first}, cube life index {indexes}{table}"

@@ -211,7 +211,7 @@ def equity_arrays(table: Table | None) -> tuple[Array, Array]:
     if table is None:
         return equities, codes
     count = layout_count(*size_of(table))
-    stored = table.array("equities")
+    stored = table.array("equities", scattered=True)
     expect(table, "equities", stored.shape == (count, count, 4) and stored.dtype in (np.float32, np.uint16))
     return (stored.reshape(-1), codes) if stored.dtype == np.float32 else (equities, stored.reshape(-1))
 
@@ -222,7 +222,7 @@ def endgame_arrays(table: Table | None) -> tuple[int, int, Array]:
         return 0, 0, nothing(np.float32)
     checkers = int(table.folder.parent.name)
     count = endgame_layout_count(checkers)
-    stored = table.array("equities")
+    stored = table.array("equities", scattered=True)
     expect(table, "equities", stored.shape == (count, count, 4) and stored.dtype == np.float32)
     return checkers, count, stored.reshape(-1)
 

@@ -27,6 +27,7 @@ Array = NDArray[Any]
 _HASHED_AT_ONCE_BYTES = 1 << 24
 ROW_HASHES = "_row_sha256"  # an array of this ending has the SHA-256 of each row of another
 _ALIGNMENT = 64  # of the values in a file, as numpy writes it
+LARGE = 1 << 30  # bytes of a file that is not soon in memory as a whole
 # as numpy writes it: {'descr': '<f4', 'fortran_order': False, 'shape': (6, 4), }
 _HEADER = re.compile(
     rb"\{'descr': '([<>|=]?[a-zA-Z][\w\[\]]{0,12})', 'fortran_order': (True|False), "
@@ -34,8 +35,11 @@ _HEADER = re.compile(
 )
 
 
-def map_array(path: Path) -> Array:
+def map_array(path: Path, *, scattered: bool = False) -> Array:
     """Map a .npy file read-only as a plain array; nothing is read until it is used, and no file is kept open.
+
+    `scattered` is for values that are looked up here and there: a large file is then read by single pages, where
+    reading ahead, which whole files gain from, takes a hundred times as long for each.
 
     Raises MissingTableError when there is no such file, CorruptFileError when it is not a regular file, or not exactly
     the header and values of a little-endian array of numbers or bytes, as written here.
@@ -46,7 +50,9 @@ def map_array(path: Path) -> Array:
                 size = os.fstat(file.fileno()).st_size
                 shape, dtype = read_header(file, size)
                 # a plain view: probing through the np.memmap subclass is six times slower
-                values = np.frombuffer(mapped(file.fileno(), size), dtype, offset=file.tell())
+                values = np.frombuffer(
+                    mapped(file.fileno(), size, is_random=scattered and size >= LARGE), dtype, offset=file.tell()
+                )
                 return values.reshape(shape)
         except FileNotFoundError as error:
             raise MissingTableError(f"expected the array {path}, found no such file; try: bgdata verify") from error
@@ -84,8 +90,9 @@ def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[An
     return shape, dtype
 
 
-def mapped(handle: int, size: int) -> memoryview:
-    """The bytes of an open file, mapped read-only for as long as they are referenced.
+def mapped(handle: int, size: int, *, is_random: bool) -> memoryview:
+    """The bytes of an open file, mapped read-only for as long as they are referenced; where `is_random`, no page is
+    read ahead of those that are used.
 
     Python's own `mmap` keeps a file descriptor for each map, of which a process may have a thousand, and a player needs
     ten.
@@ -94,9 +101,12 @@ def mapped(handle: int, size: int) -> memoryview:
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_longlong]
     libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     address = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, handle, 0)
     if address == ctypes.c_void_p(-1).value:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    if is_random:
+        libc.madvise(address, size, mmap.MADV_RANDOM)  # what cannot be advised is read all the same
     pages = (ctypes.c_char * size).from_address(address)
     weakref.finalize(pages, libc.munmap, address, size).atexit = False  # threads may still look at them then
     return memoryview(pages).toreadonly()

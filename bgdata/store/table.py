@@ -34,7 +34,7 @@ class Table:
     def __init__(self, folder: Path, kind: str = "") -> None:
         self.folder = folder
         self._kind = kind
-        self._arrays: dict[str, Array] = {}
+        self._arrays: dict[tuple[str, bool], Array] = {}
 
     def __repr__(self) -> str:
         return f"Table({self.folder})"
@@ -72,11 +72,11 @@ class Table:
         """The path of the Parquet file of the main table."""
         return self.folder / PARQUET
 
-    def array(self, name: str) -> Array:
-        """A flat array, mapped read-only. Raises MissingTableError or CorruptFileError."""
-        if name not in self._arrays:
-            self._arrays[name] = map_array(self.folder / f"{name}.npy")
-        return self._arrays[name]
+    def array(self, name: str, *, scattered: bool = False) -> Array:
+        """A flat array, mapped read-only, as `map_array` has it. Raises MissingTableError or CorruptFileError."""
+        if (name, scattered) not in self._arrays:
+            self._arrays[name, scattered] = map_array(self.folder / f"{name}.npy", scattered=scattered)
+        return self._arrays[name, scattered]
 
     def arrays(self) -> dict[str, Array]:
         """Every flat array by name."""

@@ -96,7 +96,7 @@ def test_a_match_in_words(root: Path) -> None:
     shown = succeeds(root, "cube", START_ID, *RANDOM, *MATCH)
     assert "5-away" in shown
     assert re.search(r"\n +mwc change +equity\nno double  +\d+\.\d\d %", shown)
-    assert re.search(r"\njanowski's model, cube life index 0.7, published-12\nwinning chances: take from ", shown)
+    assert re.search(r"\nJanowski's model, cube life index 0.7, published-12\nwinning chances: take from ", shown)
     met = find_met(bgdata.open_warehouse(root), "published-12")
     found = bgdata.open_player(root, "random").decide_cube(START, Stakes(MatchScore(5, 3)), CubeRules(met=met))
     assert f"no double       {100 * found.no_double:7.2f} %" in shown

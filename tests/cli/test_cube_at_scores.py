@@ -86,7 +86,7 @@ def test_a_decision_in_words(root: Path) -> None:
     assert table.splitlines()[0].split() == ["mwc", "change", "equity"]
     _, source, model, points = reasons.splitlines()
     assert source.startswith("exact, bearoff_match/3x3-away-5-3-cube-1-published-12/r")
-    assert model == "winning chances are those of janowski's model, cube life index 0.7, published-12"
+    assert model == "winning chances are those of Janowski's model, cube life index 0.7, published-12"
     assert points.startswith("winning chances: take from ")
 
 

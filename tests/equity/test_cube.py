@@ -40,7 +40,7 @@ def test_a_decision_by_hand() -> None:
     assert decision.take_gain == pytest.approx(0)
     assert decision.equity == pytest.approx(1)
     assert set(decision.best) == {Action.DOUBLE_TAKE, Action.DOUBLE_PASS}
-    assert decision.accuracy == "janowski's model, cube life index 0"
+    assert decision.accuracy == "Janowski's model, cube life index 0"
 
 
 def test_an_opponents_cube_is_no_decision() -> None:
@@ -59,7 +59,7 @@ def test_matches_by_the_model(stakes: Stakes) -> None:
     expected = match_equities(janowski(0.6, 0.8), MET.cells, game, stakes.cube.value, owner, np.array(CHANCES))
     assert decision.equities == expected
     assert (decision.unit, decision.method) == (Unit.MWC, Method.JANOWSKI)
-    assert decision.accuracy == "janowski's model, cube life index 0.6 (opponent 0.8), published"
+    assert decision.accuracy == "Janowski's model, cube life index 0.6 (opponent 0.8), published"
 
 
 def test_matches_as_money() -> None:

@@ -221,6 +221,20 @@ def test_maps_keep_no_file_open_and_end_with_their_last_view(saved: Path) -> Non
     assert maps() == 0
 
 
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs /proc")
+@pytest.mark.parametrize("scattered", [False, True])
+@pytest.mark.parametrize("large", [1, 1000])
+def test_only_large_files_are_read_page_by_page(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, large: int, *, scattered: bool
+) -> None:
+    monkeypatch.setattr("bgdata.store.arrays.LARGE", large)
+    mapped = map_array(saved, scattered=scattered)
+    assert mapped.tolist() == VALUES.tolist()
+    of_file = Path("/proc/self/smaps").read_text().split(str(saved), 1)[1]
+    flags = next(line for line in of_file.splitlines() if line.startswith("VmFlags"))
+    assert ("rr" in flags.split()) is (scattered and saved.stat().st_size >= large)
+
+
 def test_digest_is_stated_by_hand() -> None:
     """Names in order; name, dtype and shape as JSON; then little-endian values."""
     text = b'["a", "<i2", [2]]\n' + b"\x01\x00\x02\x00" + b'["b", "|u1", [1, 2]]\n' + b"\x03\x04"

@@ -12,6 +12,7 @@ from bgdata.endgames.layouts import Layouts, all_layouts, boards_of, layout_inde
 from bgdata.endgames.plays import DICE, WEIGHTS, all_plays
 from bgdata.endgames.solver import (
     Bounds,
+    extrapolate,
     is_possible,
     is_within,
     middles,
@@ -28,6 +29,8 @@ from bgdata.store.context import Recheck
 from bgdata.store.job import Job
 
 SETTLED = 5e-7  # change of a value in a round, which is a few roundings
+STEADY_ROUNDS = 5  # after so many, the next ones are foreseen
+MOST_RATIO = 0.9  # of a round to the one before that is believed
 WIDTH = 5e-6  # of bounds, from the values that they are given to
 EXPECTED_ROUNDS = {1: 11, 2: 30, 3: 35}  # as counted: only the progress bar asks
 MOST_ROUNDS = 1000
@@ -41,18 +44,23 @@ def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> 
     layouts = all_layouts(parameters.checkers)
     bounds = start_bounds(layouts, all_plays(layouts), gammons=gammons)
     totals, middle, has_bounds = totals_of(layouts), np.zeros_like(middles(bounds)), np.zeros(1, np.uint8)
-    state: dict[str, Array] = {"worths": bounds.worths, "middle": middle, "has_bounds": has_bounds}
+    moves = np.ones(2)  # of the last round, and of the one before
+    state: dict[str, Array] = {"worths": bounds.worths, "middle": middle, "has_bounds": has_bounds, "moves": moves}
     sizes = [1] * EXPECTED_ROUNDS[parameters.checkers] + [0] * MOST_ROUNDS
-    for _ in job.steps("rounds", range(MOST_ROUNDS), sizes[:MOST_ROUNDS], state):
-        moved = max(solve_total(bounds, total) for total in totals)
+    for number in job.steps("rounds", range(1, MOST_ROUNDS + 1), sizes[:MOST_ROUNDS], state):
+        if not has_bounds[0]:
+            middle[...] = middles(bounds)
+        moves[:] = max(solve_total(bounds, total) for total in totals), moves[0]
         if has_bounds[0]:
             if is_within(bounds, middle, WIDTH):
                 widen(bounds, middle, 0)
                 return bounds
-        elif moved <= SETTLED:
+        elif moves[0] <= SETTLED:
             middle[...] = middles(bounds)
             widen(bounds, middle, WIDTH)
             has_bounds[0] = 1
+        elif number % STEADY_ROUNDS == 0:
+            extrapolate(bounds, middle, min(moves[0] / moves[1], MOST_RATIO))
     raise CheckFailedError(f"expected values of {job.title} that settle in {MOST_ROUNDS} rounds, found none")
 
 
