@@ -163,9 +163,7 @@ def scored(races: Races, advance: Callable[[int], object] = lambda _: None) -> d
         blocks.append(sums_of(on_roll, opponents, races.margins_of_rows(on_roll), np.ones(1, np.int64)))
         advance(opponents.size)
     played = [
-        sums_of(
-            each.played[:, 0], each.played[:, 1:], each.margins(*each.played.T)[:, None], each.occurrences[:, None]
-        )
+        sums_of(each.played[:, 0], each.played[:, 1:], each.margins(*each.played.T)[:, None], each.occurrences[:, None])
         for each in (races, races.longer)
     ]
     return arrays_of(np.stack([merged(np.stack(blocks)), *played], axis=2), found)
