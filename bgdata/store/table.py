@@ -34,7 +34,8 @@ class Table:
     def __init__(self, folder: Path, kind: str = "") -> None:
         self.folder = folder
         self._kind = kind
-        self._arrays: dict[tuple[str, bool], Array] = {}
+        self._arrays: dict[str, Array] = {}
+        self._scattered: dict[str, Array] = {}
 
     def __repr__(self) -> str:
         return f"Table({self.folder})"
@@ -74,9 +75,10 @@ class Table:
 
     def array(self, name: str, *, scattered: bool = False) -> Array:
         """A flat array, mapped read-only, as `map_array` has it. Raises MissingTableError or CorruptFileError."""
-        if (name, scattered) not in self._arrays:
-            self._arrays[name, scattered] = map_array(self.folder / f"{name}.npy", scattered=scattered)
-        return self._arrays[name, scattered]
+        arrays = self._scattered if scattered else self._arrays
+        if name not in arrays:
+            arrays[name] = map_array(self.folder / f"{name}.npy", scattered=scattered)
+        return arrays[name]
 
     def arrays(self) -> dict[str, Array]:
         """Every flat array by name."""
