@@ -50,7 +50,7 @@ class ContactEndgame(Dataset[EndgameParameters]):
     """One row for each pair of layouts that share no point; gammons are impossible, since a side has borne off."""
 
     name = "contact_endgame"
-    revision = 1
+    revision = 2
     summary = (
         "Exact equities of positions in which each side has a few checkers left, anywhere on the board and on the bar, "
         "for the player on roll who does not double now: money game, unlimited cube, optimal play and cube from there."

@@ -22,7 +22,7 @@ class Hypergammon(Dataset[EndgameParameters]):
     backgammon with one on the bar or in the winner's home board."""
 
     name = "hypergammon"
-    revision = 1
+    revision = 2
     summary = (
         "Hypergammon solved: exact chances and equities of every position for the player on roll who does not double "
         "now, with the cube in every place, and with it in the middle under the Jacoby rule."

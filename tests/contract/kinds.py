@@ -32,6 +32,7 @@ class Corrupted(Table):
     def __init__(self, table: Table, name: str, values: Array) -> None:
         super().__init__(table.folder)
         self._arrays = {name: values}
+        self._scattered = self._arrays
 
 
 def corrupted(values: Array, generator: np.random.Generator) -> Array:
