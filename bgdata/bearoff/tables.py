@@ -129,7 +129,7 @@ class TwoSidedTable:
     def _repr_html_(self) -> str:
         from bgdata.store.table_html import version_html
 
-        return version_html(self.table)
+        return version_html(self.table, self.middle_rows)
 
     def __len__(self) -> int:
         return self._count * self._count
@@ -161,6 +161,14 @@ class TwoSidedTable:
     def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float32]:
         """float32[n, 4] equities of n pairs of indexes, columns as in `Equities`. Raises as `index_pairs` does."""
         return self.decode(self.probe_stored(on_roll, opponent))
+
+    def middle_rows(self, count: int) -> list[dict[str, float]]:
+        """Up to `count` rows from the middle of the table, as Parquet files of smaller ones have them."""
+        first = max(0, len(self) - count) // 2
+        pairs = np.divmod(np.arange(first, min(first + count, len(self))), self._count)
+        names = ("on_roll_index", "opponent_index", *Equities._fields)
+        columns = [*pairs, *self.probe_many(*pairs).T]
+        return [dict(zip(names, row, strict=True)) for row in zip(*(each.tolist() for each in columns), strict=True)]
 
     def decode(self, stored: NDArray[Any]) -> NDArray[np.float32]:
         """float32 equities of stored values, of any shape."""

@@ -71,14 +71,18 @@ def board_cell(link: str) -> str:
     return f'<td><a href="{escape(link, quote=True)}">board</a></td>' if link else "<td></td>"
 
 
-def version_html(table: Table) -> str:
+def version_html(table: Table, flat_rows: Callable[[int], Sequence[Row]] = lambda _: []) -> str:
     """A version as a notebook shows it: its name and size, rows from its middle, and what proves it. A damaged one says
-    what is wrong."""
+    what is wrong. Rows of a version without Parquet files are those of `flat_rows`, given how many."""
     from bgdata.store.parquet import middle_rows
 
     try:
         manifest = table.manifest
-        rows = middle_rows(table.check_file(table.parquet.name), SAMPLE)
+        names = [entry.name for entry in manifest.files]
+        is_flat = table.parquet.name not in names
+        rows: Sequence[Row] = (
+            flat_rows(SAMPLE) if is_flat else middle_rows(table.check_file(table.parquet.name), SAMPLE)
+        )
     except BgdataError as error:
         return f"<p><b>{escape(table.name)}</b></p><p>{escape(str(error))}</p>"
     facts = {
@@ -89,7 +93,8 @@ def version_html(table: Table) -> str:
         "licence": manifest.licence,
     }
     proof = "".join(f"<dt>{name}</dt><dd><code>{escape(value)}</code></dd>" for name, value in facts.items())
-    shown = rows_html(rows) if rows else "<p>No rows.</p>"
+    none = f"Its values are in {escape(' and '.join(names))}." if is_flat else "No rows."
+    shown = rows_html(rows) if rows else f"<p>{none}</p>"
     return (
         f"<p><b>{escape(table.name)}</b>: {manifest.rows:,} rows</p>\n{shown}\n"
         f"<details><summary>What proves it</summary><dl>{proof}</dl></details>"

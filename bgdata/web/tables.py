@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from bgdata.bearoff.index import layout_at
+from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.errors import BgdataError, MissingTableError, shown
 from bgdata.game.position import Position
 from bgdata.rows.networks import KINDS as NETWORKS
@@ -85,7 +86,8 @@ def table_page(site: Site, found: Table) -> Page:
         parameters = declared.recorded(manifest)
     except BgdataError as error:
         damage, parameters = site.public(error), None
-    samples = [] if damage else [sample(site, found, shape) for shape in declared.tables]
+    is_flat = parameters is not None and not declared.tables_of(parameters)
+    samples = [] if damage else [sample(site, found, shape, is_flat=is_flat) for shape in declared.tables]
     current = next((row["is_current"] for row in listed(site) if named(row) == found.name), False)
     lineage = lineage_svg(site.warehouse, found)
     bounds = {name: value for name, value in manifest.statistics.items() if any(word in name for word in BOUNDS)}
@@ -136,10 +138,12 @@ def named(row: Row) -> str:
     return "/".join(str(row[name]) for name in ("dataset", "variant", "version"))
 
 
-def sample(site: Site, found: Table, shape: TableShape) -> Row:
-    """Rows of one table of a version, or why there are none."""
+def sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Row:
+    """Rows of one table of a version, or why there are none. Those that are too large for Parquet are two-sided."""
     try:
-        rows = middle_rows(found.check_file(shape.file), SAMPLE)
+        rows = (
+            TwoSidedTable(found).middle_rows(SAMPLE) if is_flat else middle_rows(found.check_file(shape.file), SAMPLE)
+        )
     except BgdataError as error:
         return {"shape": shape, "rows": [], "links": [], "note": site.public(error)}
     return {"shape": shape, "rows": whole_rows(rows), "links": [row_position(found, row) for row in rows], "note": ""}

@@ -14,6 +14,8 @@ import pytest
 import bgdata
 from bgdata.bearoff.match_table import MatchTable
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
+from bgdata.datasets import bearoff_two_sided
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.endgames.tables import EndgameTable
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.store.parquet import middle_rows
@@ -56,6 +58,19 @@ def test_a_version_shows_its_rows_and_what_proves_it(small_root: Path) -> None:
 def test_every_table_shows_itself(small_root: Path) -> None:
     for table in bgdata.open_warehouse(small_root).current():
         assert f"<b>{table.name}</b>" in table._repr_html_()
+
+
+def test_a_table_without_parquet_shows_the_same_rows(
+    small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = bgdata.open_warehouse(small_root).open("bearoff_two_sided", "3x3")
+    monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
+    flat = bgdata.open_warehouse(tmp_path).build("bearoff_two_sided", TwoSidedParameters(3, 3))
+    assert not flat.parquet.exists()
+    found, expected = (CellReader(text) for text in (TwoSidedTable(flat)._repr_html_(), small._repr_html_()))
+    assert found.heads == expected.heads
+    assert found.cells == expected.cells
+    assert "Its values are in equities.npy and equities_row_sha256.npy." in flat._repr_html_()
 
 
 def test_every_reader_shows_its_version(small_root: Path) -> None:

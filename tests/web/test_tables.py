@@ -13,6 +13,9 @@ import pytest
 from starlette.testclient import TestClient
 
 import bgdata
+from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.datasets import bearoff_two_sided
+from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.claims import DATASET as CLAIMS
 from bgdata.errors import MissingTableError
 from bgdata.rows import claims
@@ -23,6 +26,7 @@ from bgdata.web.answer import percent
 from bgdata.web.app import create_app
 from bgdata.web.games import FILTERS
 from bgdata.web.lineage import lineage_svg
+from bgdata.web.tables import SAMPLE
 from tests.cli.command_line import succeeds
 from tests.web.reading import HOST, read
 
@@ -64,6 +68,20 @@ def test_rows_link_to_boards(client: TestClient) -> None:
     (probe, *_) = client.get(f"{board}.json").json()["probe"]
     assert probe["cubeless"] == pytest.approx(found["cubeless"])
     assert probe["opponent_owned"] == pytest.approx(found["opponent_owned"])
+
+
+def test_a_table_without_parquet_shows_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
+    warehouse = bgdata.open_warehouse(tmp_path)
+    exact = TwoSidedTable(warehouse.build("bearoff_two_sided", TwoSidedParameters(3, 3)))
+    with TestClient(create_app(warehouse), base_url=HOST) as client:
+        rows = client.get(f"/table/{TABLE}.json").json()["tables"]["bearoff_two_sided"]
+        assert len(rows) == SAMPLE
+        for row in rows:
+            on_roll, opponent, *equities = row.values()
+            assert equities == pytest.approx(exact.probe(on_roll, opponent))
+        links = read(client, f"/table/{TABLE}").links
+        assert sum(link.startswith("/position/") for link in links) >= SAMPLE
 
 
 def test_files_are_those_of_the_manifest(client: TestClient, site_root: Path) -> None:
