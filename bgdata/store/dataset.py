@@ -218,7 +218,8 @@ class Computation(ABC, Generic[P]):
         """
 
     def side_batches(self, name: str, _computed: Computed[P]) -> Iterator[pa.RecordBatch]:
-        """The rows of a side table, in key order, from the arrays."""
+        """The rows of a side table, in key order, from the arrays. Kinds that declare side tables override this; no
+        other is asked."""
         raise NotImplementedError(name)
 
     def table_batches(self, shape: TableShape, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
