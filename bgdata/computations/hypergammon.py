@@ -16,9 +16,18 @@ from bgdata.computations.common.endgames import (
 )
 from bgdata.datasets.common.columns import CHANCE_COLUMNS
 from bgdata.datasets.contact_endgame import EndgameParameters
-from bgdata.endgames.chances import CLOSED, OTHER_SIDE, best_plays, fill_chances, solve_chances_of_total, start_chances
+from bgdata.endgames.chances import (
+    CLOSED,
+    OTHER_SIDE,
+    best_plays,
+    fill_chances,
+    solve_chances_of_total,
+    start_chances,
+    totals_of,
+)
 from bgdata.endgames.layouts import all_layouts
-from bgdata.endgames.solver import COLUMNS, fill_equities, stakes, totals_of
+from bgdata.endgames.plays import all_plays
+from bgdata.endgames.solver import COLUMNS, fill_equities, stakes
 from bgdata.errors import CheckFailedError
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -33,11 +42,11 @@ class HypergammonComputation(Computation[EndgameParameters]):
     def compute(self, build: Build[EndgameParameters]) -> None:
         job = build.job
         bounds = proven_values(job, build.parameters, gammons=True)
-        layouts, plays, lost = bounds.layouts, bounds.plays, stakes(bounds.layouts, gammons=True)
+        layouts, lost = bounds.layouts, stakes(bounds.layouts, gammons=True)
         equities = np.empty((len(layouts), len(layouts), len(COLUMNS)), np.float32)
         fill_equities(bounds, equities, range(len(COLUMNS)), lost)
         del bounds
-        found = start_chances(best_plays(layouts, plays, equities[:, :, 0]), lost)
+        found = start_chances(best_plays(layouts, all_plays(layouts), equities[:, :, 0]), lost)
         totals = totals_of(layouts)
         while max(solve_chances_of_total(found, total) for total in totals) > 2 * CLOSED:
             continue

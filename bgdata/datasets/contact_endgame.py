@@ -7,11 +7,12 @@ from math import comb
 
 from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.declaration import Column, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 
 POINTS = 25  # 24 and the bar, as in `endgames.layouts`
-MOST_CHECKERS = 3
+MOST_CHECKERS = 4
+PARQUET_CHECKERS = 3  # more are stored flat alone
 UNIT = "points per unit cube"
 ON_ROLL = Column("on_roll_index", "INTEGER", "", "Index of the layout of the player on roll on 24 points and the bar")
 OPPONENT = Column("opponent_index", "INTEGER", "", "Index of the opponent's layout, in the same way")
@@ -20,8 +21,6 @@ CUBE_COLUMNS = (
     Column("centered", "FLOAT", UNIT, "No-double equity when the cube is in the middle"),
     Column("opponent_owned", "FLOAT", UNIT, "Equity when the opponent owns the cube"),
 )
-ROLLS = 21
-PLAYS_A_ROLL = 6  # of a layout against one set of made points, about
 
 
 def layouts_of(checkers: int) -> int:
@@ -50,7 +49,7 @@ class ContactEndgame(Dataset[EndgameParameters]):
     """One row for each pair of layouts that share no point; gammons are impossible, since a side has borne off."""
 
     name = "contact_endgame"
-    revision = 2
+    revision = 3
     summary = (
         "Exact equities of positions in which each side has a few checkers left, anywhere on the board and on the bar, "
         "for the player on roll who does not double now: money game, unlimited cube, optimal play and cube from there."
@@ -83,21 +82,23 @@ class ContactEndgame(Dataset[EndgameParameters]):
         if not 1 <= parameters.checkers <= MOST_CHECKERS:
             raise InvalidParameterError(f"expected 1 to {MOST_CHECKERS} checkers, got {parameters.checkers}")
 
+    def tables_of(self, parameters: EndgameParameters) -> tuple[TableShape, ...]:
+        return self.tables if parameters.checkers <= PARQUET_CHECKERS else ()
+
     def estimate(self, parameters: EndgameParameters) -> Estimate:
-        return endgame_estimate(parameters, lanes=8, stored=16, work=0)
+        return endgame_estimate(parameters, lanes=4, stored=16, work=0)
 
 
 def endgame_estimate(parameters: EndgameParameters, *, lanes: int, stored: int, work: int) -> Estimate:
     """What a build needs with so many lanes, and so many bytes stored and worked with, for each pair."""
-    cells = layouts_of(parameters.checkers) ** 2
-    plays = layouts_of(parameters.checkers) * POINTS * ROLLS * (8 * PLAYS_A_ROLL + 12)
-    bounds = cells * (4 * lanes + 1)
-    rows = pairs_of(parameters.checkers)
+    cells, rows = layouts_of(parameters.checkers) ** 2, pairs_of(parameters.checkers)
+    solving = cells * 8 * lanes  # values, and those of the round before
+    row_bytes = rows * (8 + stored) if parameters.checkers <= PARQUET_CHECKERS else 0
     return Estimate(
         rows=rows,
-        disk_bytes=cells * stored + rows * (8 + stored),
-        memory_bytes=max(bounds, cells * work) + cells * stored + plays + (1 << 28),
-        checkpoint_bytes=bounds,
+        disk_bytes=cells * stored + row_bytes,
+        memory_bytes=max(solving, cells * (4 * lanes + stored), cells * (stored + work)) + (1 << 29),
+        checkpoint_bytes=cells * 6 * lanes,
     )
 
 

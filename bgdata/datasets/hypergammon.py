@@ -5,7 +5,6 @@ from __future__ import annotations
 from bgdata.datasets.common.columns import CHANCE_COLUMNS
 from bgdata.datasets.contact_endgame import (
     CUBE_COLUMNS,
-    MOST_CHECKERS,
     ON_ROLL,
     OPPONENT,
     UNIT,
@@ -16,13 +15,15 @@ from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 
+MOST_CHECKERS = 3
+
 
 class Hypergammon(Dataset[EndgameParameters]):
     """One row for each pair of layouts that share no point. Who has borne no checker off loses a gammon, or a
     backgammon with one on the bar or in the winner's home board."""
 
     name = "hypergammon"
-    revision = 2
+    revision = 3
     summary = (
         "Hypergammon solved: exact chances and equities of every position for the player on roll who does not double "
         "now, with the cube in every place, and with it in the middle under the Jacoby rule."
@@ -65,7 +66,7 @@ class Hypergammon(Dataset[EndgameParameters]):
             raise InvalidParameterError(f"expected 1 to {MOST_CHECKERS} checkers, got {parameters.checkers}")
 
     def estimate(self, parameters: EndgameParameters) -> Estimate:
-        return endgame_estimate(parameters, lanes=16, stored=40, work=4 * 21 + 41)
+        return endgame_estimate(parameters, lanes=8, stored=40, work=4 * 21 + 41)
 
 
 DATASET = Hypergammon()

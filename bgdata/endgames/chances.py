@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from bgdata.bearoff.race import ROLL_COUNT
 from bgdata.endgames.layouts import Layouts
 from bgdata.endgames.plays import WEIGHTS, Plays
-from bgdata.endgames.solver import is_possible, pairs_of
+from bgdata.endgames.solver import is_possible
 from bgdata.kernel import Array, in_threads, kernel
 
 CHANCES = 5  # win, win gammon, win backgammon, lose gammon, lose backgammon
 CLOSED = 5e-6  # bounds as close as this are left alone
+LEAST_PAIRS = 2000  # that a thread is started for
 OTHER_SIDE = np.array([0, 3, 4, 1, 2])  # of the side that played: its gammons are lost by whoever is on roll then
 
 
@@ -63,6 +64,28 @@ def best_plays(layouts: Layouts, plays: Plays, cubeless: NDArray[np.float32]) ->
         plays.start, plays.results, plays.touched, np.ascontiguousarray(cubeless), chosen.pairs,
     )  # fmt: skip
     return chosen
+
+
+def totals_of(layouts: Layouts) -> range:
+    """Totals of pips of both sides, in the order in which they are solved."""
+    return range(2, 2 * int(layouts.pips.max()) + 1)
+
+
+class Pairs(NamedTuple):
+    """The pairs of a total of pips, by opponents."""
+
+    opponents: NDArray[np.int64]
+    places: NDArray[np.int64]  # [opponents + 1] of the first pair of each, and how many pairs there are
+    least: int  # opponents that a thread is started for
+
+
+def pairs_of(layouts: Layouts, total: int) -> Pairs:
+    """The pairs of a total of pips, in both of which a side has checkers on the board."""
+    sizes = np.diff(layouts.start)
+    layer = total - layouts.pips.astype(np.int64)
+    opponents = np.flatnonzero((layer > 0) & (layer < len(sizes)) & (layouts.pips > 0))
+    places = np.concatenate([[0], np.cumsum(sizes[layer[opponents]])])
+    return Pairs(opponents, places, max(1, LEAST_PAIRS * len(opponents) // max(1, int(places[-1]))))
 
 
 @kernel()

@@ -3,9 +3,10 @@
 As in `bearoff.two_sided`, equities are points per unit cube for the player on roll, who does not double now; play and
 cube are optimal from there on. Here hits make cycles, so values are found by going over all pairs again and again,
 until they hardly move. That proves nothing of how far they are from the solution, so then each gets two bounds around
-it, and the rounds go on: the upper bound of whoever is on roll after a play makes the lower bound of whoever played,
-and the other way round. The recursion is monotone. Once rounds have led from bounds to bounds that lie within them
-everywhere, there is a solution between them, rounding aside; and there is only one, since every game ends.
+it, and the rounds go on with these: the upper bound of whoever is on roll after a play makes the lower bound of whoever
+played, and the other way round. The recursion is monotone. Bounds grow at first, as a doubled cube doubles them, and
+then close. Once a round has led to bounds none of which is wider than before, there is a solution between them,
+rounding aside; and there is only one, since every game ends.
 
     cubeless         E0 = average over rolls of the  max over plays of  -E0'
     owned            E1:                                     max of  -E3'
@@ -20,43 +21,49 @@ turned.
 Each round moves all values by about the same share of what the one before did, so now and then they are moved on by all
 that would follow. Like the order of pairs, that only makes it faster: what proves the values are the bounds.
 
-Pairs are solved in order of their total of pips: without a hit a play leads to a lower total, which is solved in the
-same round. Pairs of the same total are solved from the same bounds, in any order and on any number of threads.
+Plays are never listed. What a position is worth to whoever plays while n steps of a roll are left (with none left it is
+the worth of a pair) is the lowest of what it is worth with n - 1 left after any step. So single steps are all that is
+looked up: for one opponent, first all positions with one step left, for each die, then with two and three of a double,
+and then the rolls. Blots of the opponent that were hit on the way are a set, of which there are 16 at most. Where no
+play takes all steps there is no value, and those with one step less count.
+
+Opponents are taken in order of their pips, those with as many from the same worths: in any order, on any number of
+threads. Of what is found on the way only as many layouts are kept as six pips and a block have, so it stays in the
+cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.race import ROLL_COUNT
-from bgdata.endgames.layouts import Layouts, own_points
-from bgdata.endgames.lowest import (
-    add_lowest_of_8,
-    add_lowest_of_8_with_hits,
-    add_lowest_of_16,
-    add_lowest_of_16_with_hits,
-)
-from bgdata.endgames.plays import WEIGHTS, Plays
-from bgdata.kernel import Array, in_threads, kernel
+from bgdata.endgames.layouts import BAR, MOST_CHECKERS, NO_SHIFT, Layouts, own_points
+from bgdata.endgames.steps import BLOCK, NO_STEP, Steps, all_steps
+from bgdata.endgames.vectors import add_lower, fill_dice, fill_die, fill_worth
+from bgdata.kernel import Array, in_threads, kernel, thread_count
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "centered_jacoby")
 JACOBY = 4
-LEAST_PAIRS = 2000  # that a thread is started for
+SETS = 1 << MOST_CHECKERS  # of an opponent's blots that were hit
+LEAST_PAIRS = 16_000  # that a thread is started for to keep them
+HITS = np.array([bin(hit).count("1") for hit in range(SETS)])  # blots of a set
+START_SLACK, MOST_SLACK = 60, 255  # of bounds in units: those that `widen` gives, and more than which is no bound
 
 
 class Bounds(NamedTuple):
-    """Bounds of all pairs: of worths (what a doubling decision makes of values). Where no bounds are known yet, both
-    are the value so far."""
+    """Values of all pairs, and bounds around them. They are worths: what a doubling decision makes of values."""
 
     layouts: Layouts
-    plays: Plays
-    lanes: int  # of a pair: half of them lower bounds, half upper bounds
-    worths: NDArray[np.float32]  # [on roll, opponent, lane], flat
-    is_open: NDArray[np.bool_]  # [on roll, opponent] whether the game goes on
+    steps: Steps
+    lanes: int  # of a pair: its columns, and some that are not used
+    worths: NDArray[np.float32]  # [on roll, opponent, lane], flat; sides by their places in `steps`
+    slack: NDArray[
+        np.uint8
+    ]  # [on roll, opponent, bound, lane], flat: distance of a bound in units; empty without bounds
+    unit: np.float32
 
 
 def stakes(layouts: Layouts, *, gammons: bool) -> NDArray[np.int8]:
@@ -75,61 +82,160 @@ def is_possible(layouts: Layouts) -> NDArray[np.bool_]:
     return apart
 
 
-def start_bounds(layouts: Layouts, plays: Plays, *, gammons: bool) -> Bounds:
-    """Values of finished games, and 0 elsewhere."""
-    count, lost, half = len(layouts), stakes(layouts, gammons=gammons), 8 if gammons else 4
-    worths = np.zeros((count, count, 2 * half), np.float32)
-    worths[:, 0, :] = -lost[:, None]  # the other side has borne off: no cube is turned any more
+def start_values(layouts: Layouts, *, gammons: bool) -> Bounds:
+    """Values of finished games, 0 elsewhere, and no bounds."""
+    steps, count, lanes = all_steps(layouts), len(layouts), 8 if gammons else 4
+    worths = np.zeros((count, count, lanes), np.float32)
+    worths[:, 0, : len(COLUMNS)] = -stakes(layouts, gammons=gammons)[steps.layout, None]  # no cube is turned any more
     if gammons:
-        worths[:, 0, [JACOBY, half + JACOBY]] = -1
-        for unused in range(JACOBY + 1, half):
-            worths[:, 0, [unused, half + unused]] = 0
-    is_open = is_possible(layouts)
-    is_open[0], is_open[:, 0] = False, False
-    return Bounds(layouts, plays, 2 * half, worths.reshape(-1), is_open)
+        worths[:, 0, JACOBY] = -1
+    worths[0, 0] = np.inf  # no pair: what a step is worth that cannot be taken
+    return Bounds(layouts, steps, lanes, worths.reshape(-1), np.zeros(0, np.uint8), np.float32(0))
+
+
+@kernel(borrows=True)
+def fill_bases(rows: Array, sets: Array, size: int, nowhere: int, steps: Steps, opponent: int, row_size: int) -> None:
+    """Fills rows[hit * 32 + point] and sets[hit * 32 + point] with where the row of worths begins, and the part of
+    `left` (see `fill_left`), that a step leads to which touches down on a point after some blots were hit: -1 where it
+    cannot be taken. The last ones of each 32 are where infinite values are."""
+    for hit in range(SETS):
+        for point in range(NO_STEP + 1):
+            then = -1 if point == NO_STEP or steps.seen[opponent] >> point & 1 else hit
+            for blot in range(MOST_CHECKERS):
+                if steps.shifts[opponent, blot] == point:
+                    then = hit | 1 << blot
+            rows[hit * 32 + point] = steps.hit[opponent, then] * row_size if then >= 0 else -1
+            sets[hit * 32 + point] = then * size if then >= 0 else -1
+        rows[hit * 32 + 31], sets[hit * 32 + 31] = 0, nowhere
+
+
+@kernel(borrows=True)
+def fill_traces(traces: Array, steps: Steps, opponent: int) -> None:
+    """Fills traces[level - 1, die - 1, blot] with what shows that a blot can have been hit while a side goes on with a
+    double until it has so many steps left, or for the first level with another die: a checker on the point, or where
+    later steps lead, as bits of `Steps.own`. After the blots there are the traces of any."""
+    for level in range(1, 4):
+        for die in range(1, 7):
+            any_trace = 0
+            for blot in range(MOST_CHECKERS):
+                point, trace = int(steps.shifts[opponent, blot]), 0
+                for step in range(4 - level if point + die <= BAR else 1):
+                    trace |= 1 << max(point - step * die, 0)
+                is_hit = point != NO_SHIFT and (level == 1 or point + die <= BAR)
+                traces[level - 1, die - 1, blot] = trace if is_hit else 0
+                any_trace |= traces[level - 1, die - 1, blot]
+            traces[level - 1, die - 1, MOST_CHECKERS] = any_trace
+
+
+@kernel(borrows=True)
+def blots_among(points: int, traces: Array) -> int:
+    """The set of blots of which one trace or more is among some points."""
+    found = 0
+    for blot in range(MOST_CHECKERS):
+        found |= int(points & traces[blot] != 0) << blot
+    return found
+
+
+@kernel(borrows=True)
+def fill_left(
+    left: Array, size: int, begin: int, end: int, traces: Array, rows: Array, sets: Array, opponent: int, steps: Steps,
+    worths: Array, slack: Array, unit: float, lanes: int,
+) -> None:  # fmt: skip
+    """Fills left[level - 1, hit, place % ring, die - 1, lane], flat, `size` for each level and hit, of places begin to
+    end: what a place is worth to the side that plays while it has 1 to 3 steps of a die left and a set of the
+    opponent's blots was hit, infinite where it cannot take all of them."""
+    blots, made = steps.blots[opponent], steps.seen[opponent] & ~steps.blots[opponent]
+    for level in range(1, 4):
+        offset = (level - 2) * SETS * size
+        for place in range(begin, end):
+            own = steps.own[place]
+            if own & made:
+                continue
+            inside = blots_among(own & blots, traces[2, 0]) if own & blots else 0  # was hit, or both share a point
+            for die in range(6):
+                others = blots_among(own, traces[level - 1, die]) & ~inside if own & traces[level - 1, die, 4] else 0
+                more = others
+                while more >= 0:  # all sets of them
+                    hit = inside | more
+                    at = offset + (SETS + hit) * size + ((place & (steps.ring - 1)) * 6 + die) * lanes
+                    step = (place * 6 + die) * 4
+                    if HITS[hit] > 4 - level:
+                        pass
+                    elif level == 1:
+                        fill_worth(left, at, worths, slack, unit, steps, step, rows, hit * 32, lanes)
+                    else:
+                        fill_die(left, at, left, offset + die * lanes, steps, step, sets, hit * 32, lanes)
+                    more = (more - 1) & others if more > 0 else -1
 
 
 @kernel(borrows=True)
 def add_rolls(
-    totals: Array, worths: Array, start: Array, results: Array, touched: Array, reach: Array, first: int, count: int,
-    shifts: Array, hit: Array, blots: int, opponent: int,
+    totals: Array, rolls: Array, left: Array, size: int, sets: Array, opponent: int, place: int, steps: Steps,
+    worths: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Fills totals[lane] with the sum over rolls, from start[first] on, of the lowest worth that a play leads to."""
+    """Fills totals[lane] with the sum over 36 rolls of the lowest worth that a play of a place leads to; rolls[die,
+    other, lane] and then [die, lane] are for work."""
     totals[:] = 0
-    for roll in range(ROLL_COUNT):
-        begin, end, weight = start[first + roll], start[first + roll + 1], WEIGHTS[roll]
-        is_hitting = reach[first + roll] & blots
-        if len(totals) == 8:
-            if is_hitting:
-                add_lowest_of_8_with_hits(
-                    totals, weight, worths, results, begin, end, count, touched, shifts, hit, opponent
-                )
+    last = 2 * SETS * size  # of `left`, its last level
+    for die in range(6):
+        step = (place * 6 + die) * 4
+        fill_dice(rolls, die * 6 * lanes, left, 0, steps, step, sets, 0, lanes)
+        fill_die(rolls, (36 + die) * lanes, left, last + die * lanes, steps, step, sets, 0, lanes)
+    for die in range(6):
+        own = ((place & (steps.ring - 1)) * 6 + die) * lanes
+        for other in range(die):
+            both, back = (die * 6 + other) * lanes, (other * 6 + die) * lanes
+            if rolls[both] < np.inf or rolls[back] < np.inf:
+                add_lower(totals, 2.0, rolls, both, back, lanes)
+            elif left[own] < np.inf:
+                add_lower(totals, 2.0, left, own, own, lanes)
             else:
-                add_lowest_of_8(totals, weight, worths, results, begin, end, count, touched, shifts, hit, opponent)
-        elif is_hitting:
-            add_lowest_of_16_with_hits(
-                totals, weight, worths, results, begin, end, count, touched, shifts, hit, opponent
-            )
+                own_other = own + (other - die) * lanes
+                add_single(totals, 2.0, rolls, left, own_other, opponent, place, steps, worths, slack, unit, lanes)
+        twice, double = die * 7 * lanes, (36 + die) * lanes
+        if rolls[double] < np.inf:
+            add_lower(totals, 1.0, rolls, double, double, lanes)
+        elif left[last + own] < np.inf:
+            add_lower(totals, 1.0, left, last + own, last + own, lanes)
+        elif rolls[twice] < np.inf:
+            add_lower(totals, 1.0, rolls, twice, twice, lanes)
         else:
-            add_lowest_of_16(totals, weight, worths, results, begin, end, count, touched, shifts, hit, opponent)
+            add_single(totals, 1.0, rolls, left, own, opponent, place, steps, worths, slack, unit, lanes)
 
 
 @kernel(borrows=True)
-def fill_values(values: Array, totals: Array) -> None:
-    """Fills values[lane], bounds of what a pair is worth to the player on roll, from sums of the lowest worths of 36
-    rolls: lower bounds follow from the upper ones of the other side."""
-    half = len(totals) // 2
-    for lane in range(half):
-        values[lane] = np.float32(-totals[lane + half] / 36.0)
-        values[lane + half] = np.float32(-totals[lane] / 36.0)
+def add_single(
+    totals: Array, weight: float, rolls: Array, left: Array, item: int, opponent: int, place: int, steps: Steps,
+    worths: Array, slack: Array, unit: float, lanes: int,
+) -> None:  # fmt: skip
+    """Fills totals[lane] with that plus weight x what one step is worth, left[item + lane], or none where there is
+    none; the first rolls[lane], of the same die twice, are asked for no more."""
+    if left[item] < np.inf:
+        add_lower(totals, weight, left, item, item, lanes)
+        return
+    pair, columns = opponent * len(steps.pips) + place, lanes if len(slack) == 0 else lanes // 2
+    for lane in range(lanes):
+        rolls[lane] = worths[pair * columns + lane % columns]
+        if len(slack) > 0:
+            by = unit * slack[pair * lanes + lane]
+            rolls[lane] += by if lane >= columns else -by
+    add_lower(totals, weight, rolls, 0, 0, lanes)
 
 
 @kernel(borrows=True)
-def fill_worths(worths: Array, values: Array) -> None:
-    """Fills worths[lane], by the columns of the side that plays to a pair, from values[lane] by those of `COLUMNS`."""
-    half = len(values) // 2
-    for bound in range(2):
-        first = bound * half
+def fill_values(values: Array, totals: Array, has_bounds: bool) -> None:
+    """Fills values[lane], what a pair is worth to the player on roll, from sums of the lowest worths of 36 rolls; where
+    lanes are lower bounds and then upper ones, each follows from the other one of the other side."""
+    lanes, shift = len(totals), len(totals) // 2 if has_bounds else 0
+    for lane in range(lanes):
+        values[lane] = np.float32(-totals[(lane + shift) % lanes] / 36.0)
+
+
+@kernel(borrows=True)
+def fill_worths(worths: Array, values: Array, half: int) -> None:
+    """Fills worths[lane], by the columns of the side that plays to a pair, from values[lane] by those of `COLUMNS`, for
+    each `half` lanes."""
+    for first in range(0, len(values), half):
         opponent_owned = values[first + 3]
         twice = opponent_owned + opponent_owned
         doubled = twice if twice < np.float32(1.0) else np.float32(1.0)
@@ -143,162 +249,156 @@ def fill_worths(worths: Array, values: Array) -> None:
 
 @kernel()
 def solve_opponents(
-    begin: int, end: int, opponents: Array, total: int, pips: Array, order: Array, layer_start: Array, made: Array,
-    sets: int, shifts: Array, hit: Array, blots: Array, start: Array, results: Array, touched: Array, reach: Array,
-    worths: Array, is_open: Array, places: Array, values: Array,
+    begin: int, end: int, first: int, last: int, steps: Steps, worths: Array, slack: Array, unit: float, lanes: int,
+    lefts: Array, values: Array,
 ) -> None:  # fmt: skip
-    """Fills values[place, lane] of the open pairs of a total of pips in which the side not on roll is
-    opponents[begin:end]; each opponent's places begin at places[opponent]."""
-    count = len(pips)
-    totals = np.empty(values.shape[1])
-    for item in range(begin, end):
-        opponent = opponents[item]
-        layer = total - pips[opponent]
-        for n in range(layer_start[layer], layer_start[layer + 1]):
-            on_roll = order[n]
-            if not is_open[on_roll, opponent]:
-                continue
-            first = (on_roll * sets + made[opponent]) * ROLL_COUNT
-            add_rolls(
-                totals, worths, start, results, touched, reach, first, count, shifts, hit, blots[opponent], opponent
-            )
-            fill_values(values[places[item] + n - layer_start[layer]], totals)
+    """Fills values[opponent - first, place, lane] for the shares begin to end of the opponents first to last, one for
+    each of lefts[share], which are for work; what is no pair is left alone."""
+    count = len(steps.pips)
+    size = steps.ring * 6 * lanes
+    nowhere, row_size = 3 * SETS * size, count * (lanes if len(slack) == 0 else lanes // 2)
+    rolls, totals = np.empty(42 * lanes, np.float32), np.empty(lanes)
+    traces = np.empty((3, 6, MOST_CHECKERS + 1), np.int64)
+    rows, sets = np.empty(SETS * 32, np.int64), np.empty(SETS * 32, np.int64)
+    for share in range(begin, end):
+        left = lefts[share]
+        left[nowhere:] = np.inf
+        for opponent in range(first + share, last, len(lefts)):
+            fill_traces(traces, steps, opponent)
+            fill_bases(rows, sets, size, nowhere, steps, opponent, row_size)
+            for block in range(0, count, BLOCK):
+                end_block = min(block + BLOCK, count)
+                fill_left(left, size, block, end_block, traces, rows, sets, opponent, steps, worths, slack, unit, lanes)
+                for place in range(max(1, block), end_block):
+                    if steps.own[place] & steps.seen[opponent] == 0:
+                        add_rolls(totals, rolls, left, size, sets, opponent, place, steps, worths, slack, unit, lanes)
+                        fill_values(values[opponent - first, place], totals, len(slack) > 0)
 
 
 @kernel()
-def keep_opponents(
-    begin: int, end: int, opponents: Array, total: int, pips: Array, order: Array, layer_start: Array, worths: Array,
-    is_open: Array, places: Array, values: Array, moves: Array,
-) -> None:  # fmt: skip
-    """Fills worths[pair, lane] from values[place, lane] of `solve_opponents`, and moves[opponent] with the largest
-    change of a worth."""
-    count, lanes = len(pips), values.shape[1]
+def keep_worths(
+    begin: int, end: int, first: int, steps: Steps, values: Array, worths: Array, lanes: int, moves: Array
+) -> None:
+    """Fills worths[place, opponent, lane] of places begin to end from values[opponent - first, place, lane] of
+    `solve_opponents`, and moves[place] with the largest change of a worth."""
+    count = len(steps.pips)
     found = np.zeros(lanes, np.float32)  # lanes beyond the last column stay 0
-    for item in range(begin, end):
-        opponent = opponents[item]
-        layer = total - pips[opponent]
-        for n in range(layer_start[layer], layer_start[layer + 1]):
-            on_roll = order[n]
-            if not is_open[on_roll, opponent]:
+    for place in range(max(1, begin), end):
+        for opponent in range(first, first + len(values)):
+            if steps.own[place] & steps.seen[opponent]:
                 continue
-            fill_worths(found, values[places[item] + n - layer_start[layer]])
-            pair = (on_roll * count + opponent) * lanes
+            fill_worths(found, values[opponent - first, place], lanes)
+            pair = (place * count + opponent) * lanes
             for lane in range(lanes):
-                moves[item] = max(moves[item], abs(found[lane] - worths[pair + lane]))
+                moves[place] = max(moves[place], abs(found[lane] - worths[pair + lane]))
                 worths[pair + lane] = found[lane]
 
 
-def totals_of(layouts: Layouts) -> range:
-    """Totals of pips of both sides, in the order in which they are solved."""
-    return range(2, 2 * int(layouts.pips.max()) + 1)
+@kernel()
+def keep_slack(
+    begin: int, end: int, first: int, steps: Steps, values: Array, worths: Array, lanes: int, moves: Array,
+    slack: Array, unit: float,
+) -> None:  # fmt: skip
+    """As `keep_worths`: fills slack[place, opponent, bound, lane] from bounds of values, and moves[place] with the most
+    units by which one of them grew, infinite where it is no bound any more."""
+    count = len(steps.pips)
+    found = np.zeros(2 * lanes, np.float32)
+    for place in range(max(1, begin), end):
+        for opponent in range(first, first + len(values)):
+            if steps.own[place] & steps.seen[opponent]:
+                continue
+            fill_worths(found, values[opponent - first, place], lanes)
+            pair = place * count + opponent
+            for lane in range(2 * lanes):
+                off_by = found[lane] - worths[pair * lanes + lane % lanes]
+                units = max(np.ceil((off_by if lane >= lanes else -off_by) / unit), 0.0)
+                item = pair * 2 * lanes + lane
+                moves[place] = max(moves[place], units - slack[item] if units <= MOST_SLACK else np.inf)
+                slack[item] = np.uint8(min(units, MOST_SLACK))
 
 
-class Pairs(NamedTuple):
-    """The pairs of a total of pips, by opponents."""
-
-    opponents: NDArray[np.int64]
-    places: NDArray[np.int64]  # [opponents + 1] of the first pair of each, and how many pairs there are
-    least: int  # opponents that a thread is started for
+def lefts_of(bounds: Bounds) -> NDArray[np.float32]:
+    """Room for the work of `solve_opponents` on every thread."""
+    lanes = bounds.lanes * (2 if len(bounds.slack) else 1)
+    return np.empty((thread_count(), (3 * SETS * bounds.steps.ring + 1) * 6 * lanes), np.float32)
 
 
-def pairs_of(layouts: Layouts, total: int) -> Pairs:
-    """The pairs of a total of pips, in both of which a side has checkers on the board."""
-    sizes = np.diff(layouts.start)
-    layer = total - layouts.pips.astype(np.int64)
-    opponents = np.flatnonzero((layer > 0) & (layer < len(sizes)) & (layouts.pips > 0))
-    places = np.concatenate([[0], np.cumsum(sizes[layer[opponents]])])
-    return Pairs(opponents, places, max(1, LEAST_PAIRS * len(opponents) // max(1, int(places[-1]))))
-
-
-def values_of(bounds: Bounds, total: int, wanted: NDArray[np.bool_]) -> tuple[Pairs, NDArray[np.float32]]:
-    """The pairs of a total of pips, and float32[place, lane] bounds of their values, for those that are
-    wanted[on roll, opponent]; they follow from the worths as they are."""
-    layouts, plays, pairs = bounds.layouts, bounds.plays, pairs_of(bounds.layouts, total)
-    values = np.empty((int(pairs.places[-1]), bounds.lanes), np.float32)
+def values_of(bounds: Bounds, lefts: NDArray[np.float32], first: int, last: int) -> NDArray[np.float32]:
+    """float32[opponent, place, lane] values, or their bounds, of all pairs with the opponents first to last; they
+    follow from the worths as they are."""
+    lanes = bounds.lanes * (2 if len(bounds.slack) else 1)
+    values = np.empty((last - first, len(bounds.layouts), lanes), np.float32)
     in_threads(
-        solve_opponents, len(pairs.opponents), pairs.opponents, total, layouts.pips, layouts.order, layouts.start,
-        layouts.made, len(layouts.blocked), layouts.shifts.reshape(-1), layouts.hit.reshape(-1), layouts.blots,
-        plays.start, plays.results, plays.touched, plays.reach, bounds.worths, wanted, pairs.places, values,
-        least=pairs.least,
+        solve_opponents, len(lefts), first, last, bounds.steps, bounds.worths, bounds.slack, bounds.unit, lanes, lefts,
+        values,
     )  # fmt: skip
-    return pairs, values
+    return values
 
 
-def solve_total(bounds: Bounds, total: int) -> float:
-    """Solve the pairs of a total of pips again; the largest change of a worth."""
-    layouts = bounds.layouts
-    pairs, values = values_of(bounds, total, bounds.is_open)
-    moves = np.zeros(len(pairs.opponents))
-    in_threads(
-        keep_opponents, len(pairs.opponents), pairs.opponents, total, layouts.pips, layouts.order, layouts.start,
-        bounds.worths, bounds.is_open, pairs.places, values, moves, least=8 * pairs.least,
-    )  # fmt: skip
-    return float(moves.max(initial=0))
+def layers_of(steps: Steps) -> Iterator[tuple[int, int]]:
+    """The first place of so many pips and one past the last, for all pips from 1 on."""
+    return zip(steps.layer[1:-1].tolist(), steps.layer[2:].tolist(), strict=True)
 
 
-def middles(bounds: Bounds) -> NDArray[np.float32]:
-    """float32[pairs, column]: the lower bounds of all worths, which are the values themselves where none are known."""
-    return bounds.worths.reshape(-1, bounds.lanes)[:, : bounds.lanes // 2]
+def solve_round(bounds: Bounds) -> float:
+    """Solve all pairs again; the largest change of a worth, or of bounds the most units that one grew."""
+    steps, most, count, lefts = bounds.steps, 0.0, len(bounds.layouts), lefts_of(bounds)
+    for first, last in layers_of(steps):
+        values, moves = values_of(bounds, lefts, first, last), np.zeros(count)
+        keep, more = (keep_slack, (bounds.slack, bounds.unit)) if len(bounds.slack) else (keep_worths, ())
+        in_threads(
+            keep, count, first, steps, values, bounds.worths, bounds.lanes, moves, *more,
+            least=1 + LEAST_PAIRS // (last - first),
+        )  # fmt: skip
+        most = max(most, float(moves.max()))
+    return most
 
 
 def extrapolate(bounds: Bounds, before: NDArray[np.float32], ratio: float) -> None:
-    """Move the values of all games that go on to where they would end if each round moved them by `ratio` of what the
-    one before did, from float32[pairs, column] `before` the last round. No bounds are known yet."""
-    half = bounds.lanes // 2
-    worths = bounds.worths.reshape(-1, bounds.lanes)
-    worths[:, :half] += (worths[:, :half] - before) * np.float32(ratio / (1 - ratio))
-    worths[:, half:] = worths[:, :half]
+    """Move the worths of all games that go on to where they would end if each round moved them by `ratio` of what the
+    one before did, from the worths `before` the last round, which are overwritten."""
+    pairs = slice(bounds.lanes, None)  # the first is none
+    rest = np.subtract(bounds.worths[pairs], before[pairs], out=before[pairs])
+    rest *= np.float32(ratio / (1 - ratio))
+    bounds.worths[pairs] += rest
 
 
-def widen(bounds: Bounds, middle: NDArray[np.float32], by: float) -> None:
-    """Give the worths of all games that go on bounds so far from float32[pairs, column] middles."""
-    half, is_open = bounds.lanes // 2, bounds.is_open.reshape(-1)
-    worths = bounds.worths.reshape(-1, bounds.lanes)
-    worths[is_open, :half] = middle[is_open] - np.float32(by)
-    worths[is_open, half:] = middle[is_open] + np.float32(by)
-
-
-def is_within(bounds: Bounds, middle: NDArray[np.float32], by: float) -> bool:
-    """Whether all bounds lie within the distance from the middles that `widen` gave them."""
-    half, is_open = bounds.lanes // 2, bounds.is_open.reshape(-1)
-    worths = bounds.worths.reshape(-1, bounds.lanes)
-    low = (worths[:, :half] >= middle - np.float32(by)) | ~is_open[:, None]
-    high = (worths[:, half:] <= middle + np.float32(by)) | ~is_open[:, None]
-    return bool(low.all() and high.all())
+def widen(bounds: Bounds) -> None:
+    """Give the worths of all games that go on bounds of `START_SLACK` units."""
+    count = len(bounds.layouts)
+    bounds.slack[...] = START_SLACK
+    bounds.slack.reshape(count, count, -1)[:, 0] = 0
 
 
 @kernel()
-def keep_values(
-    begin: int, end: int, opponents: Array, total: int, pips: Array, order: Array, layer_start: Array, wanted: Array,
-    places: Array, values: Array, columns: Array, equities: Array,
-) -> None:  # fmt: skip
-    """Fills equities[on roll, opponent, column] from the first lanes of values[place, lane]."""
-    for item in range(begin, end):
-        opponent = opponents[item]
-        layer = total - pips[opponent]
-        for n in range(layer_start[layer], layer_start[layer + 1]):
-            on_roll = order[n]
-            if wanted[on_roll, opponent]:
+def keep_equities(
+    begin: int, end: int, first: int, steps: Steps, values: Array, columns: Array, equities: Array
+) -> None:
+    """Fills equities[on roll, opponent, column], sides by layouts, of places begin to end on roll from
+    values[opponent - first, place, lane]."""
+    for place in range(max(1, begin), end):
+        for n in range(len(values)):
+            if steps.own[place] & steps.seen[first + n] == 0:
                 for column in range(len(columns)):
-                    place = places[item] + n - layer_start[layer]
-                    equities[on_roll, opponent, column] = values[place, columns[column]]
+                    found = values[n, place, columns[column]]
+                    equities[steps.layout[place], steps.layout[first + n], column] = found
 
 
 def fill_equities(
     bounds: Bounds, equities: NDArray[np.float32], columns: Sequence[int], lost: NDArray[np.int8]
 ) -> None:
-    """Fills equities[on roll, opponent, column] with the values of the chosen columns, where both bounds are the value.
+    """Fills equities[on roll, opponent, column], sides by layouts, with the values of the chosen columns.
 
     They are NaN where two sides share a point or neither has checkers. Where one side has borne off it has won the
     points that the other one has lost.
     """
-    layouts, possible, chosen = bounds.layouts, is_possible(bounds.layouts), np.array(columns)
+    steps, chosen, lefts = bounds.steps, np.array(columns), lefts_of(bounds)
     equities[...] = np.nan
     points = np.where(chosen == JACOBY, 1, lost[1:, None])
     equities[0, 1:], equities[1:, 0] = points, -points
-    for total in totals_of(layouts):
-        pairs, values = values_of(bounds, total, possible)
+    for first, last in layers_of(steps):
+        values = values_of(bounds, lefts, first, last)
         in_threads(
-            keep_values, len(pairs.opponents), pairs.opponents, total, layouts.pips, layouts.order, layouts.start,
-            possible, pairs.places, values, chosen, equities, least=8 * pairs.least,
+            keep_equities, len(steps.pips), first, steps, values, chosen, equities,
+            least=1 + LEAST_PAIRS // (last - first),
         )  # fmt: skip

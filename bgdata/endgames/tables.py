@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from bgdata.bearoff.tables import Equities
 from bgdata.errors import NotCoveredError, shown
 from bgdata.game.board import BAR, CHECKERS
@@ -31,7 +33,7 @@ class EndgameTable:
     def _repr_html_(self) -> str:
         from bgdata.store.table_html import version_html
 
-        return version_html(self.table)
+        return version_html(self.table, self.middle_rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.table,)
@@ -45,6 +47,20 @@ class EndgameTable:
             if not math.isnan(found[0]):
                 return Equities(*found)
         raise NotCoveredError(f"expected a position in {self.table.name}, got {shown(sides[0])} against {sides[1]}")
+
+    def middle_rows(self, count: int) -> list[dict[str, float]]:
+        """Up to `count` rows of players on roll in the middle of the table, as Parquet files of smaller ones have
+        them."""
+        found: list[dict[str, float]] = []
+        for on_roll in range(len(self.stored) // 2, len(self.stored)):
+            opponents = 1 + np.flatnonzero(~np.isnan(self.stored[on_roll, 1:, 0]))[: count - len(found)]
+            for opponent in opponents.tolist():
+                equities = self.stored[on_roll, opponent].tolist()
+                pair = {"on_roll_index": on_roll, "opponent_index": opponent}
+                found.append(pair | dict(zip(Equities._fields, equities, strict=True)))
+            if len(found) == count:
+                break
+        return found
 
 
 def rank(counts: Sequence[int]) -> int:

@@ -10,6 +10,7 @@ from starlette.responses import FileResponse, Response
 
 from bgdata.bearoff.index import layout_at
 from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import BgdataError, MissingTableError, shown
 from bgdata.game.position import Position
 from bgdata.rows.networks import KINDS as NETWORKS
@@ -139,11 +140,13 @@ def named(row: Row) -> str:
 
 
 def sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Row:
-    """Rows of one table of a version, or why there are none. Those that are too large for Parquet are two-sided."""
+    """Rows of one table of a version, or why there are none."""
     try:
-        rows = (
-            TwoSidedTable(found).middle_rows(SAMPLE) if is_flat else middle_rows(found.check_file(shape.file), SAMPLE)
-        )
+        if is_flat:  # too large for Parquet
+            is_contact = found.folder.parts[-3] == "contact_endgame"
+            rows = EndgameTable(found).middle_rows(SAMPLE) if is_contact else TwoSidedTable(found).middle_rows(SAMPLE)
+        else:
+            rows = middle_rows(found.check_file(shape.file), SAMPLE)
     except BgdataError as error:
         return {"shape": shape, "rows": [], "links": [], "note": site.public(error)}
     return {"shape": shape, "rows": whole_rows(rows), "links": [row_position(found, row) for row in rows], "note": ""}

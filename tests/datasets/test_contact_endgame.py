@@ -11,6 +11,7 @@ import bgdata
 from bgdata.bearoff.index import position_index
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.computations.common.endgames import ERROR_BOUND, Followers
+from bgdata.datasets import contact_endgame
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.contact_endgame import EndgameParameters, pairs_of
 from bgdata.endgames.layouts import Layouts, all_layouts
@@ -19,6 +20,8 @@ from bgdata.errors import InvalidParameterError
 from bgdata.kernel import threads
 from bgdata.store import job
 from bgdata.store.arrays import Array
+from bgdata.store.progress import Silence
+from bgdata.store.verify import Status, verify
 
 KIND = "contact_endgame"
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "centered_jacoby")
@@ -99,7 +102,27 @@ def test_a_killed_build_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert warehouse.build(KIND, EndgameParameters(1)).manifest.digest == expected
 
 
-@pytest.mark.parametrize("checkers", [0, 4, -1])
+def test_four_checkers_are_stored_flat_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = bgdata.open_warehouse(tmp_path / "parquet").build(KIND, EndgameParameters(1))
+    monkeypatch.setattr(contact_endgame, "PARQUET_CHECKERS", 0)
+    warehouse = bgdata.open_warehouse(tmp_path / "flat")
+    flat = warehouse.build(KIND, EndgameParameters(1))
+    assert whole.parquet.exists()
+    assert not flat.parquet.exists()
+    assert flat.array("equities").tobytes() == whole.array("equities").tobytes()
+    assert flat.manifest.rows == whole.manifest.rows
+    findings = list(verify(warehouse, [flat], seed=1, progress=Silence()))
+    assert [finding for finding in findings if finding.status is Status.FAILED] == []
+
+
+def test_four_checkers_fit_into_20_gib() -> None:
+    estimate = contact_endgame.DATASET.estimate(EndgameParameters(4))
+    assert estimate.rows == 339_136_154
+    assert estimate.memory_bytes < 20 << 30
+    assert estimate.disk_bytes == 23_751**2 * 16
+
+
+@pytest.mark.parametrize("checkers", [0, 5, -1])
 def test_wrong_sizes(tmp_path: Path, checkers: int) -> None:
-    with pytest.raises(InvalidParameterError, match=f"expected 1 to 3 checkers, got {checkers}"):
+    with pytest.raises(InvalidParameterError, match=f"expected 1 to 4 checkers, got {checkers}"):
         bgdata.open_warehouse(tmp_path).build(KIND, EndgameParameters(checkers))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -44,3 +45,12 @@ def test_equities_of_pairs(table: EndgameTable) -> None:
 def test_what_is_not_covered(table: EndgameTable, on_roll: list[int]) -> None:
     with pytest.raises(NotCoveredError, match="expected a position in contact_endgame/2/"):
         table.probe(on_roll, [1, *[0] * 24])
+
+
+def test_rows_of_the_middle_are_those_of_parquet(table: EndgameTable) -> None:
+    rows = table.middle_rows(9)
+    assert len(rows) == 9
+    for row in rows:
+        pair = f"on_roll_index = {row['on_roll_index']} and opponent_index = {row['opponent_index']}"
+        found = duckdb.read_parquet(str(table.table.parquet)).filter(pair).fetchall()
+        assert found == [tuple(row.values())]

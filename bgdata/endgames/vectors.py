@@ -1,0 +1,204 @@
+"""The innermost loops of endgames with contact, in vectors.
+
+Written as a loop over lanes, Numba loads, compares and stores them one by one wherever it cannot know their number.
+Arrays are contiguous, of one dimension, and of float32 where nothing else is said.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from bgdata.kernel import Array, kernel
+
+_INDEX, _FLOAT, _WORD = ir.IntType(64), ir.FloatType(), ir.IntType(32)
+
+
+def vector_at(builder: Any, array: Any, item: Any, kind: Any, lanes: int) -> Any:
+    """A pointer to the vector of so many lanes that begins with an item of an array."""
+    return builder.bitcast(builder.gep(array.data, [item]), ir.VectorType(kind, lanes).as_pointer())
+
+
+def opened(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
+    """The arguments of an instruction, arrays as structures that have a pointer to their data."""
+    return [
+        context.make_array(kind)(context, builder, value) if isinstance(kind, types.Array) else value
+        for kind, value in zip(signature.args, arguments, strict=True)
+    ]
+
+
+def lower_of(builder: Any, one: Any, other: Any) -> Any:
+    """The lower of two vectors, lane by lane."""
+    return builder.select(builder.fcmp_ordered("<", one, other), one, other)
+
+
+def lowest(builder: Any, vectors: list[Any]) -> Any:
+    """The lowest of four vectors, lane by lane."""
+    first, second, third, fourth = vectors
+    return lower_of(builder, lower_of(builder, first, second), lower_of(builder, third, fourth))
+
+
+def items_after(builder: Any, given: list[Any], offset: Any, stride: int) -> list[Any]:
+    """Where four steps from `step` on lead to: offset + bases[first + point[step]] + stride * after[step], or
+    bases[first + 31] where that base is negative; `given` are after, point, step, bases and first."""
+    after, point, step, bases, first = given
+    nowhere = builder.load(builder.gep(bases.data, [builder.add(first, _INDEX(31))]))
+    found = []
+    for n in range(4):
+        item = builder.add(step, _INDEX(n))
+        met = builder.zext(builder.load(builder.gep(point.data, [item])), _INDEX)
+        base = builder.load(builder.gep(bases.data, [builder.add(first, met)]))
+        place = builder.sext(builder.load(builder.gep(after.data, [item])), _INDEX)
+        there = builder.add(builder.add(base, offset), builder.mul(place, _INDEX(stride)))
+        found.append(builder.select(builder.icmp_signed("<", base, _INDEX(0)), nowhere, there))
+    return found
+
+
+def storing_lowest(lanes: int, width: int) -> Any:
+    """The instruction for so many lanes, `width` from one place to the next."""
+
+    @intrinsic
+    def store_lowest(
+        _context: Any, target: Any, _at: Any, source: Any, _offset: Any, after: Any, point: Any, _step: Any, bases: Any,
+        _first: Any,
+    ) -> Any:  # fmt: skip
+        """target[at + lane] = the lowest of source[offset + item + lane] for four items: see `items_after`."""
+
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            target_, at_, source_, offset_, *given = opened(context, builder, signature, arguments)
+            items = items_after(builder, given, offset_, width)
+            found = [builder.load(vector_at(builder, source_, item, _FLOAT, lanes), align=4) for item in items]
+            builder.store(lowest(builder, found), vector_at(builder, target_, at_, _FLOAT, lanes), align=4)
+            return context.get_dummy_value()
+
+        intp = types.intp
+        return types.void(target, intp, source, intp, after, point, intp, bases, intp), emit
+
+    return store_lowest
+
+
+def storing_lowest_bounds(lanes: int) -> Any:
+    """The instruction for worths of so many lanes."""
+
+    @intrinsic
+    def store_lowest_bounds(
+        _context: Any, target: Any, _at: Any, worths: Any, slack: Any, _unit: Any, after: Any, point: Any, _step: Any,
+        bases: Any, _first: Any,
+    ) -> Any:  # fmt: skip
+        """Of 2 x lanes from target[at] on, lane = the lowest of worths[item + lane] - unit x slack[2 x item + lane]
+        for four items (see `items_after`), and lanes + lane = that of worths[item + lane] + unit x slack[2 x item +
+        lanes + lane]; slack is uint8."""
+
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            target_, at_, worths_, slack_, unit_, *given = opened(context, builder, signature, arguments)
+            wide = ir.VectorType(_FLOAT, lanes)
+            one = builder.insert_element(wide(ir.Undefined), unit_, _WORD(0))
+            units = builder.shuffle_vector(one, one, ir.VectorType(_WORD, lanes)([0] * lanes))
+            items = items_after(builder, given, _INDEX(0), lanes)
+            values = [builder.load(vector_at(builder, worths_, each, _FLOAT, lanes), align=4) for each in items]
+            for bound, moved in enumerate((builder.fsub, builder.fadd)):
+                found = []
+                for item, value in zip(items, values, strict=True):
+                    place = builder.add(builder.mul(item, _INDEX(2)), _INDEX(bound * lanes))
+                    steps = builder.load(vector_at(builder, slack_, place, ir.IntType(8), lanes), align=1)
+                    found.append(moved(value, builder.fmul(units, builder.uitofp(steps, wide))))
+                to = builder.add(at_, _INDEX(bound * lanes))
+                builder.store(lowest(builder, found), vector_at(builder, target_, to, _FLOAT, lanes), align=4)
+            return context.get_dummy_value()
+
+        intp = types.intp
+        given = (target, intp, worths, slack, types.float32, after, point, intp, bases, intp)
+        return types.void(*given), emit
+
+    return store_lowest_bounds
+
+
+def adding(lanes: int) -> Any:
+    """The instruction for so many lanes."""
+
+    @intrinsic
+    def add_lanes(_context: Any, totals: Any, _weight: Any, source: Any, _item: Any, _other: Any) -> Any:
+        """totals[lane] += weight x the lower of source[item + lane] and source[other + lane]; totals and weight are
+        float64."""
+
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            totals_, weight_, source_, *items = opened(context, builder, signature, arguments)
+            wide = ir.VectorType(ir.DoubleType(), lanes)
+            one = builder.insert_element(wide(ir.Undefined), weight_, _WORD(0))
+            weights = builder.shuffle_vector(one, one, ir.VectorType(_WORD, lanes)([0] * lanes))
+            found = [builder.load(vector_at(builder, source_, item, _FLOAT, lanes), align=4) for item in items]
+            target = vector_at(builder, totals_, _INDEX(0), ir.DoubleType(), lanes)
+            new = builder.fmul(weights, builder.fpext(lower_of(builder, *found), wide))
+            builder.store(builder.fadd(builder.load(target, align=8), new), target, align=8)
+            return context.get_dummy_value()
+
+        return types.void(totals, types.float64, source, types.intp, types.intp), emit
+
+    return add_lanes
+
+
+_lowest_of_4, _lowest_of_8 = (storing_lowest(lanes, lanes) for lanes in (4, 8))  # of places that have as many lanes
+_die_of_4, _die_of_8, _die_of_16 = (storing_lowest(lanes, 6 * lanes) for lanes in (4, 8, 16))  # of those for each die
+_dice_of_4, _dice_of_8, _dice_of_16 = (storing_lowest(6 * lanes, 6 * lanes) for lanes in (4, 8, 16))
+_lowest_bounds_of_4, _lowest_bounds_of_8 = map(storing_lowest_bounds, (4, 8))
+_add_4, _add_8, _add_16 = map(adding, (4, 8, 16))
+
+
+@kernel(borrows=True)
+def fill_worth(
+    target: Array, at: int, worths: Array, slack: Array, unit: float, steps: Any, step: int, bases: Array, first: int,
+    lanes: int,
+) -> None:  # fmt: skip
+    """Fills target[at + lane] with the lowest worths[item + lane] after four steps, where bases[first + point] are
+    those of rows of worths: 4 or 8 lanes. Where there is slack, 4 or 8 lower bounds, and then as many upper ones."""
+    if len(slack) == 0:
+        if lanes == 4:
+            _lowest_of_4(target, at, worths, 0, steps.after, steps.point, step, bases, first)
+        else:
+            _lowest_of_8(target, at, worths, 0, steps.after, steps.point, step, bases, first)
+    elif lanes == 8:
+        _lowest_bounds_of_4(target, at, worths, slack, unit, steps.after, steps.point, step, bases, first)
+    else:
+        _lowest_bounds_of_8(target, at, worths, slack, unit, steps.after, steps.point, step, bases, first)
+
+
+@kernel(borrows=True)
+def fill_die(
+    target: Array, at: int, source: Array, offset: int, steps: Any, step: int, bases: Array, first: int, lanes: int
+) -> None:
+    """Fills target[at + lane] with the lowest source[offset + item + lane] after four steps, where bases[first + point]
+    are those of [place % steps.ring, die, lane], for the die that the offset says: 4, 8 or 16 lanes."""
+    if lanes == 4:
+        _die_of_4(target, at, source, offset, steps.near, steps.point, step, bases, first)
+    elif lanes == 8:
+        _die_of_8(target, at, source, offset, steps.near, steps.point, step, bases, first)
+    else:
+        _die_of_16(target, at, source, offset, steps.near, steps.point, step, bases, first)
+
+
+@kernel(borrows=True)
+def fill_dice(
+    target: Array, at: int, source: Array, offset: int, steps: Any, step: int, bases: Array, first: int, lanes: int
+) -> None:
+    """As `fill_die`, for all dice: target[at + die * lanes + lane]."""
+    if lanes == 4:
+        _dice_of_4(target, at, source, offset, steps.near, steps.point, step, bases, first)
+    elif lanes == 8:
+        _dice_of_8(target, at, source, offset, steps.near, steps.point, step, bases, first)
+    else:
+        _dice_of_16(target, at, source, offset, steps.near, steps.point, step, bases, first)
+
+
+@kernel(borrows=True)
+def add_lower(totals: Array, weight: float, source: Array, item: int, other: int, lanes: int) -> None:
+    """Fills float64 totals[lane] with that plus weight x the lower of source[item + lane] and source[other + lane]:
+    4, 8 or 16 lanes."""
+    if lanes == 4:
+        _add_4(totals, weight, source, item, other)
+    elif lanes == 8:
+        _add_8(totals, weight, source, item, other)
+    else:
+        _add_16(totals, weight, source, item, other)
