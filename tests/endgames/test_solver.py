@@ -5,8 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.endgames.layouts import all_layouts
-from bgdata.endgames.solver import START_SLACK, Bounds, extrapolate, solve_round, start_values, widen
+from bgdata.computations.common.endgames import Followers
+from bgdata.endgames.layouts import Layouts, all_layouts, own_points
+from bgdata.endgames.solver import (
+    START_SLACK,
+    Bounds,
+    extrapolate,
+    lefts_of,
+    solve_round,
+    start_values,
+    values_of,
+    widen,
+)
 from bgdata.kernel import threads
 from bgdata.store.arrays import Array
 
@@ -85,6 +95,31 @@ def test_true_values_lie_within_bounds_around_values_that_are_not_settled(values
     rounding = 2e-7
     assert (off_by >= -low - rounding).all()
     assert (off_by <= high + rounding).all()
+
+
+@pytest.mark.parametrize("checkers", [2, 3])
+def test_values_follow_from_the_plays_of_the_rules(checkers: int) -> None:
+    layouts = all_layouts(checkers)
+    values = start_values(layouts, gammons=False)
+    steps, generator = values.steps, np.random.default_rng(checkers)
+    worths = by_pair(values)
+    worths[1:, 1:] = generator.random(worths[1:, 1:].shape, np.float32)  # finished games are worth the same after a hit
+    place_of = np.argsort(steps.layout)
+    for first in generator.integers(1, len(layouts) - 3, 8).tolist():
+        found = values_of(values, lefts_of(values), first, first + 3)
+        opponents = steps.layout[first : first + 3]
+        on_roll = generator.integers(1, len(layouts), 200)
+        pairs = [(int(a), int(b)) for a in on_roll for b in opponents if is_possible_pair(layouts, int(a), int(b))]
+        ours, theirs = (np.array(side) for side in zip(*pairs, strict=True))
+        followers = Followers(layouts, ours, theirs)
+        after = worths[place_of[followers.on_roll], place_of[followers.opponent]]
+        expected = np.stack([-followers.mean_of_lowest(after[:, lane]) for lane in range(4)], axis=1)
+        assert np.abs(found[place_of[theirs] - first, place_of[ours]] - expected).max() < 1e-6
+
+
+def is_possible_pair(layouts: Layouts, on_roll: int, opponent: int) -> bool:
+    """Whether two layouts share no point."""
+    return bool(own_points(layouts.counts[on_roll : on_roll + 1])[0] & layouts.points[opponent] == 0)
 
 
 def test_rounds_do_not_depend_on_threads() -> None:
