@@ -15,28 +15,29 @@ from __future__ import annotations
 import numpy as np
 
 from bgdata.endgames.layouts import BAR, MOST_CHECKERS, NO_SHIFT
-from bgdata.endgames.steps import NO_STEP, Steps
+from bgdata.endgames.steps import NO_STEP, NOWHERE, Steps
 from bgdata.endgames.vectors import add_lower, fill_dice, fill_die, fill_worth
 from bgdata.kernel import Array, kernel
 
 SETS = 1 << MOST_CHECKERS  # of an opponent's blots that were hit
 HITS = np.array([bin(hit).count("1") for hit in range(SETS)])  # blots of a set
+BASES = NOWHERE + 1  # of a set, by points
 
 
 @kernel(borrows=True)
 def fill_bases(rows: Array, sets: Array, size: int, nowhere: int, steps: Steps, opponent: int, row_size: int) -> None:
-    """Fills rows[hit * 32 + point] and sets[hit * 32 + point] with where the row of worths begins, and the part of
-    `left` (see `fill_left`), that a step leads to which touches down on a point after some blots were hit: -1 where it
-    cannot be taken. The last ones of each 32 are where infinite values are."""
+    """Fills rows[hit * BASES + point] and sets[hit * BASES + point] with where the row of worths begins, and the part
+    of `left` (see `fill_left`), that a step leads to which touches down on a point after some blots were hit: -1 where
+    it cannot be taken. Those of NOWHERE are where infinite values are."""
     for hit in range(SETS):
         for point in range(NO_STEP + 1):
             then = -1 if point == NO_STEP or steps.seen[opponent] >> point & 1 else hit
             for blot in range(MOST_CHECKERS):
                 if steps.shifts[opponent, blot] == point:
                     then = hit | 1 << blot
-            rows[hit * 32 + point] = steps.hit[opponent, then] * row_size if then >= 0 else -1
-            sets[hit * 32 + point] = then * size if then >= 0 else -1
-        rows[hit * 32 + 31], sets[hit * 32 + 31] = 0, nowhere
+            rows[hit * BASES + point] = steps.hit[opponent, then] * row_size if then >= 0 else -1
+            sets[hit * BASES + point] = then * size if then >= 0 else -1
+        rows[hit * BASES + NOWHERE], sets[hit * BASES + NOWHERE] = 0, nowhere
 
 
 @kernel(borrows=True)
@@ -66,6 +67,26 @@ def blots_among(points: int, traces: Array) -> int:
     return found
 
 
+@kernel(borrows=True, inline=True)
+def fill_entries(
+    left: Array, size: int, level: int, place: int, die: int, inside: int, others: int, rows: Array, sets: Array,
+    steps: Steps, worths: Array, slack: Array, unit: float, lanes: int,
+) -> None:  # fmt: skip
+    """Fills the entries of `left` (see `fill_left`) of a level, a place and a die for all sets of blots that have those
+    `inside` and some of the `others`. A call would take longer than what it does."""
+    step, first = (place * 6 + die) * MOST_CHECKERS, (level - 1) * SETS * size
+    entry = first + ((place & (steps.ring - 1)) * 6 + die) * lanes
+    more = others
+    while more >= 0:
+        hit = inside | more
+        if level == 1 and HITS[hit] < MOST_CHECKERS:  # each hit took a step
+            fill_worth(left, entry + hit * size, worths, slack, unit, steps, step, rows, hit * BASES, lanes)
+        elif HITS[hit] <= 4 - level:
+            before = first - SETS * size + die * lanes
+            fill_die(left, entry + hit * size, left, before, steps, step, sets, hit * BASES, lanes)
+        more = (more - 1) & others if more > 0 else -1
+
+
 @kernel(borrows=True)
 def fill_left(
     left: Array, size: int, begin: int, end: int, traces: Array, rows: Array, sets: Array, opponent: int, steps: Steps,
@@ -76,26 +97,17 @@ def fill_left(
     opponent's blots was hit, infinite where it cannot take all of them."""
     blots, made = steps.blots[opponent], steps.seen[opponent] & ~steps.blots[opponent]
     for level in range(1, 4):
-        offset = (level - 2) * SETS * size
         for place in range(begin, end):
             own = steps.own[place]
             if own & made:
                 continue
             inside = blots_among(own & blots, traces[2, 0]) if own & blots else 0  # was hit, or both share a point
             for die in range(6):
-                others = blots_among(own, traces[level - 1, die]) & ~inside if own & traces[level - 1, die, 4] else 0
-                more = others
-                while more >= 0:  # all sets of them
-                    hit = inside | more
-                    at = offset + (SETS + hit) * size + ((place & (steps.ring - 1)) * 6 + die) * lanes
-                    step = (place * 6 + die) * 4
-                    if HITS[hit] > 4 - level:
-                        pass
-                    elif level == 1:
-                        fill_worth(left, at, worths, slack, unit, steps, step, rows, hit * 32, lanes)
-                    else:
-                        fill_die(left, at, left, offset + die * lanes, steps, step, sets, hit * 32, lanes)
-                    more = (more - 1) & others if more > 0 else -1
+                is_any = own & traces[level - 1, die, MOST_CHECKERS]
+                others = blots_among(own, traces[level - 1, die]) & ~inside if is_any else 0
+                fill_entries(
+                    left, size, level, place, die, inside, others, rows, sets, steps, worths, slack, unit, lanes
+                )
 
 
 @kernel(borrows=True)
@@ -108,7 +120,7 @@ def add_rolls(
     totals[:] = 0
     last = 2 * SETS * size  # of `left`, its last level
     for die in range(6):
-        step = (place * 6 + die) * 4
+        step = (place * 6 + die) * MOST_CHECKERS
         fill_dice(rolls, die * 6 * lanes, left, 0, steps, step, sets, 0, lanes)
         fill_die(rolls, (36 + die) * lanes, left, last + die * lanes, steps, step, sets, 0, lanes)
     for die in range(6):

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.endgames.layouts import MOST_CHECKERS, Layouts, own_points
-from bgdata.endgames.rolls import SETS, add_rolls, fill_bases, fill_left, fill_traces
+from bgdata.endgames.rolls import BASES, SETS, add_rolls, fill_bases, fill_left, fill_traces
 from bgdata.endgames.steps import BLOCK, Steps, all_steps
 from bgdata.kernel import Array, in_threads, kernel, thread_count
 
@@ -66,9 +66,15 @@ def stakes(layouts: Layouts, *, gammons: bool) -> NDArray[np.int8]:
 
 def is_possible(layouts: Layouts) -> NDArray[np.bool_]:
     """bool[on roll, opponent]: whether a pair shares no point and one side has checkers on the board."""
-    apart: NDArray[np.bool_] = (own_points(layouts.counts)[:, None] & layouts.points[None, :]) == 0
-    apart[0, 0] = False
-    return apart
+    every = np.arange(len(layouts))
+    return are_pairs(layouts, every[:, None], every)
+
+
+def are_pairs(layouts: Layouts, on_roll: NDArray[np.int64], opponent: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """As `is_possible`, for pairs of layouts in arrays that are broadcast."""
+    apart = (own_points(layouts.counts)[on_roll] & layouts.points[opponent]) == 0
+    found: NDArray[np.bool_] = apart & ((on_roll > 0) | (opponent > 0))
+    return found
 
 
 def start_values(layouts: Layouts, *, gammons: bool) -> Bounds:
@@ -119,7 +125,7 @@ def solve_opponents(
     nowhere, row_size = 3 * SETS * size, count * (lanes if len(slack) == 0 else lanes // 2)
     rolls, totals = np.empty(42 * lanes, np.float32), np.empty(lanes)
     traces = np.empty((3, 6, MOST_CHECKERS + 1), np.int64)
-    rows, sets = np.empty(SETS * 32, np.int64), np.empty(SETS * 32, np.int64)
+    rows, sets = np.empty(SETS * BASES, np.int64), np.empty(SETS * BASES, np.int64)
     for share in range(begin, end):
         left = lefts[share]
         left[nowhere:] = np.inf

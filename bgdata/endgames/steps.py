@@ -17,7 +17,7 @@ from bgdata.endgames.plays import can_move, move, move_back
 from bgdata.kernel import Array, kernel
 
 BLOCK = 64  # places that a solver goes over together: what they need is in the cache
-OFF, NO_STEP = 0, 30  # as points that a step touches down on
+OFF, NO_STEP, NOWHERE = 0, 30, 31  # as points that a step touches down on; the last one is of a step that is blocked
 
 
 class Steps(NamedTuple):
@@ -34,10 +34,7 @@ class Steps(NamedTuple):
     after: NDArray[np.int32]  # [place, die - 1, step] place after the step, flat
     near: NDArray[np.int32]  # the same modulo `ring`
     ring: int  # places, a power of two: all steps are shorter, even from the end of a block
-    point: NDArray[
-        np.uint8
-    ]  # [place, die - 1, step] point touched down on, flat: OFF, or NO_STEP where there are fewer;
-    # without checkers the game is over, and every step leads there again
+    point: NDArray[np.uint8]  # [place, die - 1, step] point touched down on, flat; NO_STEP where there are fewer
 
 
 @kernel()
@@ -63,7 +60,7 @@ def all_steps(layouts: Layouts) -> Steps:
     place_of[order] = np.arange(count, dtype=np.int32)
     after = np.zeros(count * 6 * MOST_CHECKERS, np.int32)
     point = np.full(len(after), NO_STEP, np.uint8)
-    point[: 6 * MOST_CHECKERS] = OFF
+    point[: 6 * MOST_CHECKERS] = OFF  # the game is over: every step leads there again
     fill_steps(layouts.counts, order, place_of, after, point)
     length = np.repeat(np.arange(count), 6 * MOST_CHECKERS)[point != NO_STEP] - after[point != NO_STEP]
     ring = 1 << (int(length.max()) + BLOCK).bit_length()

@@ -12,6 +12,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from bgdata.endgames.layouts import MOST_CHECKERS
+from bgdata.endgames.steps import NOWHERE
 from bgdata.kernel import Array, kernel
 
 _INDEX, _FLOAT, _WORD = ir.IntType(64), ir.FloatType(), ir.IntType(32)
@@ -43,11 +45,11 @@ def lowest(builder: Any, vectors: list[Any]) -> Any:
 
 def items_after(builder: Any, given: list[Any], offset: Any, stride: int) -> list[Any]:
     """Where four steps from `step` on lead to: offset + bases[first + point[step]] + stride * after[step], or
-    bases[first + 31] where that base is negative; `given` are after, point, step, bases and first."""
+    bases[first + NOWHERE] where that base is negative; `given` are after, point, step, bases and first."""
     after, point, step, bases, first = given
-    nowhere = builder.load(builder.gep(bases.data, [builder.add(first, _INDEX(31))]))
+    nowhere = builder.load(builder.gep(bases.data, [builder.add(first, _INDEX(NOWHERE))]))
     found = []
-    for n in range(4):
+    for n in range(MOST_CHECKERS):
         item = builder.add(step, _INDEX(n))
         met = builder.zext(builder.load(builder.gep(point.data, [item])), _INDEX)
         base = builder.load(builder.gep(bases.data, [builder.add(first, met)]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -31,6 +31,10 @@ from bgdata.web.lineage import lineage_svg
 from bgdata.web.site import Row, Site
 
 SAMPLE = 8  # rows of a table that its page shows
+FLAT_ROWS: dict[str, Callable[[Table], list[dict[str, Any]]]] = {  # of tables that are too large for Parquet
+    "bearoff_two_sided": lambda found: TwoSidedTable(found).middle_rows(SAMPLE),
+    "contact_endgame": lambda found: EndgameTable(found).middle_rows(SAMPLE),
+}
 BOUNDS = ("error", "bound", "difference")  # in the names of figures that say how exact a table is
 
 
@@ -142,11 +146,7 @@ def named(row: Row) -> str:
 def sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Row:
     """Rows of one table of a version, or why there are none."""
     try:
-        if is_flat:  # too large for Parquet
-            is_contact = found.folder.parts[-3] == "contact_endgame"
-            rows = EndgameTable(found).middle_rows(SAMPLE) if is_contact else TwoSidedTable(found).middle_rows(SAMPLE)
-        else:
-            rows = middle_rows(found.check_file(shape.file), SAMPLE)
+        rows = FLAT_ROWS[shape.name](found) if is_flat else middle_rows(found.check_file(shape.file), SAMPLE)
     except BgdataError as error:
         return {"shape": shape, "rows": [], "links": [], "note": site.public(error)}
     return {"shape": shape, "rows": whole_rows(rows), "links": [row_position(found, row) for row in rows], "note": ""}

@@ -111,6 +111,8 @@ def test_four_checkers_are_stored_flat_alone(tmp_path: Path, monkeypatch: pytest
     assert not flat.parquet.exists()
     assert flat.array("equities").tobytes() == whole.array("equities").tobytes()
     assert flat.manifest.rows == whole.manifest.rows
+    with warehouse.connect() as connection:  # no rows in SQL, and no error
+        assert connection.sql("select count(*) from contact_endgame").fetchall() == [(0,)]
     findings = list(verify(warehouse, [flat], seed=1, progress=Silence()))
     assert [finding for finding in findings if finding.status is Status.FAILED] == []
 

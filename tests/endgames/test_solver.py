@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from bgdata.computations.common.endgames import Followers
-from bgdata.endgames.layouts import Layouts, all_layouts, own_points
+from bgdata.endgames.layouts import all_layouts
 from bgdata.endgames.solver import (
     START_SLACK,
     Bounds,
+    are_pairs,
     extrapolate,
     lefts_of,
     solve_round,
@@ -109,17 +110,12 @@ def test_values_follow_from_the_plays_of_the_rules(checkers: int) -> None:
         found = values_of(values, lefts_of(values), first, first + 3)
         opponents = steps.layout[first : first + 3]
         on_roll = generator.integers(1, len(layouts), 200)
-        pairs = [(int(a), int(b)) for a in on_roll for b in opponents if is_possible_pair(layouts, int(a), int(b))]
-        ours, theirs = (np.array(side) for side in zip(*pairs, strict=True))
+        drawn = np.stack([np.repeat(on_roll, 3), np.tile(opponents.astype(np.int64), 200)])
+        ours, theirs = drawn[:, are_pairs(layouts, *drawn)]
         followers = Followers(layouts, ours, theirs)
         after = worths[place_of[followers.on_roll], place_of[followers.opponent]]
         expected = np.stack([-followers.mean_of_lowest(after[:, lane]) for lane in range(4)], axis=1)
         assert np.abs(found[place_of[theirs] - first, place_of[ours]] - expected).max() < 1e-6
-
-
-def is_possible_pair(layouts: Layouts, on_roll: int, opponent: int) -> bool:
-    """Whether two layouts share no point."""
-    return bool(own_points(layouts.counts[on_roll : on_roll + 1])[0] & layouts.points[opponent] == 0)
 
 
 def test_rounds_do_not_depend_on_threads() -> None:
