@@ -14,9 +14,11 @@ from starlette.testclient import TestClient
 
 import bgdata
 from bgdata.bearoff.tables import TwoSidedTable
-from bgdata.datasets import bearoff_two_sided
+from bgdata.datasets import bearoff_two_sided, contact_endgame
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.claims import DATASET as CLAIMS
+from bgdata.datasets.contact_endgame import EndgameParameters
+from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import MissingTableError
 from bgdata.rows import claims
 from bgdata.rows.networks import curve_charts, networks
@@ -82,6 +84,23 @@ def test_a_table_without_parquet_shows_rows(tmp_path: Path, monkeypatch: pytest.
             assert equities == pytest.approx(exact.probe(on_roll, opponent))
         links = read(client, f"/table/{TABLE}").links
         assert sum(link.startswith("/position/") for link in links) >= SAMPLE
+
+
+def test_contact_endgames_without_parquet_show_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = []
+    for most in (3, 0):
+        monkeypatch.setattr(contact_endgame, "PARQUET_CHECKERS", most)
+        warehouse = bgdata.open_warehouse(tmp_path / str(most))
+        table = warehouse.build("contact_endgame", EndgameParameters(1))
+        with TestClient(create_app(warehouse), base_url=HOST) as client:
+            pages.append(client.get(f"/table/{table.name}.json").json()["tables"]["contact_endgame"])
+    with_parquet, flat = pages
+    assert len(with_parquet) == len(flat) == SAMPLE
+    assert list(flat[0]) == list(with_parquet[0])
+    probed = EndgameTable(table)
+    for row in flat:
+        on_roll, opponent, *equities = row.values()
+        assert equities == probed.stored[on_roll, opponent].tolist()
 
 
 def test_files_are_those_of_the_manifest(client: TestClient, site_root: Path) -> None:
