@@ -3,7 +3,7 @@
 P(win of the player on roll) = sum over n of P(off in exactly n rolls) * Q(opponent not off in n - 1 rolls or fewer).
 The equity is 2 P - 1. This is an approximation: it assumes that both sides play for the fewest expected rolls, whatever
 the other side does. A trailer who plays for large rolls loses less than that, above all with little wastage, and what
-it gains is the leader's `excess`. Looking one roll ahead with all plays, `one_roll_ahead`, finds a small part of it.
+it gains is the leader's excess (`tables.mean_excess`). Looking one roll ahead with all plays, `one_roll_ahead`, finds a small part of it.
 
 Gammons are combined in the same way (`Combination`): a side that still has 15 checkers loses one if the other side is
 off before its own first checker, as if both went on as for the fewest rolls to that.
@@ -16,19 +16,10 @@ from numpy.typing import NDArray
 
 from bgdata.bearoff.plays import Plays
 from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
+from bgdata.bearoff.tables import mean_excess
 from bgdata.kernel import Array, kernel, prange
 
-# of `excess`: fitted to all pairs of 6x9 and rounded; on 7x8 and 8x7 it halves the error as well
-_EXCESS, _BY_LEADER, _BY_TRAILER = 0.019, 0.0007, 0.0021
-
-
-@kernel(inline=True)
-def excess(equity: float, wastage: float, opponent_wastage: float) -> float:
-    """How far the combined equity of the player on roll is above the exact one, on average; below 0 if it trails.
-    Wastage is effective less plain pip count [pips]."""
-    leader, trailer = (wastage, opponent_wastage) if equity > 0.0 else (opponent_wastage, wastage)
-    rate = max(0.0, _EXCESS + _BY_LEADER * leader - _BY_TRAILER * trailer)
-    return rate * equity * (1.0 - equity * equity)
+excess = kernel(inline=True)(mean_excess)
 
 
 def win_chance(on_roll: NDArray[np.float64], opponent: NDArray[np.float64]) -> float:

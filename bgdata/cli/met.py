@@ -235,7 +235,7 @@ def compare_mets(one: MatchEquity, other: MatchEquity, length: int | None, form:
         columns = {"mwc": own, "other_mwc": others, "difference": differences}
         write_rows((names | row for row in cell_rows(columns, shown)), form)
         return
-    click.echo(f"{one.name} less {other.name}, in percent points, to {shown}-away\n")
+    click.echo(f"{one.name} less {other.name}, in percentage points, to {shown}-away\n")
     click.echo("\n".join(grid_lines(100 * differences[0], "{:+6.2f}")))
     click.echo("\n" + "\n".join(difference_lines(differences)))
 
@@ -338,7 +338,7 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
         above.set(xlabel="points that the opponent needs", ylabel="points that the player needs")
         below.set_yticks([0], ["post-\nCrawford"])
         below.set_xlabel("points that the trailer needs, against 1")
-        what = "chance of winning the match (%)" if other is None else "difference in percent points"
+        what = "chance of winning the match (%)" if other is None else "difference in percentage points"
         above.set_title(met.name if other is None else f"{met.name} less {other.name}")
         figure.colorbar(image, ax=[above, below], label=what, shrink=0.7)
         write_figure(figure, path)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from bgdata.bearoff.index import MAX_CHECKERS
-from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable
+from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, mean_excess
 from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError
+from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
 from bgdata.rows.plain import Row
@@ -22,7 +23,7 @@ from bgdata.warehouse import Warehouse
 
 COLUMNS = (  # of a probe as data
     *("position_id", "source", "method", "error_bound", "win", "win_gammon", "lose_gammon"),
-    *("cubeless", "owned", "centered", "opponent_owned", "cube_action"),
+    *("cubeless", "corrected", "owned", "centered", "opponent_owned", "cube_action"),
     *("mean_rolls", "sd_rolls", "opponent_mean_rolls", "opponent_sd_rolls"),
 )
 
@@ -80,14 +81,15 @@ def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> I
         means = [float(reader.probe_mean_rolls(row)) for row in (on_roll, opponent)]
         sds = [float(reader.probe_sd_rolls(row)) for row in (on_roll, opponent)]
         win = off_first(*chances)
+        gammons = gammon_chances(tables, on_roll, opponent, *chances)
         yield {
             "source": table.name,
             "method": "combined",
             **dict(zip(("mean_rolls", "opponent_mean_rolls"), means, strict=True)),
             **dict(zip(("sd_rolls", "opponent_sd_rolls"), sds, strict=True)),
             "win": win,
-            "cubeless": 2 * win - 1,
-            **gammons(tables, on_roll, opponent, *chances),
+            **combined_equities(win, gammons, *map(wastage, means, (on_roll, opponent))),
+            **gammons,
         }
 
 
@@ -97,7 +99,19 @@ def smallest_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int])
         yield from islice(find(partial(covering, warehouse), on_roll, opponent), 1)
 
 
-def gammons(tables: Tables, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray) -> Found:
+def wastage(mean_rolls: float, layout: Sequence[int]) -> float:
+    """Effective less plain pip count of a side."""
+    return mean_rolls * PIPS_PER_ROLL - sum(point * count for point, count in enumerate(layout, start=1))
+
+
+def combined_equities(win: float, gammons: Found, own_wastage: float, opponent_wastage: float) -> Found:
+    """The cubeless equity by the combined chances, and less the mean excess of the leader."""
+    raced = 2 * win - 1
+    more = gammons.get("win_gammon", 0.0) - gammons.get("lose_gammon", 0.0)
+    return {"cubeless": raced + more, "corrected": raced - mean_excess(raced, own_wastage, opponent_wastage) + more}
+
+
+def gammon_chances(tables: Tables, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray) -> Found:
     """Approximate gammon chances of each side that still has all 15 checkers, and the table they come from."""
     if MAX_CHECKERS not in (sum(on_roll), sum(opponent)):
         return {}
@@ -107,7 +121,7 @@ def gammons(tables: Tables, on_roll: list[int], opponent: list[int], ours: np.nd
             if sum(opponent) == MAX_CHECKERS:
                 found["win_gammon"] = off_first(ours, reader.probe_chances(opponent))
             if sum(on_roll) == MAX_CHECKERS:
-                found["lose_gammon"] = 1 - off_first(reader.probe_chances(on_roll), theirs)
+                found["lose_gammon"] = 1.0 - off_first(reader.probe_chances(on_roll), theirs)
         except (NotCoveredError, BgdataError):
             continue
         return found | {"gammon_source": table.name}
@@ -126,7 +140,7 @@ def off_first(first: np.ndarray, second: np.ndarray) -> float:
     """The chance that the side to roll first needs no more rolls than the other."""
     tail = second[::-1].cumsum()[::-1]
     length = min(len(first), len(tail))
-    return float(first[:length] @ tail[:length])
+    return min(float(first[:length] @ tail[:length]), 1.0)  # tables hold rounded chances
 
 
 def probe_rows(position: Position, found: Iterable[Found]) -> Iterator[Row]:

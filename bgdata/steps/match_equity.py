@@ -44,7 +44,7 @@ def build_met(warehouse: Warehouse, parameters: MatchEquityParameters, progress:
 
 
 def differences(warehouse: Warehouse, versions: list[str]) -> list[dict[str, str | float]]:
-    """How far tables are from the first one, before and after the Crawford game, in percent points of mwc."""
+    """How far tables are from the first one, before and after the Crawford game, in percentage points of mwc."""
     tables = [warehouse.open_reference(version).arrays() for version in versions]
     first, *others = [met_of_arrays(arrays, met_names(arrays)[0]) for arrays in tables]
     rows: list[dict[str, str | float]] = []

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
+import pytest
+
 import bgdata
+from bgdata.bearoff.tables import mean_excess
 from bgdata.game.identifiers import identify
 from bgdata.game.position import Position
 from bgdata.rows.probe import cube_action
@@ -41,6 +45,26 @@ def test_probe_of_gammons_and_gnubg_files(small_root: Path, tmp_path: Path) -> N
     assert re.search(r"lose gammon 0\.\d{6} \(approximate: bearoff_gammon/3x15/", shown)
     result = run(small_root, "probe", everybody, "--bd", tmp_path / "two-sided.bd")
     assert "expected a position with at most 3 checkers a side for" in error_of(result, 1)
+
+
+def test_combined_chances_are_chances_and_gammons_count(small_root: Path) -> None:
+    """Against 15 checkers the last one of the player on roll wins a gammon, in the combined equity too."""
+    [row] = json.loads(succeeds(small_root, "probe", position_id([1], [0, 0, 15]), "--format", "json"))
+    assert (row["win"], row["win_gammon"], row["cubeless"], row["corrected"]) == (1, 1, 2, 2)
+    shown = succeeds(small_root, "probe", position_id([15], [0, 0, 15]))
+    assert "-0.000000" not in shown
+
+
+def test_a_leader_is_worth_less_than_combined_tables_say(small_root: Path) -> None:
+    rows = json.loads(succeeds(small_root, "probe", POSITION, "--format", "json"))
+    exact, combined = rows
+    assert exact["corrected"] is None
+    table = bgdata.open_one_sided(small_root, 3)
+    wastages = [table.probe_mean_rolls(ON_ROLL) * 49 / 6 - 7, table.probe_mean_rolls(OPPONENT) * 49 / 6 - 8]
+    assert combined["cubeless"] - combined["corrected"] == pytest.approx(mean_excess(combined["cubeless"], *wastages))
+    assert combined["cubeless"] > combined["corrected"] > 0
+    shown = succeeds(small_root, "probe", POSITION)
+    assert f"overrated by on average: cubeless equity {combined['corrected']:+.6f}" in shown
 
 
 def test_probe_reads_every_notation(small_root: Path) -> None:
