@@ -136,7 +136,8 @@ def one_sided_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
         yield f"  {name:<9} mean {mean:.5f}, standard deviation {sd:.5f}, EPC {mean * PIPS_PER_ROLL:.2f}"
     yield f"  combined: win chance {row['win']:.6f}, cubeless equity {row['cubeless']:+.6f}"
     yield from known_error(warehouse)
-    yield f"  less what the leader is overrated by on average: cubeless equity {row['corrected']:+.6f}"
+    if "corrected" in row:
+        yield f"  less what the leader is overrated by on average: cubeless equity {row['corrected']:+.6f}"
     for name in ("win_gammon", "lose_gammon"):
         if name in row:
             yield f"  {name.replace('_', ' '):<11} {row[name]:.6f} (approximate: {row['gammon_source']})"

@@ -27,6 +27,7 @@ COLUMNS = (  # of a probe as data
     *("mean_rolls", "sd_rolls", "opponent_mean_rolls", "opponent_sd_rolls"),
 )
 
+LEAST_CORRECTED = 5  # checkers of both sides: with fewer the plain combination is nearly exact (`race_error`)
 
 Found = dict[str, Any]
 Tables = Callable[[str], Sequence[Table]]  # of a kind, smallest first: see `covering`
@@ -88,7 +89,7 @@ def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> I
             **dict(zip(("mean_rolls", "opponent_mean_rolls"), means, strict=True)),
             **dict(zip(("sd_rolls", "opponent_sd_rolls"), sds, strict=True)),
             "win": win,
-            **combined_equities(win, gammons, *map(wastage, means, (on_roll, opponent))),
+            **combined_equities(win, gammons, means, (on_roll, opponent)),
             **gammons,
         }
 
@@ -104,11 +105,15 @@ def wastage(mean_rolls: float, layout: Sequence[int]) -> float:
     return mean_rolls * PIPS_PER_ROLL - sum(point * count for point, count in enumerate(layout, start=1))
 
 
-def combined_equities(win: float, gammons: Found, own_wastage: float, opponent_wastage: float) -> Found:
-    """The cubeless equity by the combined chances, and less the mean excess of the leader."""
+def combined_equities(win: float, gammons: Found, means: Sequence[float], sides: Sequence[list[int]]) -> Found:
+    """The cubeless equity by the combined chances, and less the mean excess of the leader, from both sides' mean rolls
+    and layouts; no excess with few checkers."""
     raced = 2 * win - 1
     more = gammons.get("win_gammon", 0.0) - gammons.get("lose_gammon", 0.0)
-    return {"cubeless": raced + more, "corrected": raced - mean_excess(raced, own_wastage, opponent_wastage) + more}
+    found: Found = {"cubeless": raced + more}
+    if min(map(sum, sides)) >= LEAST_CORRECTED:
+        found["corrected"] = raced - mean_excess(raced, *map(wastage, means, sides)) + more
+    return found
 
 
 def gammon_chances(tables: Tables, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray) -> Found:

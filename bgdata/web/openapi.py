@@ -192,7 +192,7 @@ ROWS: Mapping[str, Schema] = {
             "error_bound": "number? How far the equity may be off",
             **{name: CHANCES[name] for name in ("win", "win_gammon", "lose_gammon")},
             "cubeless": "number? Equity without a cube",
-            "corrected": "number? Where two tables are combined: the same less what the leader is overrated by on average",
+            "corrected": "number? The same less what a leader is overrated by on average, where tables are combined",
             "owned": "number? Equity where the player on roll owns the cube",
             "centered": "number? Equity with a centered cube",
             "opponent_owned": "number? Equity where the opponent owns the cube",

@@ -66,7 +66,7 @@ def test_show_a_score(root: Path) -> None:
 
 def test_compare(root: Path) -> None:
     lines = succeeds(root, "met", "compare", "published-12", "sample").splitlines()
-    assert lines[0] == "published-12 less sample, in percent points, to 2-away"
+    assert lines[0] == "published-12 less sample, in percentage points, to 2-away"
     assert lines[3].split() == ["1", "+0.00", "-1.90"]
     assert lines[-2] == "before         at most 0.0190 (1-away 2-away), on average 0.0190"
     assert lines[-1] == "post-crawford  at most 0.0040 (1-away 2-away), on average 0.0040"

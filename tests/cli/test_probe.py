@@ -49,22 +49,32 @@ def test_probe_of_gammons_and_gnubg_files(small_root: Path, tmp_path: Path) -> N
 
 def test_combined_chances_are_chances_and_gammons_count(small_root: Path) -> None:
     """Against 15 checkers the last one of the player on roll wins a gammon, in the combined equity too."""
-    [row] = json.loads(succeeds(small_root, "probe", position_id([1], [0, 0, 15]), "--format", "json"))
-    assert (row["win"], row["win_gammon"], row["cubeless"], row["corrected"]) == (1, 1, 2, 2)
+    [row] = json.loads(succeeds(small_root, "probe", position_id(opponent=[0, 0, 15], on_roll=[1]), "--format", "json"))
+    assert (row["win"], row["win_gammon"], row["cubeless"]) == pytest.approx((1, 1, 2), abs=1e-6)
+    assert row["win"] <= 1
+    assert row["win_gammon"] <= 1
     shown = succeeds(small_root, "probe", position_id([15], [0, 0, 15]))
     assert "-0.000000" not in shown
 
 
 def test_a_leader_is_worth_less_than_combined_tables_say(small_root: Path) -> None:
-    rows = json.loads(succeeds(small_root, "probe", POSITION, "--format", "json"))
-    exact, combined = rows
-    assert exact["corrected"] is None
+    leader, trailer = [2, 3, 0], [0, 2, 4]
+    text = position_id(opponent=trailer, on_roll=leader)
+    [combined] = json.loads(succeeds(small_root, "probe", text, "--format", "json"))
     table = bgdata.open_one_sided(small_root, 3)
-    wastages = [table.probe_mean_rolls(ON_ROLL) * 49 / 6 - 7, table.probe_mean_rolls(OPPONENT) * 49 / 6 - 8]
-    assert combined["cubeless"] - combined["corrected"] == pytest.approx(mean_excess(combined["cubeless"], *wastages))
-    assert combined["cubeless"] > combined["corrected"] > 0
-    shown = succeeds(small_root, "probe", POSITION)
-    assert f"overrated by on average: cubeless equity {combined['corrected']:+.6f}" in shown
+    wastages = [table.probe_mean_rolls(leader) * 49 / 6 - 8, table.probe_mean_rolls(trailer) * 49 / 6 - 16]
+    excess = mean_excess(combined["cubeless"], *wastages)
+    assert combined["cubeless"] - combined["corrected"] == pytest.approx(excess, abs=1e-12)
+    assert excess > 0
+    expected = f"less what the leader is overrated by on average: cubeless equity {combined['corrected']:+.6f}"
+    assert expected in succeeds(small_root, "probe", text)
+
+
+def test_with_few_checkers_combined_equities_are_not_corrected(small_root: Path) -> None:
+    exact, combined = json.loads(succeeds(small_root, "probe", POSITION, "--format", "json"))
+    assert exact["corrected"] is combined["corrected"] is None
+    assert combined["cubeless"] == pytest.approx(exact["cubeless"], abs=0.01)
+    assert "overrated" not in succeeds(small_root, "probe", POSITION)
 
 
 def test_probe_reads_every_notation(small_root: Path) -> None:
