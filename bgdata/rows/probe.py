@@ -116,7 +116,9 @@ def combined_equities(win: float, gammons: Found, means: Sequence[float], sides:
     return found
 
 
-def gammon_chances(tables: Tables, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray) -> Found:
+def gammon_chances(
+    tables: Tables, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray
+) -> Found:
     """Approximate gammon chances of each side that still has all 15 checkers, and the table they come from."""
     if MAX_CHECKERS not in (sum(on_roll), sum(opponent)):
         return {}
