@@ -3,7 +3,8 @@
 P(win of the player on roll) = sum over n of P(off in exactly n rolls) * Q(opponent not off in n - 1 rolls or fewer).
 The equity is 2 P - 1. This is an approximation: it assumes that both sides play for the fewest expected rolls, whatever
 the other side does. A trailer who plays for large rolls loses less than that, above all with little wastage, and what
-it gains is the leader's excess (`tables.mean_excess`). Looking one roll ahead with all plays, `one_roll_ahead`, finds a small part of it.
+it gains is the leader's excess (`tables.mean_excess`). Looking one roll ahead with all plays, `one_roll_ahead`, finds a
+small part of it.
 
 Gammons are combined in the same way (`Combination`): a side that still has 15 checkers loses one if the other side is
 off before its own first checker, as if both went on as for the fewest rolls to that.
