@@ -8,8 +8,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 
-from bgdata.errors import InvalidPositionError, shown
+from bgdata.errors import InvalidPositionError, InvalidScoreError, shown
 from bgdata.game.match_id import format_gnubg_id, format_match_id, parse_gnubg_id
 from bgdata.game.match_state import MatchState
 from bgdata.game.position import START, Position, format_key20, parse_key20, parse_position_id, set_text_reader
@@ -70,21 +72,37 @@ def format_board(position: Position) -> str:
     return ",".join(map(str, position.board))
 
 
+def format_xgid(position: Position, match: MatchState) -> str:
+    """The XGID; its highest cube allowed is 1024, or the cube itself if that is more. Raises InvalidScoreError."""
+    return str(Xgid(position, match, max_cube=max(1024, match.cube_value)))
+
+
+WRITERS: Mapping[str, Callable[[Position, MatchState], str]] = {  # by the names that columns have
+    "position_id": lambda position, _: position.id,
+    "match_id": lambda _, match: format_match_id(match),
+    "gnubg_id": format_gnubg_id,
+    "xgid": format_xgid,
+    "key20": lambda position, _: format_key20(position),
+    "board": lambda position, _: format_board(position),
+}
+
+
 def identify(position: Position, match: MatchState | None = None) -> dict[str, str]:
     """Every identifier of one position, seen by the player on roll, by the names that columns have.
 
     Match ID, gnubg ID and XGID need a match; by default it is money play without the Jacoby rule, before the roll, with
     the player on roll at the bottom. Raises InvalidScoreError for a match that one of them cannot hold.
     """
-    match = match or MatchState()
-    return {
-        "position_id": position.id,
-        "match_id": format_match_id(match),
-        "gnubg_id": format_gnubg_id(position, match),
-        "xgid": str(Xgid(position, match)),
-        "key20": format_key20(position),
-        "board": format_board(position),
-    }
+    return {name: write(position, match or MatchState()) for name, write in WRITERS.items()}
+
+
+def possible_identifiers(position: Position, match: MatchState | None = None) -> dict[str, str]:
+    """As `identify`, without those that cannot hold the match."""
+    found = {}
+    for name, write in WRITERS.items():
+        with suppress(InvalidScoreError):
+            found[name] = write(position, match or MatchState())
+    return found
 
 
 def closest_format(text: str) -> str:

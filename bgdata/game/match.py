@@ -27,6 +27,9 @@ _FLIPPED = {
 }
 
 
+MOST_CUBE = 1 << 30  # far above any that was ever turned
+
+
 @dataclass(frozen=True, slots=True)
 class Cube:
     """The doubling cube: its value, a power of two, and who owns it. Raises InvalidScoreError.
@@ -40,6 +43,8 @@ class Cube:
     def __post_init__(self) -> None:
         if self.value < 1 or self.value & (self.value - 1):
             raise InvalidScoreError(f"expected a power of two as cube value, got {self.value}")
+        if self.value > MOST_CUBE:
+            raise InvalidScoreError(f"expected a cube of at most {MOST_CUBE:,}, got {self.value:,}")
         if self.owner not in tuple(CubeOwner):
             raise InvalidScoreError(f"expected a cube owner in {{{', '.join(CubeOwner)}}}, got {self.owner!r}")
         if self.value == 1 and self.owner != CubeOwner.CENTERED:

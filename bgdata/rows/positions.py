@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bgdata.game.classes import position_class
 from bgdata.game.dice import Roll
-from bgdata.game.identifiers import identify
+from bgdata.game.identifiers import possible_identifiers
 from bgdata.game.match_state import MatchState
 from bgdata.game.plays import Play
 from bgdata.game.position import Position
@@ -37,8 +37,8 @@ def source_words(evaluation: Evaluation) -> str:
 
 
 def position_facts(position: Position, match: MatchState | None) -> dict[str, str]:
-    """Its class, and every identifier of a position by name."""
-    return {"class": position_class(position).name.lower(), **identify(position, match)}
+    """Its class, and by name every identifier of a position that can hold the match."""
+    return {"class": position_class(position).name.lower(), **possible_identifiers(position, match)}
 
 
 def position_rows(

@@ -8,7 +8,7 @@ from typing import Any
 from bgdata.errors import IllegalPlayError, UsageError, shown
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import closest_format, parse_identifier
-from bgdata.game.match import CubeOwner, Money, Stakes
+from bgdata.game.match import MOST_CUBE, CubeOwner, Money, Stakes
 from bgdata.game.match_state import MatchState
 from bgdata.game.outcome import check_occurs
 from bgdata.game.plays import Play, Verdict, judge_play
@@ -166,13 +166,14 @@ def state_of(word: str) -> tuple[str, dict[str, str]]:
     return text, {names[each[0]]: each[1:] for each in said}
 
 
-def whole(given: Mapping[str, str], name: str, default: int) -> int:
-    """A whole number of a query. Raises UsageError."""
+def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int = 9999) -> int:
+    """A whole number of a query, from `least` to `most`. Raises UsageError."""
     text = given.get(name, "").strip()
     if not text:
         return default
-    if not text.isascii() or not text.isdigit() or len(text) > 4:
-        raise UsageError(f"expected a whole number as {name}, got {shown(text)}")
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(most))
+    if not is_number or not least <= int(text) <= most:
+        raise UsageError(f"expected a whole number from {least} to {most} as {name}, got {shown(text)}")
     return int(text)
 
 
@@ -193,7 +194,7 @@ def options_of(given: Mapping[str, str]) -> dict[str, Any]:
     return {
         "away": given.get("away", "").strip() or None,
         "crawford": flag(given, "crawford") or False,
-        "cube_value": whole(given, "cube", 0) or None,
+        "cube_value": whole(given, "cube", 0, least=1, most=MOST_CUBE) or None,
         "owner": owner,
         "met": given.get("met", "").strip(),
         "jacoby": flag(given, "jacoby"),

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from starlette.requests import Request
 
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.errors import UsageError
 from bgdata.game.match import MatchScore
 from bgdata.rows.match_equity import cell_rows, score_rows
 from bgdata.rows.plain import whole_rows
@@ -29,11 +28,10 @@ def page(site: Site, request: Request) -> Page:
     names = names_of(site)
     met = met_of(site, given.get("met", ""))
     other = met_of(site, given["minus"]) if given.get("minus") else None
-    length = whole(given, "length", 0) or None
-    if length is not None and length > 64:
-        raise UsageError(f"expected at most 64 points to go, got {length}")
+    length = whole(given, "length", 0, least=1, most=64) or None
     shown = min(length or SHOWN, met.length, other.length if other else met.length)
-    score = parse_away(given["away"], is_crawford=bool(flag(given, "crawford"))) if given.get("away") else None
+    is_crawford = bool(flag(given, "crawford"))
+    score = parse_away(given["away"], is_crawford=is_crawford) if given.get("away") else None
     stakes = whole_rows(score_rows(met, score)) if score else []
     shown_ = {
         "met": met,

@@ -62,6 +62,7 @@ or exists({OWN} and action in {CUBE_ACTIONS}) as is_cubeful"""
 WIDTH, HEIGHT = 660, 150  # of the graph
 ERROR = STEPS[1][0]  # points that a decision loses to be called an error: more than a good one
 WORST = 6  # errors that a page lists
+MOST_GAME = (1 << 31) - 1  # as far as games are numbered
 
 
 def corpus(site: Site, request: Request) -> Page:
@@ -70,8 +71,8 @@ def corpus(site: Site, request: Request) -> Page:
     order = request.query_params.get("order", "all")
     if order not in FILTERS:
         raise UsageError(f"expected an order of games: {', '.join(FILTERS)}, got {shown(order)}")
-    start = whole(request.query_params, "page", 1)
-    given = corpus_of(found) | {"start": PAGE * max(0, start - 1)}
+    start = whole(request.query_params, "page", 1, least=1, most=MOST_GAME)
+    given = corpus_of(found) | {"start": PAGE * (start - 1)}
     key = ("games", found.name, order, start)
     swing = SWING if order == "swing" else "null"
     query = GAMES.format(order=FILTERS[order][1], which=FILTERS[order][2], limit=PAGE, swing=swing)
@@ -92,7 +93,7 @@ def corpus_of(found: Table) -> dict[str, Any]:
 def game(site: Site, request: Request) -> Page:
     """One game: its turns, a graph of equity and luck, and the position at one of them."""
     found = opened(site, request.path_params)
-    number = whole(request.path_params, "number", 0)
+    number = whole(request.path_params, "number", 0, most=MOST_GAME)
     recorded, head, turns = game_of(site, found, number)
     place = min(whole(request.query_params, "turn", 0), max(0, len(turns) - 1))
     here = f"/game/{'/'.join(found.folder.parts[-3:-1])}/{number}"

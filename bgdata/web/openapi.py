@@ -19,7 +19,7 @@ from starlette.responses import Response
 from bgdata.claims.definitions import KINDS, STATUSES
 from bgdata.datasets.claims import DATASET as CLAIMS
 from bgdata.datasets.common.columns import CHANCE_COLUMNS
-from bgdata.game.match import CubeOwner
+from bgdata.game.match import MOST_CUBE, CubeOwner
 from bgdata.web import around, equity, games, home, position, races, register, rollouts, sql, tables
 from bgdata.web.answer import STATUS_WORDS, UNTOUCHED, Endpoint, as_json
 from bgdata.web.asked import LONGEST, PLAYS
@@ -102,7 +102,7 @@ PLY = said(whole(0, Limits.ply, 0), "Rolls looked ahead")
 STAKES: Mapping[str, Schema] = {
     "away": AWAY,
     "crawford": CRAWFORD,
-    "cube": said(whole(1), "Value of the cube"),
+    "cube": said(whole(1, MOST_CUBE), "Value of the cube"),
     "owner": said(one_of([*CubeOwner]), "Who may double"),
     "jacoby": said(FLAG, "Money play with the Jacoby rule"),
     "beavers": said(FLAG, "Money play with beavers"),
@@ -114,7 +114,7 @@ PATH: Mapping[str, Schema] = {
     "variant": said(TEXT, "Variant of the kind"),
     "version": said(TEXT, "Version of the variant, r2-77285ba0"),
     "name": said(TEXT, "A file of the manifest, or manifest.json"),
-    "number": said(whole(0), "Number of the game in its version"),
+    "number": said(whole(0, games.MOST_GAME), "Number of the game in its version"),
 }
 
 CHANCES = {column.name: f"number? {column.meaning}" for column in CHANCE_COLUMNS}
@@ -466,7 +466,7 @@ ADDRESSES: Sequence[Address] = (
         rows("corpus_game"),
         {
             "order": said(one_of([*games.FILTERS], "all"), "Which games, and in which order"),
-            "page": said(whole(1, default=1), f"Pages of {games.PAGE} games"),
+            "page": said(whole(1, games.MOST_GAME, 1), f"Pages of {games.PAGE} games"),
         },
     ),
     Address("/game/{kind}/{variant}/{number}", games.game, GAME),

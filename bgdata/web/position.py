@@ -11,7 +11,7 @@ import numpy as np
 from starlette.requests import Request
 
 from bgdata.equity.cube import CubeDecision, CubeRules
-from bgdata.errors import BgdataError, InvalidScoreError, UsageError
+from bgdata.errors import BgdataError, UsageError
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer, RankedPlay
@@ -173,10 +173,7 @@ def editor_of(site: Site, asked: Asked) -> dict[str, object]:
 
 def facts_of(asked: Asked) -> dict[str, str]:
     """The class and the names of a position, with what is rolled and played for where names can hold it."""
-    try:
-        return position_facts(asked.position, asked.state)
-    except InvalidScoreError:
-        return position_facts(asked.position, None)
+    return position_facts(asked.position, asked.state)
 
 
 def cube_states(player: LookaheadPlayer, asked: Asked, rules: CubeRules) -> Iterator[Row]:

@@ -227,5 +227,8 @@ def as_parquet(connection: duckdb.DuckDBPyConnection, query: str, most: int) -> 
     except OSError as error:  # DuckDB's want of memory as Arrow tells it
         raise MemoryError from error
     file = io.BytesIO()
-    pq.write_table(pa.Table.from_batches(parts, reader.schema).slice(0, most), file, compression="zstd")
+    try:
+        pq.write_table(pa.Table.from_batches(parts, reader.schema).slice(0, most), file, compression="zstd")
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        raise QueryError(f"{first_lines(error)}; try: cast such columns to varchar") from error
     return file.getvalue()

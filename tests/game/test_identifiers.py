@@ -15,6 +15,7 @@ from bgdata.game.identifiers import (
     identify,
     parse_board,
     parse_identifier,
+    possible_identifiers,
 )
 from bgdata.game.match_id import parse_match_id
 from bgdata.game.match_state import MatchState, Side
@@ -75,8 +76,18 @@ def test_identifiers_of_the_start() -> None:
 
 
 def test_what_an_identifier_cannot_hold() -> None:
+    resigned = MatchState(resigned=1, to_decide=Side.TOP)
     with pytest.raises(InvalidScoreError, match="expected no resignation in an xgid"):
-        identify(START, MatchState(resigned=1, to_decide=Side.TOP))
+        identify(START, resigned)
+    found = possible_identifiers(START, resigned)
+    assert "xgid" not in found
+    assert parse_match_id(found["match_id"]) == resigned
+    assert possible_identifiers(START) == identify(START)
+
+
+def test_cubes_above_the_usual_limit_have_an_xgid() -> None:
+    match = MatchState(cube_value=2048, cube_owner=Side.BOTTOM)
+    assert identify(START, match)["xgid"].endswith(":0:11")
 
 
 @pytest.mark.parametrize(

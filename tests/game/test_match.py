@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bgdata.errors import InvalidScoreError
-from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.match import MOST_CUBE, Cube, CubeOwner, MatchScore, Money, Stakes
 
 
 def test_owners_are_the_words_of_columns() -> None:
@@ -25,6 +25,12 @@ def test_doubling() -> None:
 def test_wrong_cube_value(value: int) -> None:
     with pytest.raises(InvalidScoreError, match=f"expected a power of two as cube value, got {value}"):
         Cube(value)
+
+
+def test_a_cube_that_no_game_can_have() -> None:
+    assert Cube(MOST_CUBE, CubeOwner.ON_ROLL).value == 1 << 30
+    with pytest.raises(InvalidScoreError, match="expected a cube of at most 1,073,741,824, got 2,147,483,648"):
+        Cube(2 * MOST_CUBE, CubeOwner.ON_ROLL)
 
 
 def test_wrong_cube_owner() -> None:

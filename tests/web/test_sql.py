@@ -67,6 +67,13 @@ def test_files(client: TestClient) -> None:
     assert table.to_pylist() == rows
 
 
+def test_a_type_that_parquet_does_not_have(client: TestClient) -> None:
+    answer = client.get("/sql", params={"q": "select interval '1 day' as x", "format": "parquet"})
+    assert answer.status_code == 400
+    assert "try: cast such columns to varchar" in answer.text
+    assert ask(client, "select 1 as one") == [{"one": 1}]  # the process that answers is still there
+
+
 def test_limits_of_rows(client: TestClient) -> None:
     page = read(client, "/sql?q=from range(51)")
     assert "50 rows, and there are more" in page.text

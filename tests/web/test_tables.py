@@ -181,7 +181,9 @@ def test_match_equity_compared(client: TestClient) -> None:
         ("met=none", 404, "no match equity table none in warehouse"),
         ("met=/etc/passwd.xml", 404, "no match equity table /etc/passwd.xml"),
         ("met=published-12&away=99-1", 400, "expected at most 12 points to go"),
-        ("met=published-12&length=99", 400, "expected at most 64 points to go"),
+        ("met=published-12&length=99", 400, "expected a whole number from 1 to 64 as length"),
+        ("met=published-12&length=0", 400, "expected a whole number from 1 to 64 as length"),
+        ("met=published-12&crawford=7", 400, "expected 1 or 0 as crawford"),
         ("met=published-12&away=3", 400, "expected points that the player on roll and the opponent need"),
     ],
 )
@@ -260,7 +262,9 @@ def test_games(client: TestClient, site_root: Path) -> None:
     assert any(row["loss"] == pytest.approx(largest, abs=1e-6) for row in hint)
     assert client.get(f"{where}/3?turn=9999").status_code == 200
     assert "expected an order of games" in read(client, f"{where}?order=x", 400).text
-    assert "expected a whole number as number" in read(client, f"{where}/x", 400).text
+    assert "expected a whole number from 0 to 2147483647 as number" in read(client, f"{where}/x", 400).text
+    assert "expected a whole number from 1" in read(client, f"{where}?page=0", 400).text
+    assert "expected a game" in read(client, f"{where}/10000", 404).text
 
 
 @pytest.fixture(scope="module")

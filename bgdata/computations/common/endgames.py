@@ -33,7 +33,8 @@ def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> 
     """Values of all pairs: by rounds until they settle, then proven by rounds with bounds around them until none of
     these grows. A killed build goes on after its last checkpoint."""
     values = start_values(all_layouts(parameters.checkers), gammons=gammons)
-    slack, has_bounds = np.zeros(2 * len(values.worths), np.uint8), np.zeros(1, np.uint8)
+    before = np.zeros_like(values.worths)  # those of a round; once they have settled nobody asks, and bounds are there
+    slack, has_bounds = before.view(np.uint8)[: 2 * len(before)], np.zeros(1, np.uint8)
     bounds = values._replace(slack=slack, unit=np.float32(WIDTH / UNITS))
     moves = np.ones(2)  # of the last round, and of the one before
     state: dict[str, Array] = {"worths": values.worths, "slack": slack, "has_bounds": has_bounds, "moves": moves}
@@ -43,14 +44,15 @@ def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> 
             if solve_round(bounds) <= 0 and slack.max() <= UNITS:
                 return values
             continue
-        before = values.worths.copy() if number % STEADY_ROUNDS == 0 else None
+        is_steady = number % STEADY_ROUNDS == 0
+        if is_steady:
+            before[...] = values.worths
         moves[:] = solve_round(values), moves[0]
         if moves[0] <= SETTLED:
             widen(bounds)
             has_bounds[0] = 1
-        elif before is not None:
+        elif is_steady:
             extrapolate(values, before, min(moves[0] / moves[1], MOST_RATIO))
-        del before  # as large as the worths
     raise CheckFailedError(f"expected values of {job.title} that settle in {MOST_ROUNDS} rounds, found none")
 
 
