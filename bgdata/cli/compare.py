@@ -13,7 +13,7 @@ from bgdata.cli.options import format_option
 from bgdata.cli.output import write_rows
 from bgdata.cli.query import define_gnubg_view
 from bgdata.errors import UsageError, shown
-from bgdata.store.diff import ColumnChange, column_changes, define_version
+from bgdata.store.diff import ColumnChange, column_changes, define_version, rows_only
 from bgdata.store.lock_verdicts import lock_verdicts
 from bgdata.warehouse import Warehouse
 
@@ -54,21 +54,25 @@ def compare_with_lock(warehouse: Warehouse, form: str = "table") -> bool:
 
 
 def compare_tables(warehouse: Warehouse, before: str, after: str, form: str = "table") -> bool:
-    """Print for each column how many rows differ and by how much; returns whether the tables are equal."""
+    """Print how many rows only one of the tables has, and for each column how many of the others differ and by how
+    much; returns whether the tables are equal."""
     with warehouse.connect() as connection:
         kinds = [define_side(warehouse, connection, *side) for side in (("before", before), ("after", after))]
         if kinds[0] != kinds[1]:
             raise UsageError(f"expected two tables of one kind, got {' and '.join(kinds)}")
         kind = warehouse.kind(kinds[0])
         changes = list(column_changes(connection, kind))
+        only = rows_only(connection, kind)
     if not all(change.rows_compared for change in changes):
         raise UsageError(f"expected two tables with rows in common, got {before} and {after}")
     if form != "table":
-        write_rows((change._asdict() for change in changes), form)
+        alone = {"rows_only_before": only.before, "rows_only_after": only.after}
+        write_rows((change._asdict() | alone for change in changes), form)
     else:
         click.echo(f"{before} -> {after}, by {', '.join(kind.key)}")
+        click.echo(f"  {only.before:,} rows only in {before}, {only.after:,} only in {after}")
         click.echo("\n".join(map(described, changes)))
-    return all(change.rows_changed == 0 for change in changes)
+    return not only.total and all(change.rows_changed == 0 for change in changes)
 
 
 def described(change: ColumnChange) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -61,7 +60,7 @@ def print_cubeful_rollout(
     else:
         window = options["within"], options["plays"]
         starts = play_starts(LookaheadPlayer(player).rank_plays(position, roll, stakes, rules), stakes, *window)
-    limits = Limits(options["trials"], options["until"] or math.inf, options["most_trials"] if options["until"] else 0)
+    limits = Limits.rounds(options["trials"], options["until"], options["most_trials"])
     how = RolloutSettings(options["stop"], options["truncate"], not options["no_luck"], play_ply=options["play_ply"])
     items = np.zeros(len(starts), np.int64)
     with progress_bars() as progress:

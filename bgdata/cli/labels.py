@@ -150,7 +150,7 @@ def decisions(
 
 # options of the command line that an engine takes beside those that all take
 OPTIONS = {
-    "rollout": {"network", "trials", "until", "most_trials", "truncate", "stop", "no_luck", "seed"},
+    "rollout": {"network", "trials", "until", "most_trials", "truncate", "stop", "no_luck", "play_ply", "seed"},
     "lookahead": {"network", "ply", "least_change"},
     "tables": {"pairs", "seed"},
     "gnubg": {"ply"},
@@ -276,7 +276,8 @@ def make_decisions(
 
     Raises UsageError, and MissingTableError for a corpus or a network that is not there.
     """
-    roller = roller_parameters(warehouse, network, {**options, "until": options["until"] or UNTIL})
+    until = UNTIL if options["until"] is None else options["until"]
+    roller = roller_parameters(warehouse, network, {**options, "until": until})
     parameters = DecisionParameters(
         **vars(found_corpus(warehouse, corpus)),
         **roller,
@@ -322,8 +323,8 @@ def roller_parameters(warehouse: Warehouse, network: str, options: Mapping[str, 
     return {
         **network_parameters(warehouse, network),
         "trials": options["trials"],
-        "until": options["until"] or None,
-        "most_trials": options["most_trials"] if options["until"] else 0,
+        "until": options["until"],
+        "most_trials": 0 if options["until"] is None else options["most_trials"],
         "stop": options["stop"],
         "turns": options["truncate"],
         "with_luck": not options["no_luck"],

@@ -18,7 +18,7 @@ from bgdata.cli.output import write_rows
 from bgdata.datasets.matches import DATASET as MATCHES
 from bgdata.errors import InvalidGameError
 from bgdata.formats.matches import Game, Match
-from bgdata.formats.replay import ReplayedTurn, replay
+from bgdata.formats.replay import ReplayedGame, replay_game
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -86,14 +86,14 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
     for match in matches_at(warehouse, source):
         for game in match.games:
             try:
-                turns = replay(match, game)
+                replayed = replay_game(match, game)
             except InvalidGameError as error:
                 raise InvalidGameError(f"{error} (game {game.number} of {source})") from error
-            record = recorded(game, turns)
+            record = recorded(game, replayed)
             luck = game_luck(player, record)
-            plays = [str(turn.play) if turn.play and turn.play.moves else "" for turn in turns if turn.turn.dice]
-            cube_value = turns[-1].cube.value if turns else game.cube_value
-            found.append(Analysed(match, game, record, plays, cube_value, luck, totals(record, luck)))
+            rolled = [turn for turn in replayed.turns if turn.turn.dice]
+            plays = [str(turn.play) if turn.play and turn.play.moves else "" for turn in rolled]
+            found.append(Analysed(match, game, record, plays, replayed.cube_value, luck, totals(record, luck)))
     if not found:
         raise InvalidGameError(f"expected recorded games in {source}, found none")
     return found
@@ -113,14 +113,14 @@ def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
     return list(file.matches)
 
 
-def recorded(game: Game, turns: Sequence[ReplayedTurn]) -> RecordedGame:
+def recorded(game: Game, replayed: ReplayedGame) -> RecordedGame:
     """The rolls of a replayed game as arrays, with its result in points per unit of the final cube."""
     from bgdata.play.luck.recorded import RecordedGame
 
-    rolled = [turn for turn in turns if turn.turn.dice]
+    rolled = [turn for turn in replayed.turns if turn.turn.dice]
     result = nan
-    if game.winner is not None and game.points is not None and turns:
-        result = (1 - 2 * game.winner) * game.points / turns[-1].cube.value
+    if game.winner is not None and game.points is not None and replayed.turns:
+        result = (1 - 2 * game.winner) * game.points / replayed.cube_value
     return RecordedGame(
         np.array([turn.turn.player for turn in rolled], np.int8),
         np.array([turn.position.board for turn in rolled], np.int8).reshape(-1, 26),

@@ -32,5 +32,6 @@ def print_built(table: Table, lines: Iterable[str], form: str) -> None:
         return
     manifest = table.manifest
     names = {"dataset": manifest.dataset, "variant": manifest.variant, "version": manifest.version}
-    figures = {name: value for name, value in manifest.statistics.items() if name.isidentifier()}  # no reasons of lines
+    statistics = {name.replace("-", "_"): value for name, value in manifest.statistics.items()}
+    figures = {name: value for name, value in statistics.items() if name.isidentifier()}  # no reasons of lines
     write_rows([{**names, "rows": manifest.rows, **figures}], form)

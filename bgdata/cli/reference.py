@@ -75,7 +75,7 @@ def reference(
     make_reference(
         warehouse,
         network,
-        {**options, "until": options["until"] or ReferenceParameters.until},
+        {**options, "until": ReferenceParameters.until if options["until"] is None else options["until"]},
         form,
         positions=positions,
         sources=sources or ReferenceParameters.sources,

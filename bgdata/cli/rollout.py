@@ -97,7 +97,7 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
     check_in_progress(position)
     roll = parse_roll(roll_text) if roll_text else match.roll if match else None
     how = RolloutSettings(options["stop"], options["truncate"], not options["no_luck"], play_ply=options["play_ply"])
-    limits = Limits(options["trials"], options["until"] or math.inf, options["most_trials"] if options["until"] else 0)
+    limits = Limits.rounds(options["trials"], options["until"], options["most_trials"])
     stakes = match.stakes if match else None
     window = Window(options["within"], min(2, options["plays"]), options["plays"])
     board, seed, chooser = np.array(position.board, np.int8), options["seed"], player.chooser

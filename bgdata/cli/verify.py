@@ -142,6 +142,7 @@ def verify_warehouse(
 
 def repair_version(warehouse: Warehouse, table: Table) -> None:
     """Move a broken version aside and build its variant again; if that fails, the broken one is kept for inspection.
+    What is current stays current.
 
     The parameters come from the manifest, or, if that is broken, from the default variant of the same name. Raises
     MissingTableError for an imported version, whose files only its owner has.
@@ -172,11 +173,26 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
                 click.echo(f"repaired {table.name}: {rows:,} rows computed again", err=True)
                 return
     inputs = warehouse.made_from(table) if is_readable(table) else None
+    current = current_beside(warehouse, table)
     with storage_errors("move", table.folder):
         aside = move_aside(warehouse, table.folder, f"damaged-{name}-{variant}-{table.folder.name}")
-    with progress_bars() as progress:
-        built = warehouse.build(name, parameters, progress=progress, inputs=inputs)
+    try:
+        with progress_bars() as progress:
+            built = warehouse.build(name, parameters, progress=progress, inputs=inputs)
+    finally:
+        if current:
+            warehouse.use(current)
     click.echo(f"repaired {built.name}; the damaged files are in {aside}", err=True)
+
+
+def current_beside(warehouse: Warehouse, table: Table) -> Table | None:
+    """The current version of the variant of `table` where that is another one; None where it is not known."""
+    kind, variant, version = table.folder.parts[-3:]
+    try:
+        current = warehouse.open(kind, variant)
+    except (CorruptFileError, MissingTableError):
+        return None
+    return None if current.folder.name == version else current
 
 
 def rebuild_and_compare(warehouse: Warehouse, kind: str | None, form: str = "table", *, is_all: bool = False) -> bool:

@@ -79,8 +79,8 @@ class LookaheadLabelsComputation(Computation[LookaheadParameters]):
         table, inputs = recheck.table, recheck.inputs
         check_arrays(table, {"network": network_text(recheck.parameters, inputs)})
         player = open_roller(recheck)
-        places = places_of(inputs["source"])
-        places = places.chosen(np.sort(recheck.generator.permutation(len(places.rows))[: recheck.rows]))
+        every = places_of(inputs["source"])
+        places = every.chosen(np.sort(recheck.generator.permutation(len(every.rows))[: recheck.rows]))
         expected = labelled(recheck.parameters, places, looked_into(player, places.boards))
         where = np.flatnonzero(np.isin(table.array("rows"), places.rows))
         for name, values in expected.items():
@@ -89,13 +89,13 @@ class LookaheadLabelsComputation(Computation[LookaheadParameters]):
                 raise CheckFailedError(
                     f"expected {len(values)} of {len(places.rows)} positions in {table.name}, found {len(found)}"
                 )
-            wrong = np.flatnonzero((found != values).reshape(len(values), -1).any(axis=1))
+            wrong = np.flatnonzero((found != values).any(axis=tuple(range(1, values.ndim))))
             if len(wrong):
                 raise CheckFailedError(
                     f"expected {name} of {values[wrong[0]].tolist()} in row {where[wrong[0]]} of {table.name}, "
                     f"found {found[wrong[0]].tolist()}"
                 )
-        return sampled(len(places.rows), len(inputs["source"].array("boards")), "positions")
+        return sampled(len(places.rows), len(every.rows), "positions")
 
 
 def looked_into(player: NetworkPlayer, boards: Array) -> dict[str, Array]:

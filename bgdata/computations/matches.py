@@ -30,6 +30,7 @@ from bgdata.store.manifest import Source, unpacked_name
 MOST_MOVES = 4
 OFFERED = {"double": 2, "beaver": 4}  # times the cube before the turn
 NO_MOVE = (-1, -1, -1)
+CUBE_COLUMN = 5  # of the array `turns`: the cube before the turn
 SAMPLE = """ 1 point match
 
  Game 1
@@ -61,7 +62,8 @@ class Collected:
             self.moves.append([*moves, *[NO_MOVE] * (MOST_MOVES - len(moves))])
             self.turns.append((entry.turn.player, action, entry.on_roll, die1, die2, entry.cube.value, owner))
             self.plays.append(str(entry.play) if entry.play else "")
-        unknown = [-1 if value is None else int(value) for value in (game.is_crawford, game.winner, game.points)]
+        winner = None if game.points is None else game.winner  # winners have points: what they won is told, or nothing
+        unknown = [-1 if value is None else int(value) for value in (game.is_crawford, winner, game.points)]
         self.games.append((number, game.number, match.length, *game.score, *unknown))
         self.players.append(match.players)
         self.first_turns.append(len(self.turns))
@@ -146,16 +148,25 @@ def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:
     infos = text_column(arrays, "infos").to_pylist()
     rows = arrays["games"].tolist()
     for number, games in groupby(range(len(rows)), key=lambda index: rows[index][0]):
-        found = []
-        for index in games:
-            _, game_number, length, score_0, score_1, crawford, winner, points = rows[index]
-            known = [None if value < 0 else value for value in (winner, points, crawford)]
-            is_crawford = None if known[2] is None else bool(known[2])
-            found.append(
-                Game(game_number, (score_0, score_1), turns_of(arrays, index), known[0], known[1], is_crawford)
-            )
-        players = (names[2 * index], names[2 * index + 1])
-        yield Match(players, length, tuple(found), tuple(map(tuple, json.loads(infos[number]))))
+        indexes = list(games)
+        players = (names[2 * indexes[0]], names[2 * indexes[0] + 1])
+        found = tuple(game_of(arrays, index) for index in indexes)
+        yield Match(players, rows[indexes[0]][2], found, tuple(map(tuple, json.loads(infos[number]))))
+
+
+def game_of(arrays: Mapping[str, Array], index: int) -> Game:
+    """One game again."""
+    _, number, _, score_0, score_1, *unknown = arrays["games"][index].tolist()
+    crawford, winner, points = (None if value < 0 else value for value in unknown)
+    is_crawford = None if crawford is None else bool(crawford)
+    turns, cube_value = turns_of(arrays, index), first_cube(arrays, index)
+    return Game(number, (score_0, score_1), turns, winner, points, is_crawford, cube_value=cube_value)
+
+
+def first_cube(arrays: Mapping[str, Array], game: int) -> int:
+    """The cube before the first turn of a game: above 1 after automatic doubles. It is 1 for a game without turns."""
+    start, end = arrays["first_turns"][game : game + 2].tolist()
+    return int(arrays["turns"][start, CUBE_COLUMN]) if start < end else 1
 
 
 def turns_of(arrays: Mapping[str, Array], game: int) -> tuple[Turn, ...]:

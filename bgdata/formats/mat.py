@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
 
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, shown
 from bgdata.formats.lines import Ledger, read_bytes, split_lines, write_bytes
 from bgdata.formats.matches import BAR_POINT, OFF_POINT, Game, Match, MatchFile, RecordedMove, Turn, TurnKind
 
+_DOS_END = b"\x1a"
 _MOST_BYTES = 500  # of a line that makes sense
 _LEFT_WIDTH, _NAME_WIDTH = 27, 31
 _LEFT_END = 15  # with one roll in a line, the left column ends at the first gap from here on
@@ -52,10 +53,13 @@ def read_mat(path: str | os.PathLike[str]) -> MatchFile:
 def parse_mat(data: bytes) -> MatchFile:
     """The matches of a .mat file's content; lines that are not understood, or stand where they cannot, are quarantined.
 
-    The text is UTF-8, or Latin-1 in lines that are not; names cannot have colons. Headings, info lines
-    (`; [Name "value"]`), turns and results are rows; blank lines and others that begin with `;` or `#` are comments.
+    The text is UTF-8, or that of Windows (code page 1252, else Latin-1) in lines that are not; names cannot have
+    colons, and what is not printable in them becomes a blank. Headings, info lines (`; [Name "value"]`), turns and
+    results are rows; blank lines and others that begin with `;` or `#` are comments. Info lines belong to the match
+    that follows, or to the one whose heading stands before them without a game yet. The mark of DOS at the end of a
+    text is dropped.
     """
-    return _Reader(data).file()
+    return _Reader(data.rstrip(_DOS_END)).file()
 
 
 class _Reader:
@@ -83,11 +87,17 @@ class _Reader:
 
     def _read(self, index: int, text: str) -> None:
         """One line; ValueError says what was expected."""
-        if found := _INFO.fullmatch(text):
-            self.info.append((found[1], found[2]))
+        if found := _INFO.fullmatch(_without_unprintable(text)):
+            self._add_info((found[1], found[2]))
         elif not text.strip() or text.lstrip()[0] in ";#":
             self.ledger.set_aside([index])
-        elif found := _LENGTH.fullmatch(text):
+        else:  # behind the number of a game come names
+            self._read_row(index, _without_unprintable(text) if self.heading else text)
+
+    def _read_row(self, index: int, text: str) -> None:
+        """A line that is no info or comment: it must be printable."""
+        self._expect(text.isprintable(), "printable text")
+        if found := _LENGTH.fullmatch(text):
             self._close_match()
             self.matches.append(Match(("", ""), int(found[1]), (), tuple(self.info)))
             self.info = []
@@ -104,6 +114,13 @@ class _Reader:
     def _expect(is_so: bool, words: str) -> None:
         if not is_so:
             raise ValueError(f"expected {words}")
+
+    def _add_info(self, pair: tuple[str, str]) -> None:
+        """To the match whose heading stands before it, if no game has begun; else to the one that follows."""
+        if self.matches and not self.games:
+            self.matches[-1] = replace(self.matches[-1], info=(*self.matches[-1].info, pair))
+        else:
+            self.info.append(pair)
 
     def _open_game(self, index: int, text: str) -> None:
         """The line of names and scores below the number of a game."""
@@ -140,17 +157,20 @@ class _Reader:
 
 
 def _text(line: bytes) -> str:
-    """The line, printable and without tabs; ValueError otherwise."""
+    """The line without tabs; ValueError if it is too long."""
     if len(line) > _MOST_BYTES:
         raise ValueError(f"expected at most {_MOST_BYTES} bytes in a line")
-    try:
-        text = line.decode()
-    except UnicodeDecodeError:
-        text = line.decode("latin-1")
-    text = text.expandtabs()
-    if not text.isprintable():
-        raise ValueError("expected printable text")
-    return text
+    for encoding in ("utf-8", "cp1252"):
+        try:
+            return line.decode(encoding).expandtabs()
+        except UnicodeDecodeError:
+            continue
+    return line.decode("latin-1").expandtabs()
+
+
+def _without_unprintable(text: str) -> str:
+    """The text with a blank for each character that is not printable, such as a no-break space."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _names(text: str) -> tuple[tuple[str, str], tuple[int, int]] | None:
@@ -227,10 +247,12 @@ def format_mat(match: Match) -> Iterator[bytes]:
     """The lines of a .mat file, laid out as gnubg does; what gnubg wrote of finished games comes out byte for byte.
 
     Turns are put into the column of their player; acts that the format has no words for (ROLL is a roll without a play)
-    are left out: set-ups, and resignations, which show by the result alone. Raises UsageError for names of players that
-    could not be read again, such as those with colons.
+    are left out: set-ups, and resignations, which show by the result alone; so is a winner of unknown points. Raises
+    UsageError for names of players that could not be read again, such as those with colons, and for a game that begins
+    with a cube above 1, which the format cannot say.
     """
     _check_names(match.players)
+    _check_cubes(match)
     for name, value in match.info:
         yield f'; [{name} "{" ".join(value.splitlines())}"]\n'.encode()
     yield f"{_NEW_LINE * bool(match.info)} {match.length} point match\n\n".encode()
@@ -243,6 +265,15 @@ def _check_names(players: tuple[str, str]) -> None:
     (found,) = parse_mat(text.encode()).matches
     if found.players != (players[0].strip(), players[1].strip()):
         raise UsageError(f"expected names of players that a .mat file can hold, got {players[0]!r} and {players[1]!r}")
+
+
+def _check_cubes(match: Match) -> None:
+    for game in match.games:
+        if game.cube_value != 1:
+            raise UsageError(
+                "expected games that begin with a cube of 1, as a .mat file cannot say another, got "
+                f"{game.cube_value} in game {game.number} of {shown(match.players[0])} and {shown(match.players[1])}"
+            )
 
 
 _NEW_LINE = "\n"
@@ -277,7 +308,7 @@ def _written_turns(game: Game) -> list[Turn]:
     for turn, following in zip_longest(turns, turns[1:]):
         written.append(turn)
         doubler = turn.player if turn.kind is TurnKind.DOUBLE else doubler
-        is_taken = following.player == turn.player if following else game.winner is not None
+        is_taken = following.player == turn.player if following else None not in (game.winner, game.points)
         if turn.kind is TurnKind.BEAVER and turn.player == doubler and is_taken:
             written.append(Turn(1 - turn.player, TurnKind.TAKE, text=_BLANK))
     return written
@@ -286,7 +317,7 @@ def _written_turns(game: Game) -> list[Turn]:
 def _result(game: Game, column: int, is_passed: bool) -> str:
     """The result, behind a last cell in this column."""
     new_line = _NEW_LINE * (column == 0)
-    if game.winner is None:
+    if game.winner is None or game.points is None:
         return new_line
     words = f"Wins {game.points} point{'s' * (game.points != 1)}"
     if game.winner == 1 and column == 0:

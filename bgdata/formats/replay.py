@@ -33,6 +33,15 @@ class ReplayedTurn:
 
 
 @dataclass(frozen=True)
+class ReplayedGame:
+    """A whole game: its turns, and the value of the cube after the last one. A double that was accepted counts, one
+    that was passed or not answered does not."""
+
+    turns: list[ReplayedTurn]
+    cube_value: int
+
+
+@dataclass(frozen=True)
 class ReplayedFile(MatchFile):
     """Matches of games that can be replayed: `replays` has the turns of each by the first of its `units`."""
 
@@ -56,14 +65,20 @@ def replay_file(file: MatchFile) -> ReplayedFile:
 
 def replay(match: Match, game: Game) -> list[ReplayedTurn]:
     """All turns of a game from the start position. Raises InvalidGameError, which names the line, for a broken rule."""
+    return replay_game(match, game).turns
+
+
+def replay_game(match: Match, game: Game) -> ReplayedGame:
+    """All turns of a game from the start position, and the cube at its end. Raises InvalidGameError as `replay`."""
     if max(game.number, match.length, *game.score, game.points or 0) > MOST_POINTS:
         raise InvalidGameError(f"expected numbers of games and points up to {MOST_POINTS:,}")
     if game.bad_lines:
         raise InvalidGameError(f"expected a whole game, got one with {game.bad_lines} lines that are not understood")
     state = _State(match, game)
     turns = [replayed for turn in game.turns for replayed in state.after(turn)]
+    state.accept_last_beaver()
     state.check_result()
-    return turns
+    return ReplayedGame(turns, state.cube.value)
 
 
 class _State:
@@ -184,12 +199,15 @@ class _State:
         """A resignation, which either side may offer at any time."""
         self.ending = turn
 
+    def accept_last_beaver(self) -> None:
+        """Take the last beaver, which .mat files do not write, where somebody has won without a pass."""
+        if self.is_beavered and self.ending is None and self.game.winner is not None:
+            self.accept()
+
     def check_result(self) -> None:
         """The points that the record gives can be those of this end. Raises InvalidGameError."""
         if self.game.winner is None or self.game.points is None:
             return
-        if self.is_beavered and self.ending is None:
-            self.accept()
         outcome = game_outcome(self.position)
         winner, sizes = self.game.winner, {1, 2, 3}  # the record stops: somebody has resigned
         if outcome:

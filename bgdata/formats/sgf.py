@@ -31,6 +31,8 @@ _VALUES = re.compile(_VALUE, re.DOTALL)
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _PLAY = re.compile(r"([1-6])([1-6])((?:[a-y][a-xz]){0,4})")
 _RESULT = re.compile(r"([WB])\+(\d{1,9})(R?)")
+_RESIGNED = re.compile(r"([WB])\+R(?:esign)?")  # it is not said for how many points
+_UNKNOWN_RESULTS = ("", "?", "Void")
 _PLAYERS = {"W": 0, "B": 1, "w": 0, "b": 1}
 _SETUP = ("AE", "AW", "AB", "PL", "DI", "CV", "CP")
 _NOT_INFO = {"FF", "GM", "CA", "AP", "MI", "PW", "PB", "RU", "RE", "CV", "GS", *_SETUP}
@@ -206,16 +208,21 @@ class _Turns:
         return Turn(player, TurnKind.SETUP, text=text)
 
     def result(self, values: list[str] | None) -> tuple[int | None, int | None]:
-        """(winner, points) of the result; a resignation becomes the loser's last turn."""
-        if values is None:
+        """(winner, points) of the result, None where it is not known; a resignation becomes the loser's last turn."""
+        if values is None or values[0] in _UNKNOWN_RESULTS:
             return None, None
+        if found := _RESIGNED.fullmatch(values[0]):
+            return self.resigned(found[1]), None
         found = _RESULT.fullmatch(values[0])
         if found is None:
             raise ValueError("expected a result such as W+2 or B+4R")
-        winner = _PLAYERS[found[1]]
-        if found[3]:
-            self.turns.append(Turn(1 - winner, TurnKind.RESIGN, line=self.line))
-        return winner, int(found[2])
+        return self.resigned(found[1]) if found[3] else _PLAYERS[found[1]], int(found[2])
+
+    def resigned(self, colour: str) -> int:
+        """The other side resigns; the winner."""
+        winner = _PLAYERS[colour]
+        self.turns.append(Turn(1 - winner, TurnKind.RESIGN, line=self.line))
+        return winner
 
 
 def _checker_moves(player: int, letters: str) -> tuple[RecordedMove, ...]:

@@ -114,6 +114,11 @@ class Limits(NamedTuple):
     until: float = math.inf  # points that the standard error of the equity may have
     most_trials: int = 0  # a multiple of `trials`; 0: one round
 
+    @classmethod
+    def rounds(cls, trials: int, until: float | None, most_trials: int) -> Limits:
+        """One round of `trials`, or, with a standard error to reach, rounds of them up to `most_trials`."""
+        return cls(trials) if until is None else cls(trials, until, most_trials)
+
     def check(self) -> None:
         """Raise UsageError unless these trials give a standard error, and come to an end."""
         if self.trials < 2 * BLOCK or self.trials % BLOCK or self.trials > MOST_TRIALS:

@@ -74,11 +74,12 @@ def situation(match: Match, game: Game, source: str, *, is_jacoby: bool) -> Situ
 
 def with_crawford(match: Match) -> Match:
     """The match with its Crawford game named where the record does not say: the first game in which just one side needs
-    one point."""
+    one point, unless somebody doubles in it (a record may begin after the Crawford game)."""
     games, is_past = [], False
     for game in match.games:
         is_at_one = bool(match.length) and (match.length - game.score[0] == 1) != (match.length - game.score[1] == 1)
-        is_crawford = is_at_one and not is_past if game.is_crawford is None else game.is_crawford
+        may_be_crawford = is_at_one and not is_past and all(turn.kind is not TurnKind.DOUBLE for turn in game.turns)
+        is_crawford = may_be_crawford if game.is_crawford is None else game.is_crawford
         games.append(replace(game, is_crawford=is_crawford))
         is_past = is_past or is_at_one
     return replace(match, games=tuple(games))

@@ -42,6 +42,7 @@ from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sea
 from bgdata.store.linked import chosen_place, discard, link, link_again, prepare, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import FileEntry, Manifest, Source, unpacked_name, version_name
+from bgdata.store.names import check_name
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.plan import Plan, placed, staged_builds
 from bgdata.store.progress import Progress
@@ -82,7 +83,7 @@ def build(
     """
     parameters.check_types()
     kind.check_parameters(parameters)
-    title = f"{kind.name}/{kind.slug(parameters)}"
+    title = f"{kind.name}/{check_name('variant', kind.slug(parameters))}"  # else it is never found again
     elsewhere = directory and chosen_place(warehouse, title, directory)
     if elsewhere:
         link_again(warehouse, title, elsewhere)

@@ -30,6 +30,18 @@ class ColumnChange(NamedTuple):
     key_of_largest: str
 
 
+class RowsOnly(NamedTuple):
+    """How many rows, by key, only one of two tables has."""
+
+    before: int
+    after: int
+
+    @property
+    def total(self) -> int:
+        """Both together: 0 where the tables have the same keys."""
+        return self.before + self.after
+
+
 def define_version(connection: duckdb.DuckDBPyConnection, name: str, kind: Dataset[Any], table: Table) -> None:
     """Create a temporary view of one version with the declared columns. Raises OlderTableError or CorruptFileError for
     a version with other columns."""
@@ -42,11 +54,27 @@ def define_version(connection: duckdb.DuckDBPyConnection, name: str, kind: Datas
     connection.execute(f"create or replace temp view {identifier(name)} as select {columns} from {source}")
 
 
+def rows_only(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any]) -> RowsOnly:
+    """Count the rows whose keys only one of the views `before` and `after` has."""
+
+    def count(one: str, other: str) -> int:
+        rows = connection.sql(f"select count(*) from {one} anti join {other} on {same_key(kind)}").fetchall()
+        return int(rows[0][0])
+
+    return RowsOnly(count("before", "after"), count("after", "before"))
+
+
+def same_key(kind: Dataset[Any]) -> str:
+    """SQL for whether rows of `before` and `after` have the same key, also where a part of it is null."""
+    names = map(identifier, kind.key)
+    return " and ".join(f"before.{name} is not distinct from after.{name}" for name in names)
+
+
 def column_changes(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any]) -> Iterator[ColumnChange]:
     """Compare the views `before` and `after` over their common keys, for each declared column that both have."""
     common = set(connection.sql("from before").columns) & set(connection.sql("from after").columns)
     key = ", ".join(f"before.{identifier(name)}" for name in kind.key)
-    join = f"from before join after using ({', '.join(map(identifier, kind.key))})"
+    join = f"from before join after on {same_key(kind)}"
     for column in kind.columns:
         if column.name in kind.key or column.name not in common:
             continue

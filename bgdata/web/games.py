@@ -67,7 +67,7 @@ MOST_GAME = (1 << 31) - 1  # as far as games are numbered
 
 def corpus(site: Site, request: Request) -> Page:
     """The games of a corpus."""
-    found = opened(site, request.path_params)
+    found = corpus_at(site, request)
     order = request.query_params.get("order", "all")
     if order not in FILTERS:
         raise UsageError(f"expected an order of games: {', '.join(FILTERS)}, got {shown(order)}")
@@ -85,6 +85,14 @@ def corpus(site: Site, request: Request) -> Page:
     return Page("corpus.html", shown_ | more, whole_rows(bare))
 
 
+def corpus_at(site: Site, request: Request) -> Table:
+    """The version of an address. Raises MissingTableError for one without games, and what `opened` raises."""
+    found = opened(site, request.path_params)
+    if site.warehouse.kind(found.folder.parts[-3]).tables[0].name != "games":
+        raise MissingTableError(f"expected a version with games, got {found.name}")
+    return found
+
+
 def corpus_of(found: Table) -> dict[str, Any]:
     """What queries are given for the games of a version."""
     return {"dataset": found.folder.parts[-3], "variant": found.folder.parts[-2]}
@@ -92,7 +100,7 @@ def corpus_of(found: Table) -> dict[str, Any]:
 
 def game(site: Site, request: Request) -> Page:
     """One game: its turns, a graph of equity and luck, and the position at one of them."""
-    found = opened(site, request.path_params)
+    found = corpus_at(site, request)
     number = whole(request.path_params, "number", 0, most=MOST_GAME)
     recorded, head, turns = game_of(site, found, number)
     place = min(whole(request.query_params, "turn", 0), max(0, len(turns) - 1))

@@ -191,7 +191,6 @@ def test_what_cannot_be(root: Path, file: str, options: list[str], code: int, me
         (("8/5 6/5", "8/5 6/4"), r"expected .*, in line 5: left play \(game 1 of .*\.mat\)"),
         (("8/5 6/5", "8/5 nonsense"), r"expected a record of whole games in .*\.mat, found in line 5: expected .*"),
         (("right : 1", "right : 4"), r"expected at least 1 point to go .* \(game 1 of .*\.mat\)"),
-        (("right : 1", "right : 2"), r"expected no double in the Crawford game, in line 6: right .*\(game 1 of .*\)"),
         (("Wins 1 point\n", "Wins 2 points\n"), r"expected a result that follows .* \(game 1 of .*\.mat\)"),
         (("3 point match", "20 point match"), "expected a match equity table to 20-away, got .*"),
         ((MATCH, ""), r"expected recorded games in .*\.mat, found none"),
@@ -204,3 +203,13 @@ def test_bad_records(root: Path, change: tuple[str, str], message: str) -> None:
     said = error_of(result, result.exit_code)
     assert result.exit_code in (1, 2)
     assert re.fullmatch(message, said), said
+
+
+def test_a_record_that_begins_after_the_crawford_game(root: Path) -> None:
+    """A game with a double is not the Crawford game, unless the file says so."""
+    path, said = root / "later.mat", root / "said.sgf"
+    path.write_text(MATCH.replace("right : 1", "right : 2"))
+    succeeds(root / "warehouse", "analyze", path, *QUICK, "--network", "random")
+    said.write_text("(;FF[4]GM[6]MI[length:3][game:1][ws:0][bs:2]PW[a]PB[b]RU[Crawford:CrawfordGame];W[double])\n")
+    message = error_of(run(root / "warehouse", "analyze", said, *QUICK, "--network", "random"), 1)
+    assert re.fullmatch(r"expected no double in the Crawford game, in line 1: a .*\(game 2 of .*\.sgf\)", message)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from pathlib import Path
 
@@ -36,3 +38,21 @@ def test_diff_of_tables_without_a_common_row(warehouse: Warehouse) -> None:
     succeeds(warehouse.root, "build", "bearoff_gammon", "--points", "2")
     message = error_of(run(warehouse.root, "diff", "bearoff_gammon/3x15", "bearoff_gammon/2x15"), 2)
     assert message == "expected two tables with rows in common, got bearoff_gammon/3x15 and bearoff_gammon/2x15"
+
+
+def test_diff_of_tables_with_other_rows(warehouse: Warehouse) -> None:
+    succeeds(warehouse.root, "build", "bearoff_two_sided", "--points", "3", "--checkers", "4")
+    small, large = "bearoff_two_sided/3x3", "bearoff_two_sided/3x4"
+    for before, after, only in ((small, large, (0, 825)), (large, small, (825, 0))):
+        result = run(warehouse.root, "diff", before, after)
+        assert result.exit_code == 1
+        assert f"  {only[0]} rows only in {before}, {only[1]} only in {after}\n" in result.stdout
+        assert result.stdout.count("0 of 400 rows changed") == 4
+        result = run(warehouse.root, "diff", before, after, "--format", "json")
+        assert result.exit_code == 1
+        assert [(row["rows_only_before"], row["rows_only_after"]) for row in json.loads(result.stdout)] == [only] * 4
+        result = run(warehouse.root, "diff", before, after, "--format", "csv")
+        assert result.exit_code == 1
+        rows = list(csv.DictReader(result.stdout.splitlines()))
+        assert [(row["rows_only_before"], row["rows_only_after"]) for row in rows] == [tuple(map(str, only))] * 4
+    assert f"  0 rows only in {small}, 0 only in {small}\n" in succeeds(warehouse.root, "diff", small, small)

@@ -75,6 +75,40 @@ def test_files_of_both_formats_and_imports_are_the_same(root: Path) -> None:
     assert json.loads(succeeds(warehouse, "luck", "matches/session", *options)) == expected
 
 
+AUTOMATIC = (
+    "(;FF[4]GM[6]CA[UTF-8]MI[length:0][game:0][ws:0][bs:0]PW[Al]PB[Bo]RU[Jacoby]RE[W+4R]CV[2]"
+    ";W[31hefe];B[51lqst];W[double];B[take])\n"
+)
+
+
+def test_automatic_doubles_of_imports_are_those_of_the_file(root: Path) -> None:
+    path, warehouse = file(root, "automatic.sgf", AUTOMATIC), root / "automatic"
+    options = ("--by-game", "--format", "json")
+    (game,) = json.loads(succeeds(root, "luck", path, *options))
+    assert (game["cube_value"], game["result"]) == (4, 1)
+    succeeds(warehouse, "import", "matches", path)
+    assert json.loads(succeeds(warehouse, "luck", "matches/automatic", *options)) == [game]
+
+
+ANSWERED = """\
+ 0 point match
+
+ Game 1
+ Al : 0                         Bo : 0
+  1) 31: 8/5 6/5                 52: 13/8 24/22
+  2)  Doubles => 2                {}
+      Wins {} points
+"""
+
+
+@pytest.mark.parametrize(("answer", "points", "cube_value"), [("Takes", 2, 2), ("Beavers => 4", 8, 4)])
+def test_a_record_that_ends_with_an_answer(root: Path, answer: str, points: int, cube_value: int) -> None:
+    """The final cube is the one after the answer."""
+    path = file(root, "answered.mat", ANSWERED.format(answer, points))
+    (game,) = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
+    assert (game["cube_value"], game["result"]) == (cube_value, points / cube_value)
+
+
 def test_a_game_that_was_not_finished(root: Path) -> None:
     path = file(root, "cut.mat", WHOLE.partition("      Wins")[0])
     (game,) = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))

@@ -49,7 +49,9 @@ def test_probe_of_gammons_and_gnubg_files(small_root: Path, tmp_path: Path) -> N
 
 def test_combined_chances_are_chances_and_gammons_count(small_root: Path) -> None:
     """Against 15 checkers the last one of the player on roll wins a gammon, in the combined equity too."""
-    [row] = json.loads(succeeds(small_root, "probe", position_id(opponent=[0, 0, 15], on_roll=[1]), "--format", "json"))
+    *_, row = json.loads(
+        succeeds(small_root, "probe", position_id(opponent=[0, 0, 15], on_roll=[1]), "--format", "json")
+    )
     assert (row["win"], row["win_gammon"], row["cubeless"]) == pytest.approx((1, 1, 2), abs=1e-6)
     assert row["win"] <= 1
     assert row["win_gammon"] <= 1
@@ -60,7 +62,7 @@ def test_combined_chances_are_chances_and_gammons_count(small_root: Path) -> Non
 def test_a_leader_is_worth_less_than_combined_tables_say(small_root: Path) -> None:
     leader, trailer = [2, 3, 0], [0, 2, 4]
     text = position_id(opponent=trailer, on_roll=leader)
-    [combined] = json.loads(succeeds(small_root, "probe", text, "--format", "json"))
+    *_, combined = json.loads(succeeds(small_root, "probe", text, "--format", "json"))
     table = bgdata.open_one_sided(small_root, 3)
     wastages = [table.probe_mean_rolls(leader) * 49 / 6 - 8, table.probe_mean_rolls(trailer) * 49 / 6 - 16]
     excess = mean_excess(combined["cubeless"], *wastages)

@@ -126,6 +126,7 @@ def test_exact_positions(player_root: Path) -> None:
         ((START_ID, "99"), "expected two dice"),
         ((START_ID, "--trials", "100"), "expected a multiple of 36 trials, at least 72, got 100"),
         ((START_ID, "--until", "-1"), "expected a standard error above 0, got -1.0"),
+        ((START_ID, "--until", "0"), "expected a standard error above 0, got 0.0"),
         (
             (START_ID, "--until", "0.1", "--most-trials", "100"),
             "expected most trials to be a multiple of 1296, got 100",

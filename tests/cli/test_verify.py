@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from bgdata.cli.build import COMPUTED
-from bgdata.cli.verify import duration
+from bgdata.cli.verify import duration, verify_warehouse
 from bgdata.datasets import network
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
+from tests.store.test_current import Seeded, open_toys
 
 
 def test_verify(warehouse: Warehouse) -> None:
@@ -78,6 +79,30 @@ def test_imported_versions_are_not_repaired_without_their_files(warehouse: Wareh
     assert f"error: expected the files that {damaged[0].name} was imported from; delete " in result.stderr
     assert damaged[0].parquet.read_bytes() == b"junk"
     assert "2 versions: 14 checks passed" in succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0")
+
+
+@pytest.mark.parametrize("is_pointed_at", [True, False])
+def test_repair_keeps_what_is_current(memory_path: Path, is_pointed_at: bool) -> None:
+    powers = open_toys(memory_path / "warehouse")
+    older, newer = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
+    if not is_pointed_at:
+        (newer.folder.parent / "current").unlink()
+    for damaged in ([older], [newer], [older, newer]):
+        for table in damaged:
+            table.parquet.write_bytes(b"junk")
+        assert verify_warehouse(powers, "powers", 0, 0, repair=True)
+        assert verify_warehouse(powers, "powers", 0, 0, repair=False)
+        assert powers.open("powers", "10").name == newer.name
+
+
+def test_repair_of_a_version_while_the_current_one_is_gone(memory_path: Path) -> None:
+    """The repaired one is current then: there is nothing to keep."""
+    powers = open_toys(memory_path / "warehouse")
+    older, newer = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
+    newer.folder.rename(memory_path / "gone")
+    older.parquet.write_bytes(b"junk")
+    verify_warehouse(powers, "powers", 0, 0, repair=True)
+    assert powers.open("powers", "10").name == older.name
 
 
 def test_verify_of_nothing(tmp_path: Path) -> None:

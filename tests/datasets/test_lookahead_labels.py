@@ -210,6 +210,15 @@ def test_verify_looks_again(warehouse: Warehouse, name: str) -> None:
         check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 1000, np.random.default_rng(0))
 
 
+def test_verify_of_a_corpus_and_of_nothing(warehouse: Warehouse) -> None:
+    """Turns are looked at again too; and so is a sample of which no position changes by enough."""
+    corpus = replace(SMALL, source=VersionRef(SELFPLAY.name, SELFPLAY.slug(SELFPLAY.smallest)))
+    for parameters in (corpus, replace(SMALL, least_change=2.0)):
+        table = warehouse.build(DATASET.name, parameters)
+        said = check_sample(DATASET, table, inputs_of(warehouse, DATASET, parameters), 20, np.random.default_rng(0))
+        assert "positions" in said
+
+
 def test_verify_misses_rows(warehouse: Warehouse) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     rows = np.load(table.folder / "rows.npy")

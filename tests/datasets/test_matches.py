@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from bgdata.cli.export import write_text
+from bgdata.computations.matches import matches_of
 from bgdata.errors import NoRowsError, UsageError
+from bgdata.formats.replay import replay_game
 from bgdata.game.position import START, parse_key20
 from bgdata.store.table import Table
 from tests.datasets.importing import Imports, counts, quarantined, rows
@@ -156,6 +158,32 @@ def test_a_session_in_both_formats(imports: Imports) -> None:
     assert quarantined(mat) == quarantined(sgf) == []
     check_equal_plays(mat, sgf)
     check_export(imports, mat, sessions.MAT.encode())
+
+
+AUTOMATIC = sgf(";W[31hefe];B[double];W[take];B[51lqst]", length=0, more="RU[Jacoby]RE[W+4R]CV[2]")
+
+
+def test_automatic_doubles_come_back(imports: Imports) -> None:
+    table = imports.text("matches", AUTOMATIC + sgf("", length=0, game=1, white=4), "x.sgf")
+    (match,) = matches_of(table.arrays())
+    assert [game.cube_value for game in match.games] == [2, 1]
+    assert [turn.cube_value for turn in match.games[0].turns] == [None, 4, None, None, None]
+    assert replay_game(match, match.games[0]).cube_value == 4
+
+
+def test_automatic_doubles_cannot_be_exported(imports: Imports) -> None:
+    table = imports.text("matches", AUTOMATIC, "x.sgf")
+    with pytest.raises(UsageError, match=r"^expected games that begin with a cube of 1, .*, got 2 in game 1 of "):
+        write_text(table, "mat", imports.folder / "x.mat")
+    assert [path.name for path in imports.folder.iterdir() if "mat" in path.name] == []
+
+
+def test_a_winner_of_unknown_points(imports: Imports) -> None:
+    """The table, where winners have points, says of the result nothing; the resignation is a turn."""
+    table = imports.text("matches", sgf(";W[31hefe]", more="RE[W+R]"), "x.sgf")
+    assert quarantined(table) == []
+    assert [(row["winner"], row["points_won"]) for row in games(table)] == [(None, None)]
+    assert [row["action"] for row in turns(table)] == ["play", "resign"]
 
 
 def test_hits_are_marked_where_the_file_does_not_say_them(imports: Imports) -> None:

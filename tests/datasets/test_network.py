@@ -14,7 +14,14 @@ from bgdata.computations import network
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.network import DATASET, NetworkParameters
-from bgdata.errors import BgdataError, CheckFailedError, CorruptFileError, InvalidParameterError, UnknownInputSetError
+from bgdata.errors import (
+    BgdataError,
+    CheckFailedError,
+    CorruptFileError,
+    InvalidNameError,
+    InvalidParameterError,
+    UnknownInputSetError,
+)
 from bgdata.evaluation.networks.inference import FIRST_SUM, Networks
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.kernel import read_only, threads
@@ -211,6 +218,10 @@ def test_networks_that_are_none_are_refused(small_root: Path) -> None:
         ({"name": "Tiny"}, InvalidParameterError, "expected a name of small letters, digits and -, got 'Tiny'"),
         ({"name": ""}, InvalidParameterError, "expected a name of small letters, digits and -, got ''"),
         ({"name": "../up"}, InvalidParameterError, "expected a name of small letters, digits and -, got '../up'"),
+        ({"name": "my--net"}, InvalidNameError, "expected a variant named by .*, got 'my--net'"),
+        ({"name": "-net"}, InvalidNameError, "expected a variant named by .*, got '-net'"),
+        ({"name": "net-"}, InvalidNameError, "expected a variant named by .*, got 'net-'"),
+        ({"name": 201 * "n"}, InvalidNameError, "expected a variant named by .* at most 200 of them, got 'nnn.*"),
     ],
 )
 def test_wrong_parameters(memory_path: Path, change: dict[str, Any], error: type[BgdataError], message: str) -> None:

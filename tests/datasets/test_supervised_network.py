@@ -14,7 +14,14 @@ import pytest
 import bgdata
 from bgdata.computations import supervised_network
 from bgdata.datasets.supervised_network import CLASSES, DATASET, SupervisedParameters, WeightedLabels, best_epoch
-from bgdata.errors import BgdataError, CheckFailedError, InvalidParameterError, MissingTableError, UsageError
+from bgdata.errors import (
+    BgdataError,
+    CheckFailedError,
+    InvalidNameError,
+    InvalidParameterError,
+    MissingTableError,
+    UsageError,
+)
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
@@ -226,6 +233,14 @@ def test_wrong_parameters(memory_path: Path, change: dict[str, Any], message: st
     with pytest.raises(InvalidParameterError) as error:
         warehouse.build(DATASET.name, changed(change))
     assert str(error.value) == message
+    assert not warehouse.root.exists()
+
+
+@pytest.mark.parametrize("name", ["my--net", "net-", 201 * "n"])
+def test_names_that_could_not_be_found_again(memory_path: Path, name: str) -> None:
+    warehouse = bgdata.open_warehouse(memory_path / "warehouse")
+    with pytest.raises(InvalidNameError, match=r"^expected a variant named by small letters, digits and single -"):
+        warehouse.build(DATASET.name, replace(TINY, name=name))
     assert not warehouse.root.exists()
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bgdata.errors import UsageError
 from bgdata.formats.lines import LineCounts
 from bgdata.formats.mat import format_mat, parse_mat, read_mat, write_mat
 from bgdata.formats.matches import Game, Match, RecordedMove, Turn, TurnKind
@@ -218,6 +219,64 @@ def test_several_matches_in_a_file() -> None:
 def test_names_that_are_not_utf8() -> None:
     (match,) = parse_mat(HEAD.replace("Ann", "Änn").encode("latin-1")).matches
     assert match.players[0] == "Änn Lee"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (b"O\x92Neil", "O\u2019Neil"),  # an apostrophe of Windows
+        (b"\x81x", "x"),  # no letter of Windows
+        ("Ann\u00a0Lee".encode(), "Ann Lee"),
+        (b"Ann\xa0Lee", "Ann Lee"),
+        ("Ann\u200dLee".encode(), "Ann Lee"),
+        (b"Ann\x07", "Ann"),
+    ],
+)
+def test_names_with_letters_of_windows_or_not_printable(name: bytes, expected: str) -> None:
+    file = parse_mat((HEAD + "  1) 31: 8/5 6/5\n").encode().replace(b"Ann Lee", name))
+    assert file.quarantined == []
+    assert file.matches[0].players == (expected, "Bo")
+    assert len(file.matches[0].games[0].turns) == 1
+
+
+def test_comments_need_not_be_printable() -> None:
+    comments = b'; by\x00 me\n; [Site "a\x92b\x00c"]\n# \xe2\x80\x8d\n'
+    file = parse_mat(comments + HEAD.encode() + b"; \x1b[1m\n  1) 31: 8/5 6/5\n")
+    assert file.quarantined == []
+    assert file.counts.comments == 4
+    assert file.matches[0].info == (("Site", "a\u2019b c"),)
+
+
+@pytest.mark.parametrize("end", [b"\x1a", b"\r\n\x1a", b"\n\x1a\x1a"])
+def test_the_mark_of_dos_at_the_end_is_dropped(end: bytes) -> None:
+    file = parse_mat(HEAD.encode() + b"      Wins 1 point" + end)
+    assert file.quarantined == []
+    assert (file.counts.rows, file.matches[0].games[0].points) == (4, 1)
+
+
+def test_info_belongs_to_the_heading_before_it() -> None:
+    info = '; [Event "{}"]\n'
+    first, second = (HEAD.replace("\n\n", f"\n{info.format(number)}\n") for number in (1, 2))
+    file = parse_mat(f"{info.format(0)}{first}      Wins 1 point\n{info.format('x')}{second}".encode())
+    assert [[value for _, value in match.info] for match in file.matches] == [["0", "1"], ["x", "2"]]
+    assert file.quarantined == []
+
+
+def test_a_cube_above_1_at_the_beginning_cannot_be_written() -> None:
+    match = Match(("a", "b"), 0, (Game(1, (0, 0)), Game(2, (0, 0), cube_value=2)))
+    with pytest.raises(
+        UsageError,
+        match=r"^expected games that begin with a cube of 1, as a \.mat file cannot say another, "
+        r"got 2 in game 2 of 'a' and 'b'$",
+    ):
+        text_of(match)
+
+
+def test_a_winner_of_unknown_points_is_left_out() -> None:
+    turns = (Turn(0, TurnKind.PLAY, (3, 1)), Turn(1, TurnKind.RESIGN))
+    text = text_of(Match(("a", "b"), 0, (Game(1, (0, 0), turns, 0),)))
+    assert "Wins" not in text
+    assert parse_mat(text.encode()).matches[0].games[0].winner is None
 
 
 def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:

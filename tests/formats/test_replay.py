@@ -12,7 +12,7 @@ import pytest
 from bgdata.errors import InvalidGameError
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Game, Match, RecordedMove, Turn, TurnKind
-from bgdata.formats.replay import ReplayedTurn, replay
+from bgdata.formats.replay import ReplayedTurn, replay, replay_game
 from bgdata.formats.sgf import parse_sgf
 from bgdata.game.dice import roll_of
 from bgdata.game.outcome import game_outcome, is_over
@@ -191,6 +191,31 @@ def test_results_of_a_session() -> None:
 def test_automatic_doubles() -> None:
     turns = turns_of("W[double]B[take]", f"{MONEY}CV[2]RE[B+4R]")
     assert cubes(turns) == ["0 2 centered", "0 2 centered", "0 4 opponent"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cube_value"),
+    [
+        ("", 2),
+        ("W[31hefe]", 2),
+        ("W[double]", 2),
+        ("W[double]B[drop]", 2),
+        ("W[double]B[take]", 4),
+        ("W[double]B[double]", 4),
+        ("W[double]B[double]W[drop]", 4),
+        ("W[double]B[double]W[take]", 8),
+    ],
+)
+def test_the_cube_after_the_last_turn(nodes: str, cube_value: int) -> None:
+    tree = f"(;{MONEY}CV[2]{nodes.replace('W[', ';W[').replace('B[', ';B[')})"
+    (match,) = parse_sgf(tree.encode()).matches
+    assert replay_game(match, match.games[0]).cube_value == cube_value
+
+
+@pytest.mark.parametrize(("result", "cube_value"), [("      Wins 4 points\n", 4), ("", 2)])
+def test_the_cube_after_a_beaver_whose_take_is_not_written(result: str, cube_value: int) -> None:
+    (match,) = parse_mat(f"{MAT_HEAD}  1)  Doubles => 2                Beavers => 4\n{result}".encode()).matches
+    assert replay_game(match, match.games[0]).cube_value == cube_value
 
 
 def test_resignations() -> None:

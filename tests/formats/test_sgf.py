@@ -102,6 +102,24 @@ def test_crawford() -> None:
     assert [file.matches[0].games[0].is_crawford for file in found] == [None, False, False, True]
 
 
+@pytest.mark.parametrize("result", ["?", "Void", ""])
+def test_results_that_are_not_known(result: str) -> None:
+    file = parse_sgf(f"(;{ROOT}RE[{result}];W[31hefe])".encode())
+    assert file.quarantined == []
+    (game,) = file.matches[0].games
+    assert (game.winner, game.points, len(game.turns)) == (None, None, 1)
+
+
+@pytest.mark.parametrize("result", ["W+R", "W+Resign", "B+R", "B+Resign"])
+def test_resignations_for_unknown_points(result: str) -> None:
+    file = parse_sgf(f"(;{ROOT}RE[{result}];W[31hefe])".encode())
+    assert file.quarantined == []
+    (game,) = file.matches[0].games
+    winner = "WB".index(result[0])
+    assert (game.winner, game.points) == (winner, None)
+    assert game.turns[-1] == Turn(1 - winner, TurnKind.RESIGN)
+
+
 def test_other_matches_begin_where_players_length_or_number_change() -> None:
     tree = f"(;{ROOT})"
     trees = [
@@ -141,7 +159,7 @@ BAD_TREES = {
     f"(;{ROOT};B[31hefe])": FORWARDS,
     f"(;{ROOT};W[31zh])": TURNS,
     f"(;{ROOT};W[31hy])": TURNS,
-    f"(;{ROOT}RE[?])": "expected a result such as W+2 or B+4R",
+    f"(;{ROOT}RE[W+x])": "expected a result such as W+2 or B+4R",
     f"(;{ROOT}CV[x])": WHOLE,
     f"(;{ROOT};CV[-2])": WHOLE,
     "(;GM[6]MI[length:x])": WHOLE,

@@ -60,6 +60,19 @@ def test_the_crawford_game_is_the_first_at_one_point() -> None:
     assert not any(game.is_crawford for game in with_crawford(replace(match, length=0)).games)
 
 
+def test_a_game_with_a_double_is_not_the_crawford_game() -> None:
+    """A record may begin after it; where the file says which game it is, that holds."""
+    (match,) = parse_mat(CUT.encode()).matches
+    assert situations([match], "cut")[0].record.stakes == Stakes(MatchScore(3, 1))
+    later = replace(match.games[0], number=2, turns=match.games[0].turns[:2])
+    games = with_crawford(replace(match, games=(*match.games, later))).games
+    assert [game.is_crawford for game in games] == [False, False]
+    said = replace(match, games=(replace(match.games[0], is_crawford=True),))
+    message = r"^expected no double in the Crawford game, in line 6: left double \(game 1 of cut\)$"
+    with pytest.raises(InvalidGameError, match=message):
+        situations([said], "cut")
+
+
 def test_stakes_are_seen_by_the_player_on_roll() -> None:
     file = parse_mat(CUT.replace("right : 2", "right : 1").encode())
     first, second, double, take = situations(list(file.matches), "cut")[0].record.acts
@@ -71,7 +84,6 @@ def test_stakes_are_seen_by_the_player_on_roll() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("", ""), r"expected no double in the Crawford game, in line 6: left double \(game 1 of cut\)"),
         (("right : 2", "right : 3"), r"expected at least 1 point to go .* \(game 1 of cut\)"),
         (("8/5 6/5", "8/5 6/4"), r"expected .*, in line 5: left play \(game 1 of cut\)"),
         ((" Game 1", ""), "expected recorded games in cut, found none"),

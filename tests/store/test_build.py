@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 import pytest
 
-from bgdata.errors import CheckFailedError, InvalidParameterError, StorageError, TooLargeError
+from bgdata.errors import CheckFailedError, InvalidNameError, InvalidParameterError, StorageError, TooLargeError
 from bgdata.store import storage
 from bgdata.store.build import COMPUTED, check_estimate, readable_bytes
 from bgdata.store.context import Build, Computed
@@ -24,7 +24,7 @@ from bgdata.store.manifest import FILE_NAME, Manifest
 from bgdata.store.plan import Plan
 from bgdata.warehouse import Warehouse
 from tests.store import processes
-from tests.store.toy import Count, Notes, Squares, toy_warehouse, whole_versions
+from tests.store.toy import Count, Notes, Squares, SquareSums, toy_warehouse, whole_versions
 
 TEN = Count(10)
 
@@ -131,6 +131,16 @@ class WrongSquares(Squares):
         if self.is_wrong:
             raise CheckFailedError("expected other squares")
         return super().statistics(computed)
+
+
+@pytest.mark.parametrize("slug", ["my--squares", "squares-", 201 * "n"])
+def test_a_variant_that_could_not_be_found_again_is_not_begun(
+    toys: Warehouse, monkeypatch: pytest.MonkeyPatch, slug: str
+) -> None:
+    monkeypatch.setattr(SquareSums, "slug", lambda *_: slug)
+    with pytest.raises(InvalidNameError, match=r"^expected a variant named by small letters, digits and single -, at"):
+        toys.build("square_sums", TEN)
+    assert not toys.root.exists()
 
 
 def test_a_failed_check_publishes_nothing_and_is_computed_anew(toys: Warehouse) -> None:

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from bgdata.store.declaration import Column
-from bgdata.store.diff import ColumnChange, column_changes, define_version
+from bgdata.store.diff import ColumnChange, RowsOnly, column_changes, define_version, rows_only
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares
 
@@ -72,6 +72,13 @@ def test_no_row_in_common(connection: duckdb.DuckDBPyConnection) -> None:
     assert {(c.rows_compared, c.rows_changed) for c in changes(connection, "(1, 0, [0], '')", "(2, 0, [0], '')")} == {
         (0, 0)
     }
+    assert rows_only(connection, Mixed()) == RowsOnly(1, 1)
+
+
+def test_rows_that_one_table_lacks(connection: duckdb.DuckDBPyConnection) -> None:
+    found = changes(connection, "(1, 0, [0], ''), (2, 0, [0], '')", "(2, 0, [0], ''), (3, 0, [0], ''), (4, 0, [0], '')")
+    assert [change.rows_compared for change in found] == [1, 1, 1]
+    assert rows_only(connection, Mixed()) == RowsOnly(1, 2)
 
 
 def test_versions(toys: Warehouse) -> None:
@@ -81,4 +88,5 @@ def test_versions(toys: Warehouse) -> None:
         for name, count in (("before", 10), ("after", 20)):
             define_version(connection, name, toys.kind("squares"), toys.open("squares", f"{count}"))
         assert list(column_changes(connection, toys.kind("squares"))) == [ColumnChange("square", 10, 0, 0, 0, "")]
+        assert rows_only(connection, toys.kind("squares")) == RowsOnly(0, 10)
         assert connection.sql("select count(*), min(variant) from after").fetchall() == [(20, "20")]

@@ -265,6 +265,7 @@ def test_games(client: TestClient, site_root: Path) -> None:
     assert "expected a whole number from 0 to 2147483647 as number" in read(client, f"{where}/x", 400).text
     assert "expected a whole number from 1" in read(client, f"{where}?page=0", 400).text
     assert "expected a game" in read(client, f"{where}/10000", 404).text
+    assert "expected a version with games" in read(client, "/game/bearoff_two_sided/3x3", 404).text
 
 
 @pytest.fixture(scope="module")
