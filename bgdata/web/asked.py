@@ -173,7 +173,7 @@ def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, 
         return default
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(most))
     if not is_number or not least <= int(text) <= most:
-        raise UsageError(f"expected a whole number from {least} to {most} as {name}, got {shown(text)}")
+        raise UsageError(f"expected a whole number from {least} to {most:,} as {name}, got {shown(text)}")
     return int(text)
 
 

@@ -262,7 +262,7 @@ def test_games(client: TestClient, site_root: Path) -> None:
     assert any(row["loss"] == pytest.approx(largest, abs=1e-6) for row in hint)
     assert client.get(f"{where}/3?turn=9999").status_code == 200
     assert "expected an order of games" in read(client, f"{where}?order=x", 400).text
-    assert "expected a whole number from 0 to 2147483647 as number" in read(client, f"{where}/x", 400).text
+    assert "expected a whole number from 0 to 2,147,483,647 as number" in read(client, f"{where}/x", 400).text
     assert "expected a whole number from 1" in read(client, f"{where}?page=0", 400).text
     assert "expected a game" in read(client, f"{where}/10000", 404).text
     assert "expected a version with games" in read(client, "/game/bearoff_two_sided/3x3", 404).text
