@@ -6,8 +6,8 @@
     rollouts   these positions, rolled out                          rollout_labels
     cubeful    money games with the cube                            cubeful_selfplay
 
-Games with the cube wait for nothing, labels and rollouts only for the games. Games and rollouts come in parts, which
---executor spreads over processes or a cluster, and which a flow that is run again finds.
+Games with the cube wait for nothing, labels and rollouts only for the games. Games come in parts, which --executor
+spreads over processes or a cluster; a flow that is run again finds parts of games and steps of rollouts.
 """
 
 from __future__ import annotations
