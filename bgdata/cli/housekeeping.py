@@ -56,7 +56,8 @@ def gc(warehouse: Warehouse, dry_run: bool, yes: bool, form: str) -> None:
     """Delete versions and staging folders that are not needed.
 
     It keeps the current version of each variant, the versions that warehouse.lock lists, everything that these are made
-    from, and whatever has no readable manifest. A stopped build starts from the beginning once its staging folder is deleted.
+    from, and whatever has no readable manifest. A stopped build starts from the beginning once its staging folder is
+    deleted.
     """
     collect_garbage(warehouse, form, dry_run=dry_run, yes=yes)
 
