@@ -61,9 +61,10 @@ class Turn:
 class Game:
     """One game; `number` counts from 1, `score` is that before the game, of player 0 and player 1.
 
-    `winner` and `points` (those won, cube included) are None for a game that was not finished; `is_crawford` is None
-    where the format does not say. `units` are the indexes of the game's lines in the ledger of its file (for .sgf: of
-    its game tree). `bad_lines` counts the quarantined lines in between: a game with any cannot be replayed.
+    `winner` and `points` (those won, cube included) are None for a game that was not finished, `points` alone for a
+    resignation that does not say for how many; `is_crawford` is None where the format does not say. `units` are the
+    indexes of the game's lines in the ledger of its file (for .sgf: of its game tree). `bad_lines` counts the
+    quarantined lines in between: a game with any cannot be replayed.
     `cube_value` is that before the first turn, above 1 after automatic doubles.
     """
 

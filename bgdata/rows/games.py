@@ -23,15 +23,22 @@ CUBE_ACTIONS = ("double", "beaver", "take", "pass")
 
 
 def crawford_games(games: Sequence[Mapping[str, Any]]) -> dict[int, bool]:
-    """Whether each game of one match, by its number there, is the Crawford game: as recorded, else the first in which
-    just one side needs one point. `games` are rows of the table of that name, in order."""
-    from bgdata.formats.matches import Game, Match
+    """Whether each game of one match, by its number there, is the Crawford game, as `with_crawford` finds it. `games`
+    are rows of the table of that name, in order, with `is_doubled`: whether somebody doubles in it."""
+    from bgdata.formats.matches import Game, Match, Turn, TurnKind
     from bgdata.steps.match_analysis import with_crawford
 
-    found = tuple(
-        Game(row["game_number"], (row["score_0"], row["score_1"]), is_crawford=row["is_crawford"]) for row in games
-    )
-    match = with_crawford(Match(("", ""), games[0]["match_length"], found))
+    double = Turn(0, TurnKind.DOUBLE)
+    found = [
+        Game(
+            row["game_number"],
+            (row["score_0"], row["score_1"]),
+            (double,) if row["is_doubled"] else (),
+            is_crawford=row["is_crawford"],
+        )
+        for row in games
+    ]
+    match = with_crawford(Match(("", ""), games[0]["match_length"], tuple(found)))
     return {game.number: bool(game.is_crawford) for game in match.games}
 
 

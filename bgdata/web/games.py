@@ -56,7 +56,11 @@ from games where dataset = $dataset and variant = $variant and {which} order by 
 """
 TURNS = "from turns where dataset = $dataset and variant = $variant and game = $game order by turn"
 GAME = "from games where dataset = $dataset and variant = $variant and game = $game"
-MATCH = "from games where dataset = $dataset and variant = $variant and match = $match order by game_number"
+MATCH = """
+select *, exists(from turns where dataset = $dataset and variant = $variant and turns.game = games.game
+and action = 'double') as is_doubled
+from games where dataset = $dataset and variant = $variant and match = $match order by game_number
+"""
 IS_CUBEFUL = f"""select exists(from games where dataset = $dataset and variant = $variant and match_length > 1)
 or exists({OWN} and action in {CUBE_ACTIONS}) as is_cubeful"""
 WIDTH, HEIGHT = 660, 150  # of the graph

@@ -135,19 +135,20 @@ def test_cube_decisions_that_there_are_not(small_root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scores", "recorded", "expected"),
+    ("scores", "recorded", "doubled", "expected"),
     [
-        ([(0, 0), (2, 0), (2, 1)], [None, None, None], [False, True, False]),
-        ([(0, 0), (2, 2)], [None, None], [False, False]),
-        ([(0, 0), (2, 0), (2, 1)], [False, False, True], [False, False, True]),
+        ([(0, 0), (2, 0), (2, 1)], [None] * 3, [True, False, True], [False, True, False]),
+        ([(0, 0), (2, 2)], [None] * 2, [False] * 2, [False, False]),
+        ([(0, 0), (2, 0), (2, 1)], [False, False, True], [False] * 3, [False, False, True]),
+        ([(2, 0), (2, 1)], [None] * 2, [True, False], [False, False]),
     ],
-    ids=["found", "both", "recorded"],
+    ids=["found", "both", "recorded", "begun after it"],
 )
 def test_the_crawford_game_of_a_match(
-    scores: list[tuple[int, int]], recorded: list[bool | None], expected: list[bool]
+    scores: list[tuple[int, int]], recorded: list[bool | None], doubled: list[bool], expected: list[bool]
 ) -> None:
     rows = [
-        {"game_number": number, "match_length": 3, "score_0": first, "score_1": second, "is_crawford": said}
-        for number, ((first, second), said) in enumerate(zip(scores, recorded, strict=True), 1)
+        {"game_number": n, "match_length": 3, "score_0": a, "score_1": b, "is_crawford": said, "is_doubled": is_doubled}
+        for n, ((a, b), said, is_doubled) in enumerate(zip(scores, recorded, doubled, strict=True), 1)
     ]
     assert list(crawford_games(rows).values()) == expected
