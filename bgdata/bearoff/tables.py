@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.bearoff.index import MAX_CHECKERS, layout_count, position_index, whole_index
+from bgdata.bearoff.index import MAX_CHECKERS, layout_at, layout_count, position_index, whole_index
 from bgdata.errors import NotCoveredError, UsageError, shown
+from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.game.integers import integer_array
 from bgdata.store.table import Table
 
@@ -79,6 +80,11 @@ class RaceTable:
     def probe_sd_rolls(self, layout: Layout) -> float:
         """The standard deviation of the number of rolls. Raises NotCoveredError or InvalidPositionError."""
         return float(self.table.array("sd_rolls")[self._row(layout)])
+
+    def probe_wastage(self, layout: Layout) -> float:
+        """Effective less plain pip count. Raises NotCoveredError or InvalidPositionError."""
+        points = layout_at(layout_index(layout, self.points), self.points)
+        return self.probe_mean_rolls(layout) * PIPS_PER_ROLL - sum(n * count for n, count in enumerate(points, start=1))
 
     def chances_matrix(self, rows: int) -> NDArray[np.float64]:
         """float64[rows, longest]: chances of the first positions, index n for exactly n rolls."""

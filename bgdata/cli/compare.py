@@ -72,7 +72,7 @@ def compare_tables(warehouse: Warehouse, before: str, after: str, form: str = "t
         click.echo(f"{before} -> {after}, by {', '.join(kind.key)}")
         click.echo(f"  {only.before:,} rows only in {before}, {only.after:,} only in {after}")
         click.echo("\n".join(map(described, changes)))
-    return not only.total and all(change.rows_changed == 0 for change in changes)
+    return not any(only) and all(change.rows_changed == 0 for change in changes)
 
 
 def described(change: ColumnChange) -> str:

@@ -276,8 +276,7 @@ def make_decisions(
 
     Raises UsageError, and MissingTableError for a corpus or a network that is not there.
     """
-    until = UNTIL if options["until"] is None else options["until"]
-    roller = roller_parameters(warehouse, network, {**options, "until": until})
+    roller = roller_parameters(warehouse, network, options, UNTIL)
     parameters = DecisionParameters(
         **vars(found_corpus(warehouse, corpus)),
         **roller,
@@ -315,16 +314,19 @@ def label_by_rollouts(warehouse: Warehouse, source: str, network: str, options: 
     print_built(table, [describe_labels(table.manifest.rows, table.manifest.statistics, parameters)], form)
 
 
-def roller_parameters(warehouse: Warehouse, network: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Which network rolls out, and the settings of the rollouts, from the options of a command. Raises
-    MissingTableError."""
+def roller_parameters(
+    warehouse: Warehouse, network: str, options: Mapping[str, Any], usual: float | None = None
+) -> dict[str, Any]:
+    """Which network rolls out, and the settings of the rollouts, from the options of a command; the standard error to
+    reach is the `usual` one unless they name another. Raises MissingTableError."""
     from bgdata.steps.networks import network_parameters
 
+    until = usual if options["until"] is None else options["until"]
     return {
         **network_parameters(warehouse, network),
         "trials": options["trials"],
-        "until": options["until"],
-        "most_trials": 0 if options["until"] is None else options["most_trials"],
+        "until": until,
+        "most_trials": 0 if until is None else options["most_trials"],
         "stop": options["stop"],
         "turns": options["truncate"],
         "with_luck": not options["no_luck"],

@@ -128,11 +128,11 @@ class Asked(NamedTuple):
 def built_book(warehouse: Warehouse, options: dict[str, Any]) -> Table:
     """The book of these options, built if it is missing. Raises InvalidParameterError, and MissingTableError for a
     network that is not there."""
-    until = DEFAULTS.until if options["until"] is None else options["until"]
-    if not until or not until > 0:
-        raise InvalidParameterError(f"expected a standard error above 0, got {until}")
+    roller = roller_parameters(warehouse, options["network"], options, DEFAULTS.until)
+    if not roller["until"] > 0:
+        raise InvalidParameterError(f"expected a standard error above 0, got {roller['until']}")
     parameters = OpeningParameters(
-        **roller_parameters(warehouse, options["network"], {**options, "until": until}),
+        **roller,
         objective=options["objective"],
         first_rolls=tuple(map(first_roll_of, options["only"])) or DEFAULTS.first_rolls,
         sensible=options["sensible"],

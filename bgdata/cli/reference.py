@@ -75,7 +75,7 @@ def reference(
     make_reference(
         warehouse,
         network,
-        {**options, "until": ReferenceParameters.until if options["until"] is None else options["until"]},
+        options,
         form,
         positions=positions,
         sources=sources or ReferenceParameters.sources,
@@ -90,7 +90,8 @@ def make_reference(warehouse: Warehouse, network: str, options: Mapping[str, Any
     Raises InvalidParameterError, also for a theme of which the games have too few positions, and MissingTableError for
     a network that is not there.
     """
-    parameters = ReferenceParameters(**roller_parameters(warehouse, network, options), **sample)
+    roller = roller_parameters(warehouse, network, options, ReferenceParameters.until)
+    parameters = ReferenceParameters(**roller, **sample)
     DATASET.check_parameters(parameters)
     with progress_bars() as progress:
         table = warehouse.build(DATASET.name, parameters, progress=progress)

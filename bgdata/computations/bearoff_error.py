@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.bearoff.combine import correct_equities, excess, one_roll_ahead, one_sided_equities, win_chance
-from bgdata.bearoff.index import layout_at, layout_count
+from bgdata.bearoff.index import layout_count
 from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.plays import all_plays, roll_results
 from bgdata.bearoff.race import NON_DOUBLES
@@ -133,12 +133,7 @@ class Combined(NamedTuple):
         equity = 2 * win_chance(chances, other) - 1
         if not self.parameters.is_corrected:
             return equity
-        return equity - excess(equity, *(self.wastage(index) for index in (on_roll, opponent)))
-
-    def wastage(self, index: int) -> float:
-        """Effective less plain pip count."""
-        pips = sum(point * count for point, count in enumerate(layout_at(index, self.parameters.points), start=1))
-        return self.one_sided.probe_mean_rolls(index) * PIPS_PER_ROLL - pips
+        return equity - excess(equity, *map(self.one_sided.probe_wastage, (on_roll, opponent)))
 
 
 COMPUTATION = BearoffErrorComputation

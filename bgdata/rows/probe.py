@@ -14,7 +14,6 @@ from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, mean_excess
 from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError
-from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
 from bgdata.rows.plain import Row
@@ -89,7 +88,7 @@ def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> I
             **dict(zip(("mean_rolls", "opponent_mean_rolls"), means, strict=True)),
             **dict(zip(("sd_rolls", "opponent_sd_rolls"), sds, strict=True)),
             "win": win,
-            **combined_equities(win, gammons, means, (on_roll, opponent)),
+            **combined_equities(win, gammons, reader, (on_roll, opponent)),
             **gammons,
         }
 
@@ -100,19 +99,13 @@ def smallest_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int])
         yield from islice(find(partial(covering, warehouse), on_roll, opponent), 1)
 
 
-def wastage(mean_rolls: float, layout: Sequence[int]) -> float:
-    """Effective less plain pip count of a side."""
-    return mean_rolls * PIPS_PER_ROLL - sum(point * count for point, count in enumerate(layout, start=1))
-
-
-def combined_equities(win: float, gammons: Found, means: Sequence[float], sides: Sequence[list[int]]) -> Found:
-    """The cubeless equity by the combined chances, and less the mean excess of the leader, from both sides' mean rolls
-    and layouts; no excess with few checkers."""
+def combined_equities(win: float, gammons: Found, reader: RaceTable, sides: Sequence[list[int]]) -> Found:
+    """The cubeless equity by the combined chances, and, but with few checkers, less the mean excess of the leader."""
     raced = 2 * win - 1
     more = gammons.get("win_gammon", 0.0) - gammons.get("lose_gammon", 0.0)
     found: Found = {"cubeless": raced + more}
     if min(map(sum, sides)) >= LEAST_CORRECTED:
-        found["corrected"] = raced - mean_excess(raced, *map(wastage, means, sides)) + more
+        found["corrected"] = raced - mean_excess(raced, *map(reader.probe_wastage, sides)) + more
     return found
 
 
@@ -128,7 +121,7 @@ def gammon_chances(
             if sum(opponent) == MAX_CHECKERS:
                 found["win_gammon"] = off_first(ours, reader.probe_chances(opponent))
             if sum(on_roll) == MAX_CHECKERS:
-                found["lose_gammon"] = 1.0 - off_first(reader.probe_chances(on_roll), theirs)
+                found["lose_gammon"] = 1 - off_first(reader.probe_chances(on_roll), theirs)
         except (NotCoveredError, BgdataError):
             continue
         return found | {"gammon_source": table.name}

@@ -36,11 +36,6 @@ class RowsOnly(NamedTuple):
     before: int
     after: int
 
-    @property
-    def total(self) -> int:
-        """Both together: 0 where the tables have the same keys."""
-        return self.before + self.after
-
 
 def define_version(connection: duckdb.DuckDBPyConnection, name: str, kind: Dataset[Any], table: Table) -> None:
     """Create a temporary view of one version with the declared columns. Raises OlderTableError or CorruptFileError for

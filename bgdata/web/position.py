@@ -154,7 +154,7 @@ def shown_of(asked: Asked, found: Found) -> dict[str, object]:
         "asked": asked,
         "position": position,
         "board": format_board_svg(position, roll=asked.roll, play=asked.play, stakes=asked.stakes),
-        "facts": facts_of(asked),
+        "facts": position_facts(position, asked.state),  # with what is rolled and played for, where names can hold it
         "source": source_words(found.evaluation),
         "is_over": found.is_over,
         "answers": side_by_side(found.evaluation, found.probed, found.bare, found.exact),
@@ -169,11 +169,6 @@ def editor_of(site: Site, asked: Asked) -> dict[str, object]:
     own, _, theirs = asked.fields["away"].partition("-")
     filled = {"q": asked.text if asked.match else asked.position.id, **asked.fields, "own": own, "theirs": theirs}
     return {"mets": names_of(site), "filled": filled, "filled_text": urlencode(filled)}
-
-
-def facts_of(asked: Asked) -> dict[str, str]:
-    """The class and the names of a position, with what is rolled and played for where names can hold it."""
-    return position_facts(asked.position, asked.state)
 
 
 def cube_states(player: LookaheadPlayer, asked: Asked, rules: CubeRules) -> Iterator[Row]:
