@@ -42,7 +42,7 @@ def make_mets(root: str = "warehouse", plan: MatchEquityPlan = USUAL) -> list[st
     list(finished(futures, "match equity tables"))
     versions = [future.result().name for future in futures]
     rows = steps.differences(warehouse, versions)
-    create_table_artifact(rows, key="match-equity", description="Beside the published table, in percent points")
+    create_table_artifact(rows, key="match-equity", description="Beside the published table, in percentage points")
     first, *_, last = (version.split("/")[1] for version in versions)
     words = ["met", "plot", last, "--minus", first, "-o"]
     publish_picture(root, words, "match-equity-picture", f"{last} less {first}")
@@ -70,9 +70,8 @@ def main(arguments: Sequence[str]) -> int:
         versions = make_mets(root, plan)
         print("\n".join(versions))
         for row in steps.differences(open_warehouse(root), versions):
-            print(
-                f"{row['met']} less {row['beside']}: at most {row['largest']} percent points, {row['mean']} on average"
-            )
+            most, mean = row["largest"], row["mean"]
+            print(f"{row['met']} less {row['beside']}: at most {most} percentage points, {mean} on average")
 
     return run_flow(told)
 

@@ -91,10 +91,17 @@ def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def small_root(common: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a warehouse with the smallest variant of every kind. Only to be read: `warehouse` is a copy.
 
-    All workers build it together, every second one from the end: they wait for each other where they meet, and go on.
+    All workers build it together, every second one from the end: they wait for each other where they meet, go on, and
+    wait for each other at the end, since the one that builds the last variant still writes the catalog then.
     """
-    root, worker = common / "small" / "warehouse", os.environ.get("PYTEST_XDIST_WORKER", "")
-    build_small(root, tmp_path_factory.mktemp("samples"), from_the_end=worker.endswith(("1", "3")))
+    folder, worker = common / "small", os.environ.get("PYTEST_XDIST_WORKER", "")
+    root = folder / "warehouse"
+    folder.mkdir(exist_ok=True)
+    with FileLock(folder / f"{worker}.building"):
+        build_small(root, tmp_path_factory.mktemp("samples"), from_the_end=worker.endswith(("1", "3")))
+    for building in folder.glob("*.building"):
+        with FileLock(building):
+            continue
     return root
 
 

@@ -1,8 +1,8 @@
 """Static evaluation of a board: by the rules, a bearoff table, or the network for its class of position.
 
 The plays of one position are evaluated together: the first layer of each network is computed once, for the position
-before the play, and then updated for each play. The values are the same, to the last bit, as computed from the
-beginning.
+before the play, and then updated for each play; later layers are computed for a few plays at a time. The values are the
+same, to the last bit, as computed from the beginning.
 """
 
 from __future__ import annotations
@@ -26,22 +26,27 @@ from bgdata.evaluation.networks.inference import (
     MOST_CHANGES,
     SIZES,
     Changes,
+    NetworkArrays,
     Networks,
     Sums,
     Units,
     change_sums,
+    fill_first_hidden,
     fill_outputs,
     fill_sums,
     network_at,
 )
 from bgdata.evaluation.networks.inputs import MOST_EXTRAS, Inputs
+from bgdata.evaluation.networks.products import LANES
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import class_of, outcome_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, check_boards, flip_into
+from bgdata.game.play_kernels import MOST_PLAYS
 from bgdata.kernel import in_threads, kernel
 
 NETWORK_CLASSES = ("race", "crashed", "contact")  # which network is for what, in this order everywhere
+_NOT_SETTLED = -1  # no number of an `AnswerSource`
 _FIRST_NETWORK, _SOURCE_OVER = int(AnswerSource.RACE_NETWORK), int(AnswerSource.OVER)
 _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(PositionClass.CRASHED)
 
@@ -53,13 +58,18 @@ class Scratch(NamedTuple):
     ready: NDArray[np.bool_]  # [network] whether its row of the next two is filled
     extras_before: Inputs  # [network, extra] of `before`
     sums_before: Sums  # [network, unit] of `before`
-    board: Boards  # [26]
+    board: Boards  # [26] that is looked at
     extras: Inputs
     sums: Sums
-    hidden: Units
-    later: Sums
-    change_rows: NDArray[np.int64]  # with the next, network_kernels.Changes
+    change_rows: NDArray[np.int64]  # with the next, inference.Changes
     change_values: NDArray[np.int32]
+    lanes: NDArray[np.int64]  # [lane] plays whose later layers are computed next
+    lane_board: Boards  # [26] after one of them
+    hidden: Units  # [lane, unit]
+    later: Sums  # [lane, unit]
+    outputs: Chances  # [lane, 5]
+    found: Chances  # [MOST_PLAYS, 5] of the OPPONENT after each play
+    sources: NDArray[np.int8]  # [MOST_PLAYS] numbers of their `AnswerSource`
     chances: Chances  # [2, 5] of the best play so far, and of the one looked at
 
 
@@ -75,10 +85,15 @@ def new_scratch(networks: Networks) -> Scratch:
         np.empty(26, np.int8),
         np.empty(MOST_EXTRAS, np.int16),
         np.empty(most, np.int32),
-        np.empty(most, np.int16),
-        np.empty(most, np.int32),
         np.empty(MOST_CHANGES, np.int64),
         np.empty(MOST_CHANGES, np.int32),
+        np.empty(LANES, np.int64),
+        np.empty(26, np.int8),
+        np.zeros((LANES, most), np.int16),
+        np.zeros((LANES, most), np.int32),
+        np.empty((LANES, 5), np.float32),
+        np.empty((MOST_PLAYS, 5), np.float32),
+        np.empty(MOST_PLAYS, np.int8),
         np.empty((2, 5), np.float32),
     )
 
@@ -101,27 +116,38 @@ def network_of(position_class: int) -> int:
 
 
 @kernel(borrows=True)
-def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scratch: Scratch, chances: Chances) -> int:
-    """Fills chances[0:5] for board[slot], the player on roll about to roll; returns the number of an `AnswerSource`."""
-    position_class = class_of(board)
+def fill_settled(tables: BearoffArrays, position_class: int, board: Boards, chances: Chances) -> int:
+    """Fills chances[0:5] for board[slot] of this class if the rules or a table answer for it; returns the number of an
+    `AnswerSource`, or _NOT_SETTLED if a network has to."""
     if position_class == _OVER:
         fill_outcome_chances(outcome_of(board, CHECKERS), chances)
         return _SOURCE_OVER
     source = fill_bearoff_chances(tables, board, chances) if may_cover(tables, position_class) else 0
-    if source != 0:
+    return source if source != 0 else _NOT_SETTLED
+
+
+@kernel(borrows=True)
+def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scratch: Scratch, chances: Chances) -> int:
+    """Fills chances[0:5] for board[slot], the player on roll about to roll; returns the number of an `AnswerSource`."""
+    position_class = class_of(board)
+    source = fill_settled(tables, position_class, board, chances)
+    if source != _NOT_SETTLED:
         return source
     which = network_of(position_class)
     network = network_at(networks, which)
     sums = scratch.sums[: network.sizes[0]]
     fill_sums(network, board, scratch.extras, Changes(scratch.change_rows, scratch.change_values), sums)
-    fill_outputs(network, sums, scratch.hidden, scratch.later, chances)
+    fill_first_hidden(network, sums, scratch.hidden[0])
+    fill_outputs(network, 1, scratch.hidden, scratch.later, scratch.outputs)
+    for item in range(5):
+        chances[item] = scratch.outputs[0, item]
     limit_chances(possible_outcomes(board), chances)
     return _FIRST_NETWORK + which
 
 
 @kernel(borrows=True)
 def start_plays(board: Boards, scratch: Scratch) -> None:
-    """Fills scratch.before with the position whose plays `fill_play_chances` is to evaluate."""
+    """Fills scratch.before with the position whose plays are evaluated next."""
     flip_into(board, scratch.before)
     for which in range(len(scratch.ready)):
         scratch.ready[which] = False
@@ -135,14 +161,43 @@ def fill_play_chances(
     the chances are those of the OPPONENT, who is on roll. Returns the number of an `AnswerSource`."""
     flip_into(after_play, scratch.board)
     position_class = class_of(scratch.board)
-    if position_class == _OVER:
-        fill_outcome_chances(outcome_of(scratch.board, CHECKERS), chances)
-        return _SOURCE_OVER
-    source = fill_bearoff_chances(tables, scratch.board, chances) if may_cover(tables, position_class) else 0
-    if source != 0:
+    source = fill_settled(tables, position_class, scratch.board, chances)
+    if source != _NOT_SETTLED:
         return source
     which = network_of(position_class)
-    network = network_at(networks, which)
+    fill_lane(network_at(networks, which), which, 0, scratch)
+    fill_outputs(network_at(networks, which), 1, scratch.hidden, scratch.later, scratch.outputs)
+    for item in range(5):
+        chances[item] = scratch.outputs[0, item]
+    limit_chances(possible_outcomes(scratch.board), chances)
+    return _FIRST_NETWORK + which
+
+
+@kernel(borrows=True)
+def fill_all_chances(networks: Networks, tables: BearoffArrays, after: Boards, n: int, scratch: Scratch) -> None:
+    """Fills scratch.found[play, 0:5] and scratch.sources[play] as `fill_play_chances` does, for after[0:n, slot]."""
+    waiting, which = 0, 0  # lanes of a network whose later layers are still to be computed
+    for play in range(n):
+        flip_into(after[play], scratch.board)
+        position_class = class_of(scratch.board)
+        source = fill_settled(tables, position_class, scratch.board, scratch.found[play])
+        if source == _NOT_SETTLED:
+            other = network_of(position_class)
+            if waiting == LANES or other != which:
+                fill_waiting(networks, which, after, waiting, scratch)
+                waiting, which = 0, other
+            fill_lane(network_at(networks, which), which, waiting, scratch)
+            scratch.lanes[waiting] = play
+            waiting += 1
+            source = _FIRST_NETWORK + which
+        scratch.sources[play] = source
+    fill_waiting(networks, which, after, waiting, scratch)
+
+
+@kernel(borrows=True)
+def fill_lane(network: NetworkArrays, which: int, lane: int, scratch: Scratch) -> None:
+    """Fills scratch.hidden[lane, unit] with the first layer of scratch.board[slot], a play from the position of
+    `start_plays`."""
     hidden = network.sizes[0]
     changes = Changes(scratch.change_rows, scratch.change_values)
     if not scratch.ready[which]:
@@ -152,9 +207,21 @@ def fill_play_chances(
     for unit in range(hidden):
         sums[unit] = scratch.sums_before[which, unit]
     change_sums(network, scratch.before, scratch.extras_before[which], scratch.board, scratch.extras, changes, sums)
-    fill_outputs(network, sums, scratch.hidden, scratch.later, chances)
-    limit_chances(possible_outcomes(scratch.board), chances)
-    return _FIRST_NETWORK + which
+    fill_first_hidden(network, sums, scratch.hidden[lane])
+
+
+@kernel(borrows=True)
+def fill_waiting(networks: Networks, which: int, after: Boards, waiting: int, scratch: Scratch) -> None:
+    """Fills scratch.found[play, 0:5] for the plays after[play, slot] of the lanes 0:waiting, whose first layers are
+    there."""
+    if waiting > 0:
+        fill_outputs(network_at(networks, which), waiting, scratch.hidden, scratch.later, scratch.outputs)
+    for lane in range(waiting):
+        play = scratch.lanes[lane]
+        for item in range(5):
+            scratch.found[play, item] = scratch.outputs[lane, item]
+        flip_into(after[play], scratch.lane_board)
+        limit_chances(possible_outcomes(scratch.lane_board), scratch.found[play])
 
 
 @kernel(borrows=True)
@@ -187,18 +254,18 @@ def choose_started(
     stakes: CubeStakes | None = None,
 ) -> tuple[int, int]:
     """`choose_by_chances` for another roll of the position that `start_plays` was given."""
-    best = 0
-    source = fill_play_chances(networks, tables, after[0], scratch, scratch.chances[0])
-    lowest, equity = value_of(stakes, tables, scratch.board, source, scratch.chances[0]), equity_of(scratch.chances[0])
-    for play in range(1, n):
-        who = fill_play_chances(networks, tables, after[play], scratch, scratch.chances[1])
-        value = value_of(stakes, tables, scratch.board, who, scratch.chances[1])
-        other = equity_of(scratch.chances[1])
-        if value < lowest or (value == lowest and other < equity):
-            best, lowest, equity, source = play, value, other, who
-            for item in range(5):
-                scratch.chances[0, item] = scratch.chances[1, item]
-    return best, source
+    fill_all_chances(networks, tables, after, n, scratch)
+    best, lowest, equity = 0, 0.0, 0.0  # of the first play, once it is looked at
+    for play in range(n):
+        chances = scratch.found[play]
+        if stakes is not None:
+            flip_into(after[play], scratch.board)
+        value, other = value_of(stakes, tables, scratch.board, scratch.sources[play], chances), equity_of(chances)
+        if play == 0 or value < lowest or (value == lowest and other < equity):
+            best, lowest, equity = play, value, other
+    for item in range(5):
+        scratch.chances[0, item] = scratch.found[best, item]
+    return best, int(scratch.sources[best])
 
 
 @kernel()

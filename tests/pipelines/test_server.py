@@ -8,10 +8,12 @@ import json
 import random
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
 import pytest
 
 import bgdata
@@ -135,14 +137,15 @@ def test_a_killed_task_process_costs_its_present_part_alone(server: PrefectServe
 
 
 def test_corpora_from_games_to_rollouts_after_the_machine_went_down(server: PrefectServer, root: Path) -> None:
-    """Worker and flow are killed: a run that is asked for before another worker is there goes on, on another
-    executor."""
+    """All processes are killed: a run that is asked for before another worker is there goes on, on another executor."""
     plan = PLAN | {"games": GAMES, "seed": 4}
     lost = server.begin("make-corpora", root=str(root), plan=plan)
     server.wait_for(lambda: any(root.glob(".staging/**/*.npz")), "the first part of the games")
-    flow = server.process(lost)
+    processes = [server.process(lost), *server.task_processes(lost)]  # the tasks would play on by themselves
     server.kill_worker()
-    flow.kill()
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
     run = server.begin("make-corpora", root=str(root), plan=plan, executor="processes:2")
     server.start_worker()
     assert server.ended(run)["state_type"] == "COMPLETED", server.log("worker")

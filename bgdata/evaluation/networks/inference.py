@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.networks.inputs import MOST_EXTRAS, OF_COUNT, POINT_INPUTS, Inputs, fill_extras
+from bgdata.evaluation.networks.products import STEP, UNITS, add_products
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, read_only
 
@@ -199,27 +200,55 @@ def weigh(hidden: Units, weights: Units) -> np.int32:
 
 
 @kernel(borrows=True)
-def fill_outputs(network: NetworkArrays, sums: Sums, hidden: Units, later: Sums, chances: Chances) -> None:
-    """Fills chances[0:5] from the sums of the first layer; not yet limited by the rules. hidden[0:most] and
-    later[0:most] are scratch, for the largest layer."""
-    count, is_rectified = network.sizes[0], network.activation == _RECTIFIED
-    if is_rectified:
-        fill_rectified(sums, _FIRST_SHIFT, hidden[:count])
+def fill_first_hidden(network: NetworkArrays, sums: Sums, hidden: Units) -> None:
+    """Fills hidden[0:n] with the units of the first layer, of these sums[0:n]."""
+    if network.activation == _RECTIFIED:
+        fill_rectified(sums, _FIRST_SHIFT, hidden[: len(sums)])
     else:
-        fill_logistic(sums, _FIRST_SCALE, hidden[:count])
+        fill_logistic(sums, _FIRST_SCALE, hidden[: len(sums)])
+
+
+@kernel(borrows=True)
+def fill_outputs(network: NetworkArrays, n: int, hidden: Units, later: Sums, chances: Chances) -> None:
+    """Fills chances[lane, 0:5] for the lanes 0:n from hidden[lane, unit] of the first layer; not yet limited by the
+    rules. hidden[lane, unit] and later[lane, unit], which have room for LANES lanes of the largest layer, are scratch.
+    """
+    count, is_rectified = network.sizes[0], network.activation == _RECTIFIED
     place, bias = network.inputs * count, count
     for layer in range(1, len(network.sizes)):
         units = network.sizes[layer]
-        for unit in range(units):
-            row = network.weights[place + unit * count : place + (unit + 1) * count]
-            later[unit] = network.biases[bias + unit] + weigh(hidden[:count], row)
+        for lane in range(n):
+            for unit in range(units):
+                later[lane, unit] = network.biases[bias + unit]
+        if n > 1:
+            add_together(network.weights, place, count, units, n, hidden, later)
+        else:
+            for unit in range(units):
+                later[0, unit] += weigh(hidden[0, :count], network.weights[place + unit * count :])
         place, bias = place + units * count, bias + units
         if layer + 1 < len(network.sizes):
-            if is_rectified:
-                fill_rectified(later[:units], _LATER_SHIFT, hidden[:units])
-            else:
-                fill_logistic(later[:units], _LATER_SCALE, hidden[:units])
+            for lane in range(n):
+                if is_rectified:
+                    fill_rectified(later[lane, :units], _LATER_SHIFT, hidden[lane, :units])
+                else:
+                    fill_logistic(later[lane, :units], _LATER_SCALE, hidden[lane, :units])
         count = units
     scale = _RECTIFIED_SCALE if is_rectified else _LATER_SCALE
-    for output in range(OUTPUTS):
-        chances[output] = _HALF + _HALF * half_tangent(np.float32(later[output]) * scale)
+    for lane in range(n):
+        for output in range(OUTPUTS):
+            chances[lane, output] = _HALF + _HALF * half_tangent(np.float32(later[lane, output]) * scale)
+
+
+@kernel(borrows=True)
+def add_together(weights: Units, place: int, count: int, units: int, n: int, hidden: Units, later: Sums) -> None:
+    """Fills later[lane, unit] with itself plus the sum of hidden[lane, 0:count] times the weights of that unit, which
+    begin at `place`, for the lanes 0:n and units 0:units. Other lanes are overwritten."""
+    together, whole = units - units % UNITS, count - count % STEP
+    for unit in range(0, together, UNITS):
+        add_products(hidden, weights, place + unit * count, count, later, unit)
+    for unit in range(units):
+        first = whole if unit < together else 0
+        if first < count:
+            row = weights[place + unit * count + first :]
+            for lane in range(n):
+                later[lane, unit] += weigh(hidden[lane, first:count], row)

@@ -19,6 +19,7 @@ from bgdata.evaluation.networks.inference import (
     NetworkArrays,
     Networks,
     change_sums,
+    fill_first_hidden,
     fill_logistic,
     fill_outputs,
     fill_rectified,
@@ -29,6 +30,7 @@ from bgdata.evaluation.networks.inference import (
 )
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import MOST_EXTRAS, encode
+from bgdata.evaluation.networks.products import LANES
 from bgdata.game.play_kernels import batch_plays
 from bgdata.play.random_games import random_game_positions
 from tests.evaluation.sample_networks import SHAPES, pips_networks, random_networks
@@ -52,12 +54,20 @@ def network_of(networks: Networks, which: int) -> NetworkArrays:
 def kernel_answer(networks: Networks, which: int, board: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(sums of the first layer, chances) of one board."""
     network = network_of(networks, which)
-    most = int(networks.shapes[:, SIZES:].max())
     sums, extras = np.empty(network.sizes[0], np.int32), np.empty(MOST_EXTRAS, np.int16)
-    hidden, later, chances = np.empty(most, np.int16), np.empty(most, np.int32), np.empty(5, np.float32)
     fill_sums(network, board, extras, new_changes(), sums)
-    fill_outputs(network, sums.copy(), hidden, later, chances)
-    return sums, chances
+    return sums, outputs_of(networks, which, sums[None])[0]
+
+
+def outputs_of(networks: Networks, which: int, sums: np.ndarray) -> np.ndarray:
+    """float32[n, 5]: the chances of n boards together, from int32[n, unit] sums of the first layer."""
+    network, most = network_of(networks, which), int(networks.shapes[:, SIZES:].max())
+    hidden, later = np.full((LANES, most), 77, np.int16), np.full((LANES, most), 77, np.int32)  # not clean
+    chances = np.empty((LANES, 5), np.float32)
+    for lane, each in enumerate(sums):
+        fill_first_hidden(network, each, hidden[lane])
+    fill_outputs(network, len(sums), hidden, later, chances)
+    return chances[: len(sums)]
 
 
 @each_network
@@ -75,6 +85,17 @@ def test_twin(number: int, which: int) -> None:
         certain += expected.margin > 0.003
     assert certain > 0.6 * len(BOARDS)
     assert len(BOARDS) > 300
+
+
+@each_network
+def test_together_as_alone(number: int, which: int) -> None:
+    """Chances of several boards at a time, to the last bit those of each."""
+    networks = random_networks(number)
+    found = [kernel_answer(networks, which, board) for board in BOARDS[: LANES * (LANES + 1) // 2]]
+    for count in range(1, LANES + 1):
+        some, found = found[:count], found[count:]
+        together = outputs_of(networks, which, np.stack([sums for sums, _ in some]))
+        assert together.tobytes() == np.stack([chances for _, chances in some]).tobytes()
 
 
 def test_opinions_differ() -> None:
