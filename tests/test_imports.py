@@ -28,7 +28,11 @@ HEAVY = ("dask", "duckdb", "numba", "pandas", "prefect", "pyarrow")
 
 EXCEPTION_CLASSES = {name: value for name, value in vars(errors).items() if inspect.isclass(value)}
 # other people's packages, by the modules of ours that may import them
-VECTORS = {"bgdata.bearoff.lowest", "bgdata.endgames.vectors"}  # written for LLVM
+VECTORS = {  # written for LLVM
+    "bgdata.bearoff.lowest",
+    "bgdata.endgames.vectors",
+    "bgdata.evaluation.networks.products",
+}
 ONLY_IN = {
     "numba": {"bgdata.kernel", "bgdata.kernel_cache", *VECTORS},
     "llvmlite": VECTORS,

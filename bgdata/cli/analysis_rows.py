@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from bgdata.game.dice import to_roll
+from bgdata.game.match import Money
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position
 from bgdata.play.analysis.acts import NO_DOUBLE, ActKind, Judged
@@ -113,6 +114,11 @@ class MatchAnalysis:
     def length(self) -> int:
         """Points that win the match; 0 for money play."""
         return self.games[0].match.length
+
+    @property
+    def is_jacoby(self) -> bool:
+        """Whether it was judged by the Jacoby rule."""
+        return any(turn.judged.act.stakes.score == Money(is_jacoby=True) for turn in self.turns)
 
     @cached_property
     def turns(self) -> list[Turn]:

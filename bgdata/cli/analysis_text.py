@@ -36,7 +36,8 @@ def describe_match(analysis: MatchAnalysis, most_errors: int, *, with_turns: boo
 
 def headline(analysis: MatchAnalysis) -> str:
     """Who plays for what, and who judges."""
-    what = f"a match to {analysis.length}" if analysis.length else "for money"
+    money = "for money with the Jacoby rule" if analysis.is_jacoby else "for money"
+    what = f"a match to {analysis.length}" if analysis.length else money
     return f"{analysis.players[0]} against {analysis.players[1]}, {what}; analysed by {analysis.analyst}"
 
 

@@ -63,6 +63,9 @@ def analyze(
     a roll is its value minus the mean over all rolls. The performance rating is what decisions lost, in thousandths of
     a point of normalised equity; plays count unless they are forced, cube actions if they are close or taken.
 
+    Money play is judged by the Jacoby rule where the record says so (RU[Jacoby] in .sgf, ; [Jacoby "On"] in .mat), and
+    with beavers where somebody beavers; --jacoby, --beavers and their opposites count for more.
+
     \b
       bgdata analyze game.mat
       bgdata analyze game.mat --ply 2 --page game.html
@@ -92,7 +95,7 @@ def analyse(warehouse: Warehouse, source: str, options: dict[str, Any]) -> list[
 
     matches = matches_at(warehouse, source)
     check_options(matches, options)
-    found = situations(matches, source, is_jacoby=bool(options["jacoby"]))
+    found = situations(matches, source, is_jacoby=options["jacoby"])
     has_beavers = options["beavers"]
     if has_beavers is None:
         has_beavers = any(act.kind is ActKind.BEAVER for each in found for act in each.record.acts)

@@ -25,13 +25,11 @@ from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import BgdataError, UsageError
 from bgdata.game.board_text import format_board_text
-from bgdata.game.identifiers import closest_format, parse_identifier
+from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
-from bgdata.game.match_state import Offer
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
-from bgdata.game.xgid import parse_xgid
-from bgdata.rows.cube import best_words, cube_row, ends_of
+from bgdata.rows.cube import best_words, check_offer, cube_row, ends_of
 from bgdata.rows.stakes import chosen_stakes
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
@@ -83,9 +81,8 @@ def print_cube(player: LookaheadPlayer, warehouse: Warehouse, text: str, options
     fit together or with the identifier."""
     position, match = parse_identifier(text)
     check_in_progress(position)
-    if match is not None and match.offer not in (Offer.NONE, Offer.DOUBLE):
-        raise UsageError(f"expected a position before a double or its answer, got a {match.offer} in {text}")
-    has_beavers = closest_format(text) == "xgid" and parse_xgid(text).has_beavers
+    check_offer(match, text)
+    has_beavers = match is not None and match.has_beavers
     stakes = chosen_stakes(match, options)
     rules = chosen_rules(warehouse, stakes, options, has_beavers=has_beavers)
     if options["local"]:

@@ -93,7 +93,8 @@ def jacoby_option(function: Decorated) -> Decorated:
     return click.option(
         "--jacoby/--no-jacoby",
         default=None,
-        help="In money play, gammons count only once the cube is turned.  [default: as in the position, or not]",
+        help="In money play, gammons count only once the cube is turned.  "
+        "[default: as the position or record says, or not]",
     )(function)
 
 
@@ -102,7 +103,8 @@ def beavers_option(function: Decorated) -> Decorated:
     return click.option(
         "--beavers/--no-beavers",
         default=None,
-        help="In money play, a taker may double at once and keep the cube.  [default: as in the position, or not]",
+        help="In money play, a taker may double at once and keep the cube.  "
+        "[default: as the position or record says, or not]",
     )(function)
 
 

@@ -25,7 +25,7 @@ from bgdata.errors import UsageError, shown
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import parse_roll
-from bgdata.game.identifiers import parse_identifier
+from bgdata.game.identifiers import parse_identifier, unsaid_words
 from bgdata.game.outcome import check_in_progress, check_occurs
 from bgdata.game.plays import legal_plays, parse_play
 from bgdata.rows.positions import evaluation_row, position_facts, position_rows, ranked_rows, source_words
@@ -122,8 +122,9 @@ def show_position(
     """Print a position, its identifiers and class, and with a roll the legal plays; draw it into a file, a play with
     arrows.
 
-    As data it is one row, or with a roll one row for each play (or for the one play that is given). Raises
-    InvalidPositionError, InvalidRollError, IllegalPlayError or StorageError.
+    As data it is one row, or with a roll one row for each play (or for the one play that is given). Standard error says
+    what identifiers of its match leave out. Raises InvalidPositionError, InvalidRollError, IllegalPlayError or
+    StorageError.
     """
     position, match = parse_identifier(text)
     check_occurs(position)
@@ -143,6 +144,8 @@ def show_position(
                 click.echo(f"  {each!s:<24} {each.next_position.id}")
     else:
         write_rows(position_rows(position, match, roll, plays), form)
+    if unsaid := unsaid_words(match):
+        click.echo(unsaid, err=True)
     if svg:
         write_file(svg, format_board_svg(position, roll=roll, play=play, stakes=stakes).encode())
         click.echo(f"wrote {svg}", err=True)

@@ -12,7 +12,7 @@ class Matches(FileImport):
     """Games keep the order of the files."""
 
     name = "matches"
-    revision = 3  # 3: a cube above 1 at the beginning is kept, and more lines and results of files are read
+    revision = 4  # 4: the Jacoby rule of .sgf files is kept, and their text may be that of Windows
     summary = "Matches and money sessions recorded by other programs, every game replayed from the start position."
     source = "Imported from .mat (Jellyfish format) and .sgf files as gnubg writes them"
     licence = "as of the files"

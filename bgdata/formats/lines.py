@@ -112,6 +112,16 @@ def comment_text(line: bytes) -> str:
     return line.rstrip(b"\r").decode("utf-8", "backslashreplace")
 
 
+def decoded_text(data: bytes) -> str:
+    """Text that people wrote: UTF-8, or that of Windows (code page 1252, else Latin-1) where it is not."""
+    for encoding in ("utf-8", "cp1252"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return data.decode("latin-1")
+
+
 class Ledger:
     """The verdict on every line: it is a row until it is set aside as a comment or rejected for a reason."""
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from bgdata.errors import UsageError, shown
-from bgdata.formats.lines import Ledger, read_bytes, split_lines, write_bytes
+from bgdata.formats.lines import Ledger, decoded_text, read_bytes, split_lines, write_bytes
 from bgdata.formats.matches import BAR_POINT, OFF_POINT, Game, Match, MatchFile, RecordedMove, Turn, TurnKind
 
 _DOS_END = b"\x1a"
@@ -53,11 +53,10 @@ def read_mat(path: str | os.PathLike[str]) -> MatchFile:
 def parse_mat(data: bytes) -> MatchFile:
     """The matches of a .mat file's content; lines that are not understood, or stand where they cannot, are quarantined.
 
-    The text is UTF-8, or that of Windows (code page 1252, else Latin-1) in lines that are not; names cannot have
-    colons, and what is not printable in them becomes a blank. Headings, info lines (`; [Name "value"]`), turns and
-    results are rows; blank lines and others that begin with `;` or `#` are comments. Info lines belong to the match
-    that follows, or to the one whose heading stands before them without a game yet. The mark of DOS at the end of a
-    text is dropped.
+    Each line is text as `decoded_text` reads it; names cannot have colons, and what is not printable in them becomes a
+    blank. Headings, info lines (`; [Name "value"]`), turns and results are rows; blank lines and others that begin with
+    `;` or `#` are comments. Info lines belong to the match that follows, or to the one whose heading stands before them
+    without a game yet. The mark of DOS at the end of a text is dropped.
     """
     return _Reader(data.rstrip(_DOS_END)).file()
 
@@ -160,12 +159,7 @@ def _text(line: bytes) -> str:
     """The line without tabs; ValueError if it is too long."""
     if len(line) > _MOST_BYTES:
         raise ValueError(f"expected at most {_MOST_BYTES} bytes in a line")
-    for encoding in ("utf-8", "cp1252"):
-        try:
-            return line.decode(encoding).expandtabs()
-        except UnicodeDecodeError:
-            continue
-    return line.decode("latin-1").expandtabs()
+    return decoded_text(line).expandtabs()
 
 
 def _without_unprintable(text: str) -> str:

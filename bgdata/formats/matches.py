@@ -79,14 +79,23 @@ class Game:
     cube_value: int = 1
 
 
+JACOBY = ("Jacoby", "On")  # as XG writes it among the info lines of a .mat file
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Games of the same two players; `length` 0 is a money session. `info` has (name, value) pairs as written."""
+    """Games of the same two players; `length` 0 is a money session. `info` has (name, value) pairs as written, and
+    `JACOBY` where a file says that in a way of its own."""
 
     players: tuple[str, str]
     length: int
     games: tuple[Game, ...] = ()
     info: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_jacoby(self) -> bool:
+        """Whether the record says that the Jacoby rule is in force, in money play."""
+        return not self.length and any((name, value.capitalize()) == JACOBY for name, value in self.info)
 
 
 GameCheck = Callable[[Match, Game], str | None]

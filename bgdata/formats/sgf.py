@@ -14,8 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from bgdata.formats.lines import Ledger, Lines, read_bytes
-from bgdata.formats.matches import BAR_POINT, OFF_POINT, Game, Match, MatchFile, RecordedMove, Turn, TurnKind
+from bgdata.formats.lines import Ledger, Lines, decoded_text, read_bytes
+from bgdata.formats.matches import BAR_POINT, JACOBY, OFF_POINT, Game, Match, MatchFile, RecordedMove, Turn, TurnKind
 
 Node = dict[str, list[str]]  # the values of every property, in the order written, without escapes
 
@@ -47,7 +47,7 @@ def parse_sgf(data: bytes) -> MatchFile:
     """The matches of an .sgf file's content: of each tree the main line. The ledger counts game trees, not lines.
 
     A tree is quarantined if it does not end, is no game of backgammon, or has a node or turn that is not understood;
-    so is text between trees. Trees of the same players, length and ascending game numbers are one match.
+    so is text between trees. Trees of the same players, length, Jacoby rule and ascending game numbers are one match.
     """
     trees = _split_trees(data)
     ledger = Ledger(trees)
@@ -67,7 +67,7 @@ def parse_sgf(data: bytes) -> MatchFile:
 
 def _continues(before: Match, match: Match) -> bool:
     is_same = (before.players, before.length) == (match.players, match.length)
-    return is_same and before.games[-1].number < match.games[0].number
+    return is_same and before.is_jacoby == match.is_jacoby and before.games[-1].number < match.games[0].number
 
 
 def _split_trees(data: bytes) -> Lines:
@@ -130,12 +130,8 @@ def parse_sgf_nodes(tree: bytes) -> list[Node]:
 
 
 def _text(value: bytes) -> str:
-    """A property's value: UTF-8, else Latin-1, without escapes."""
-    try:
-        text = value.decode()
-    except UnicodeDecodeError:
-        text = value.decode("latin-1")
-    return _ESCAPE.sub(lambda found: found[1].strip("\n"), text)
+    """A property's value as `decoded_text` reads it, without escapes."""
+    return _ESCAPE.sub(lambda found: found[1].strip("\n"), decoded_text(value))
 
 
 def _match(nodes: list[Node], index: int, line: int) -> Match:
@@ -155,8 +151,10 @@ def _match(nodes: list[Node], index: int, line: int) -> Match:
     units = range(index, index + 1)
     game = Game(number + 1, (white, black), tuple(turns.turns), winner, points, is_crawford, units, 0, first_cube)
     players = (root.get("PW", [""])[0], root.get("PB", [""])[0])
-    info = tuple((name, value) for name, values in root.items() if name not in _NOT_INFO for value in values)
-    return Match(players, length, (game,), info)
+    info = [(name, value) for name, values in root.items() if name not in _NOT_INFO for value in values]
+    if not length and rules and JACOBY[0] in rules:
+        info.append(JACOBY)
+    return Match(players, length, (game,), tuple(info))
 
 
 def _integer(text: str) -> int:

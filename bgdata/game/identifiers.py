@@ -105,6 +105,11 @@ def possible_identifiers(position: Position, match: MatchState | None = None) ->
     return found
 
 
+def unsaid_words(match: MatchState | None) -> str:
+    """What identifiers of a match leave out of it without being wrong, as words; empty where they say all."""
+    return "match_id and gnubg_id do not say that beavers are allowed" if match and match.has_beavers else ""
+
+
 def closest_format(text: str) -> str:
     """The one of `FORMATS` that a text is in, or looks most like; `start` looks like a Position ID."""
     text = text.strip()

@@ -47,14 +47,16 @@ class Offer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchState:
-    """A match or a money session at one moment, not seen by either player: every field of a Match ID.
+    """A match or a money session at one moment, not seen by either player: every field of a Match ID, and of an XGID
+    but the limit of the cube.
 
     * `on_roll` has rolled or is about to; `to_decide` must act: it is the other side after a double or a resignation.
     * `cube_value` and `cube_owner` (None: centered) stand as before the double that is offered, if one is. A double
       offered by a player whose opponent owns the cube is the answer to a beaver, or the beaver itself; see `offer`.
     * `resigned`: 0, or 1 to 3 for a single game, gammon or backgammon offered.
     * `length` 0 is money play. `scores` are points won by (top, bottom).
-    * `is_jacoby` says whether the Jacoby rule is in force, in money play only.
+    * `is_jacoby` says whether the Jacoby rule is in force, and `has_beavers` whether beavers are allowed, which a Match
+      ID does not say: both in money play only.
 
     Raises InvalidScoreError, which names the rule. The rules of the score are not checked for a game that is not being
     played, since identifiers keep the cube, the dice and the Crawford flag of a game beside the score after it.
@@ -71,6 +73,7 @@ class MatchState:
     scores: tuple[int, int] = (0, 0)
     is_crawford: bool = False
     is_jacoby: bool = False
+    has_beavers: bool = False
     game_state: GameState = GameState.PLAYING
 
     def __post_init__(self) -> None:
@@ -82,6 +85,8 @@ class MatchState:
             raise InvalidScoreError("expected the crawford game in a match only, got it in money play")
         if self.is_jacoby and self.length:
             raise InvalidScoreError(f"expected the jacoby rule in money play only, got it in a match to {self.length}")
+        if self.has_beavers and self.length:
+            raise InvalidScoreError(f"expected beavers in money play only, got them in a match to {self.length}")
         _ = self.cube
         if self.game_state == GameState.PLAYING:
             _ = self.stakes

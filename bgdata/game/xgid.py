@@ -54,13 +54,12 @@ T = TypeVar("T")
 class Xgid:
     """Everything an XGID holds. `position` is seen by the player on roll, who is `match.on_roll`.
 
-    `has_beavers`: whether beavers are allowed, in money play. `max_cube`: the highest cube allowed. `str()` gives the
-    text. Raises InvalidScoreError for what an XGID has no field for: a resignation, or a game that is not being played.
+    `max_cube`: the highest cube allowed. `str()` gives the text. Raises InvalidScoreError for what an XGID has no field
+    for: a resignation, or a game that is not being played.
     """
 
     position: Position
     match: MatchState = field(default_factory=MatchState)
-    has_beavers: bool = False
     max_cube: int = 1024
 
     def __post_init__(self) -> None:
@@ -72,8 +71,6 @@ class Xgid:
             raise InvalidScoreError(f"expected a power of two as cube limit, got {self.max_cube}")
         if self.match.cube_value > self.max_cube:
             raise InvalidScoreError(f"expected a cube of at most {self.max_cube}, got {self.match.cube_value}")
-        if self.has_beavers and self.match.length:
-            raise InvalidScoreError(f"expected beavers in money play only, got them in a match to {self.match.length}")
 
     def __str__(self) -> str:
         return format_xgid(self)
@@ -108,7 +105,7 @@ def format_xgid(xgid: Xgid) -> str:
         match.roll or _OFFER_CODES[match.offer],
         match.scores[Side.BOTTOM],
         match.scores[Side.TOP],
-        int(match.is_crawford) if match.length else match.is_jacoby + 2 * xgid.has_beavers,
+        int(match.is_crawford) if match.length else match.is_jacoby + 2 * match.has_beavers,
         match.length,
         xgid.max_cube.bit_length() - 1,
     ]
@@ -118,14 +115,13 @@ def format_xgid(xgid: Xgid) -> str:
 def _xgid(field_of: Mapping[str, str]) -> Xgid:
     """The XGID of ten fields by name; errors name the field or rule alone."""
     match = _match_state(field_of)
-    rules = 0 if match.length else _number(field_of, "crawford/jacoby", 3)
     max_cube = 1 << _number(field_of, "cube limit", _MAX_LOG2)
     position = _parse_board(field_of["position"])
-    return Xgid(position if match.on_roll == Side.BOTTOM else position.flip(), match, bool(rules & 2), max_cube)
+    return Xgid(position if match.on_roll == Side.BOTTOM else position.flip(), match, max_cube)
 
 
 def _match_state(field_of: Mapping[str, str]) -> MatchState:
-    """What the fields say about anything but checkers, beavers and the limit of the cube."""
+    """What the fields say about anything but checkers and the limit of the cube."""
     on_roll, owner = _choice(field_of, "turn", _SIDE_CODES), _choice(field_of, "cube owner", _OWNER_CODES)
     roll, offer = _dice(field_of)
     _check_offer(offer, is_beavered=owner == on_roll.other)
@@ -142,6 +138,7 @@ def _match_state(field_of: Mapping[str, str]) -> MatchState:
         scores=(_number(field_of, "score of top"), _number(field_of, "score of bottom")),
         is_crawford=bool(length and rules),
         is_jacoby=not length and bool(rules & 1),
+        has_beavers=not length and bool(rules & 2),
     )
 
 

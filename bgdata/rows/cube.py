@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bgdata.errors import UsageError
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.match_state import MatchState, Offer
 from bgdata.game.position import Position
 
 if TYPE_CHECKING:
@@ -19,6 +21,13 @@ WORDS = {
     "TOO_GOOD": "too good to double",
     "DOUBLE_BEAVER": "double, beaver",
 }
+
+
+def check_offer(match: MatchState | None, text: str) -> None:
+    """Raise UsageError for a match, named by a text, in which a beaver or raccoon waits for its answer: decisions are
+    about doubles."""
+    if match is not None and match.offer not in (Offer.NONE, Offer.DOUBLE):
+        raise UsageError(f"expected a position before a double or its answer, got a {match.offer} in {text}")
 
 
 def best_words(decision: CubeDecision, stakes: Stakes) -> str:

@@ -85,7 +85,7 @@ def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
 
 def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
     """What is played for at a turn of a game, seen by the player on roll; money without the Jacoby rule, of which
-    records say nothing. Raises InvalidScoreError for a score that there is not."""
+    these tables say nothing. Raises InvalidScoreError for a score that there is not."""
     cube = Cube(turn["cube_value"], CubeOwner(turn["cube_owner"]))
     if not game["match_length"]:
         return Stakes(Money(is_jacoby=False), cube)

@@ -47,11 +47,14 @@ class AnalysedGame:
     judged: JudgedGame
 
 
-def situations(matches: Sequence[Match], source: str, *, is_jacoby: bool = False) -> list[Situation]:
-    """The games of matches, replayed. Raises InvalidGameError, which names the game of `source`, for one that breaks a
-    rule or has an impossible score, and where there is no game."""
+def situations(matches: Sequence[Match], source: str, *, is_jacoby: bool | None = None) -> list[Situation]:
+    """The games of matches, replayed, for money by the Jacoby rule where `is_jacoby`, or as each record says for None.
+    Raises InvalidGameError, which names the game of `source`, for one that breaks a rule or has an impossible score,
+    and where there is no game."""
     found = [
-        situation(match, game, source, is_jacoby=is_jacoby) for match in matches for game in with_crawford(match).games
+        situation(match, game, source, is_jacoby=match.is_jacoby if is_jacoby is None else is_jacoby)
+        for match in matches
+        for game in with_crawford(match).games
     ]
     if not found:
         raise InvalidGameError(f"expected recorded games in {source}, found none")

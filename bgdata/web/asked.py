@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from bgdata.errors import IllegalPlayError, UsageError, shown
 from bgdata.game.dice import Roll, parse_roll
-from bgdata.game.identifiers import closest_format, parse_identifier
+from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import MOST_CUBE, CubeOwner, Money, Stakes
 from bgdata.game.match_state import MatchState
 from bgdata.game.outcome import check_occurs
 from bgdata.game.plays import Play, Verdict, judge_play
 from bgdata.game.position import Position
-from bgdata.game.xgid import parse_xgid
 from bgdata.rows.stakes import chosen_stakes, is_cubeful
 from bgdata.web.answer import address, position_path
 
@@ -66,18 +66,22 @@ class Asked:
 
     @property
     def state(self) -> MatchState | None:
-        """Roll, score and cube as identifiers hold them; None where nothing is said of them. Raises InvalidScoreError
-        for what they cannot hold."""
+        """Roll, score, cube and rules as identifiers hold them; None where nothing is said of them. Raises
+        InvalidScoreError for what they cannot hold."""
         if self.match and not is_cubeful(self.options):
-            return self.match
-        return MatchState.from_stakes(self.own_stakes, roll=self.roll) if self.stakes or self.roll else None
+            found = self.match
+        elif self.stakes or self.roll or self.has_beavers:
+            found = MatchState.from_stakes(self.own_stakes, roll=self.roll)
+        else:
+            return None
+        return replace(found, has_beavers=self.has_beavers and not found.length)
 
     @property
     def has_beavers(self) -> bool:
         """Whether beavers are played: as the address says, or as an XGID does."""
         given: bool | None = self.options["beavers"]
-        if given is None and closest_format(self.text) == "xgid" and isinstance(self.own_stakes.score, Money):
-            return parse_xgid(self.text).has_beavers
+        if given is None and self.match and isinstance(self.own_stakes.score, Money):
+            return self.match.has_beavers
         return bool(given)
 
     @property

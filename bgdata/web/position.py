@@ -18,12 +18,13 @@ from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer, Rank
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import ROLLS
+from bgdata.game.identifiers import unsaid_words
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.plays import Play, Verdict, legal_plays
 from bgdata.game.position import Position
 from bgdata.kernel import threads
-from bgdata.rows.cube import best_words, cube_row
+from bgdata.rows.cube import best_words, check_offer, cube_row
 from bgdata.rows.plain import whole_rows
 from bgdata.rows.positions import evaluation_row, position_facts, position_rows, ranked_rows, source_words
 from bgdata.rows.probe import exact_rows, one_sided_rows, probe_rows, rows_of
@@ -115,6 +116,7 @@ def found_by(site: Site, player: LookaheadPlayer, asked: Asked) -> Found:
     standing, cubes, ranked, failed = None, list[Row](), list[RankedPlay](), ""
     exact: list[Row] = []
     try:
+        check_offer(asked.match, asked.text)
         rules = rules_of(site, asked)
         standing = player.decide_cube(position, asked.own_stakes, rules)
         cubes = list(cube_states(player, asked, rules))
@@ -155,6 +157,7 @@ def shown_of(asked: Asked, found: Found) -> dict[str, object]:
         "position": position,
         "board": format_board_svg(position, roll=asked.roll, play=asked.play, stakes=asked.stakes),
         "facts": position_facts(position, asked.state),  # with what is rolled and played for, where names can hold it
+        "unsaid": unsaid_words(asked.state),
         "source": source_words(found.evaluation),
         "is_over": found.is_over,
         "answers": side_by_side(found.evaluation, found.probed, found.bare, found.exact),

@@ -38,10 +38,12 @@ QUICK = ("--ply", "0", "--met", "published-12")
 
 @pytest.fixture(scope="module")
 def filled_root(shared_folder: SharedFolder) -> Path:
-    """A warehouse with a network, small tables and a match equity table."""
+    """A warehouse with a network, small tables, a match equity table and an imported session."""
 
     def fill(folder: Path) -> None:
         build_for_player(folder)
+        (folder / "session.sgf").write_text(SGF)
+        succeeds(folder / "warehouse", "import", "matches", folder / "session.sgf")
         bgdata.open_warehouse(folder / "warehouse").build("match_equity", PUBLISHED)
 
     return shared_folder("analyze", fill) / "warehouse"
@@ -92,6 +94,24 @@ def test_every_form_of_a_money_session(root: Path, name: str) -> None:
         loss = player["normalised_play_loss"] + player["normalised_cube_loss"]  # type: ignore[operator]
         assert player["performance_rating"] == pytest.approx(1000 * loss / decisions)
     assert [player["result"] for player in players] == [sum(game["result"] for game in games) * s for s in (1, -1)]  # type: ignore[misc]
+
+
+def test_the_jacoby_rule_is_that_of_the_file(root: Path) -> None:
+    """In both formats, also of what was imported; an option counts for more, and the headline says which it is."""
+    silent, said, sgf = root / "session.mat", root / "said.mat", root / "session.sgf"
+    said.write_text(f'; [Jacoby "On"]\n{silent.read_text()}')
+    with_rule, without = (rows(root, str(silent), "--ply", "0", option) for option in ("--jacoby", "--no-jacoby"))
+    assert with_rule != without == rows(root, str(silent), "--ply", "0")
+    assert rows(root, str(said), "--ply", "0") == with_rule
+    assert rows(root, str(said), "--ply", "0", "--no-jacoby") == without
+    by_rule, by_none = (rows(root, str(sgf), "--ply", "0", option) for option in ("--jacoby", "--no-jacoby"))
+    assert by_rule != by_none
+    for source in (str(sgf), "matches/session"):
+        assert rows(root, source, "--ply", "0") == by_rule
+        assert rows(root, source, "--ply", "0", "--no-jacoby") == by_none
+    for options, words in (([], "for money with the Jacoby rule;"), (["--no-jacoby"], "for money;")):
+        shown = succeeds(root / "warehouse", "analyze", sgf, "--ply", "0", "--network", "random", *options)
+        assert shown.startswith(f"gnubg against root, {words} analysed by random-0ply\n")
 
 
 def test_a_match(root: Path) -> None:

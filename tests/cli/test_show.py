@@ -59,3 +59,14 @@ def test_a_play_is_shown_with_arrows(tmp_path: Path) -> None:
     wrong = CliRunner().invoke(main, ["show", "start", "--roll", "31", "--play", "6/1"])
     assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
     assert wrong.stderr.startswith("error: expected a legal play (")
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_beavers_of_an_xgid_are_kept(form: str) -> None:
+    """And what other notations of a match leave out is said, beside the data."""
+    xgid = IDENTIFIERS[2].replace(":0:0:10", ":3:0:10")
+    found = CliRunner().invoke(main, ["show", xgid, "--format", form], catch_exceptions=False)
+    assert xgid in found.stdout
+    assert "4HPwATDgc/ABMA:cAkAAAAAAAAA" in found.stdout
+    assert found.stderr == "match_id and gnubg_id do not say that beavers are allowed\n"
+    assert CliRunner().invoke(main, ["show", IDENTIFIERS[2], "--format", form]).stderr == ""

@@ -164,11 +164,21 @@ AUTOMATIC = sgf(";W[31hefe];B[double];W[take];B[51lqst]", length=0, more="RU[Jac
 
 
 def test_automatic_doubles_come_back(imports: Imports) -> None:
-    table = imports.text("matches", AUTOMATIC + sgf("", length=0, game=1, white=4), "x.sgf")
+    table = imports.text("matches", AUTOMATIC + sgf("", length=0, game=1, white=4, more="RU[Jacoby]"), "x.sgf")
     (match,) = matches_of(table.arrays())
     assert [game.cube_value for game in match.games] == [2, 1]
     assert [turn.cube_value for turn in match.games[0].turns] == [None, 4, None, None, None]
     assert replay_game(match, match.games[0]).cube_value == 4
+
+
+def test_the_jacoby_rule_comes_back(imports: Imports) -> None:
+    """From both formats, and into .mat."""
+    said = f'; [Jacoby "On"]\n{sessions.MAT}'
+    session = sgf(";W[31hefe]", length=0)
+    tables = [imports.text("matches", said, "x.mat"), imports.text("matches", AUTOMATIC + session, "x.sgf", name="sgf")]
+    found = [[match.is_jacoby for match in matches_of(table.arrays())] for table in tables]
+    assert found == [[True], [True, False]]
+    check_export(imports, tables[0], said.encode())
 
 
 def test_automatic_doubles_cannot_be_exported(imports: Imports) -> None:

@@ -23,6 +23,7 @@ from bgdata.formats.lines import (
     LineCounts,
     Quarantined,
     RowIntake,
+    decoded_text,
     map_blocks,
     read_bytes,
     read_lines,
@@ -76,6 +77,14 @@ def test_text_of_a_line_is_printable_and_short() -> None:
     assert lines.text(0) == "a\\x00b\\tc\\xffä\\x1b"
     assert lines.text(1) == "x" * TEXT_LIMIT + "... (10000 bytes)"
     assert (lines.number(0), lines.number(1)) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [("Ä€".encode(), "Ä€"), (b"\xc4\x80x\xff", "Ä€xÿ"), (b"\x92", "\u2019"), (b"\x92\x81", "\x92\x81"), (b"", "")],
+)
+def test_text_is_utf8_or_that_of_windows(data: bytes, expected: str) -> None:
+    assert decoded_text(data) == expected
 
 
 def test_every_line_has_one_verdict() -> None:

@@ -216,6 +216,18 @@ def test_several_matches_in_a_file() -> None:
     assert "".join(map(text_of, file.matches)) == EXAMPLE + EXAMPLE.replace("alice", "carol")
 
 
+@pytest.mark.parametrize(
+    ("said", "length", "is_jacoby"),
+    [("On", 0, True), ("on", 0, True), ("Off", 0, False), ("", 0, False), ("On", 3, False)],
+)
+def test_the_jacoby_rule(said: str, length: int, is_jacoby: bool) -> None:
+    """As XG writes it above a money session, and of matches too."""
+    text = f'; [Jacoby "{said}"]\n\n {length} point match\n'
+    (match,) = parse_mat(text.encode()).matches
+    assert match.is_jacoby == is_jacoby
+    assert text_of(match) == f"{text}\n"
+
+
 def test_names_that_are_not_utf8() -> None:
     (match,) = parse_mat(HEAD.replace("Ann", "Änn").encode("latin-1")).matches
     assert match.players[0] == "Änn Lee"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bgdata.formats.lines import LineCounts
-from bgdata.formats.matches import Game, Match, RecordedMove, Turn, TurnKind
+from bgdata.formats.matches import JACOBY, Game, Match, RecordedMove, Turn, TurnKind
 from bgdata.formats.sgf import parse_sgf, parse_sgf_nodes, read_sgf
 
 # a session that gnubg saved, statistics cut: beavers and a resignation, a drop, a roll that was not played
@@ -40,7 +40,7 @@ def test_a_session() -> None:
     file = parse_sgf(EXAMPLE.encode())
     assert file.counts == LineCounts(lines=3, rows=3, comments=0, quarantined=0)
     (match,) = file.matches
-    assert (match.players, match.length, match.info) == (("gnubg", r"r]oo\t"), 0, (("DT", "2026-11-21"),))
+    assert (match.players, match.length, match.info) == (("gnubg", r"r]oo\t"), 0, (("DT", "2026-11-21"), JACOBY))
     assert [(game.number, game.score, game.winner, game.points, game.is_crawford) for game in match.games] == [
         (1, (0, 0), 0, 16, False),
         (2, (16, 0), 0, 1, False),
@@ -100,6 +100,38 @@ def test_crawford() -> None:
     rules = [None, "", "Crawford", "Crawford:CrawfordGame"]
     found = [parse_sgf(f"(;{ROOT}{'' if rule is None else f'RU[{rule}]'})".encode()) for rule in rules]
     assert [file.matches[0].games[0].is_crawford for file in found] == [None, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_jacoby"),
+    [
+        ("", False),
+        ("RU[]", False),
+        ("RU[NoCube]", False),
+        ("RU[Jacoby]", True),
+        ("RU[Crawford:Jacoby]", True),
+        ("RU[NoCube][Jacoby]", True),
+    ],
+)
+def test_the_jacoby_rule(rules: str, is_jacoby: bool) -> None:
+    """Of money play: in a match it says nothing."""
+    money, match = (
+        parse_sgf(f"(;{ROOT.replace('length:7', f'length:{length}')}{rules})".encode()).matches[0] for length in (0, 7)
+    )
+    assert (money.is_jacoby, money.info) == (is_jacoby, (JACOBY,) * is_jacoby)
+    assert (match.is_jacoby, match.info) == (False, ())
+
+
+def test_another_rule_begins_another_session() -> None:
+    rules = ["RU[Jacoby]", "RU[Jacoby]", "", "RU[Jacoby]"]
+    trees = [f"(;{ROOT.replace('length:7', 'length:0')}{rule})" for rule in rules]
+    text = "\n".join(tree.replace("game:0", f"game:{number}") for number, tree in enumerate(trees))
+    matches = parse_sgf(text.encode()).matches
+    assert [([game.number for game in match.games], match.is_jacoby) for match in matches] == [
+        ([1, 2], True),
+        ([3], False),
+        ([4], True),
+    ]
 
 
 @pytest.mark.parametrize("result", ["?", "Void", ""])
@@ -208,9 +240,17 @@ def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
     assert [(bad.line, bad.reason) for bad in rest.quarantined] == [(13, "expected more than 3 games")]
 
 
-def test_text_that_is_not_utf8() -> None:
-    (match,) = parse_sgf(f"(;{ROOT})".replace("PW[a]", "PW[ä]").encode("latin-1")).matches
-    assert match.players[0] == "ä"
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (b"\xe4", "ä"),
+        (b"O\x92Neil", "O\u2019Neil"),  # an apostrophe of Windows
+        (b"\x81x", "\x81x"),  # no letter of Windows
+    ],
+)
+def test_text_that_is_not_utf8(name: bytes, expected: str) -> None:
+    (match,) = parse_sgf(f"(;{ROOT})".encode().replace(b"PW[a]", b"PW[" + name + b"]")).matches
+    assert match.players[0] == expected
 
 
 @pytest.mark.parametrize("text", ["", "\n", "\ufeff", " \t\n"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from bgdata.game.identifiers import (
     parse_board,
     parse_identifier,
     possible_identifiers,
+    unsaid_words,
 )
 from bgdata.game.match_id import parse_match_id
 from bgdata.game.match_state import MatchState, Side
@@ -83,6 +85,21 @@ def test_what_an_identifier_cannot_hold() -> None:
     assert "xgid" not in found
     assert parse_match_id(found["match_id"]) == resigned
     assert possible_identifiers(START) == identify(START)
+
+
+@pytest.mark.parametrize("rules", [2, 3])
+@pytest.mark.parametrize("rest", ["0:0:1:00", "0:0:1:D", "1:-1:1:B", "2:-1:1:R"])
+def test_beavers_are_kept_where_a_notation_holds_them(rest: str, rules: int) -> None:
+    """With every offer that may wait; gnubg IDs hold the offer, but not whether beavers are allowed."""
+    xgid = f"XGID={START_BOARD}:{rest}:0:0:{rules}:0:10"
+    position, match = parse_identifier(xgid)
+    assert match is not None
+    assert match.has_beavers
+    found = identify(position, match)
+    assert found["xgid"] == xgid
+    assert parse_identifier(found["gnubg_id"]) == (position, replace(match, has_beavers=False))
+    assert unsaid_words(match) == "match_id and gnubg_id do not say that beavers are allowed"
+    assert unsaid_words(replace(match, has_beavers=False)) == unsaid_words(None) == ""
 
 
 def test_cubes_above_the_usual_limit_have_an_xgid() -> None:

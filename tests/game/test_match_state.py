@@ -84,6 +84,7 @@ def test_a_finished_match_has_no_stakes() -> None:
         ({"resigned": 4}, "a resignation of 0 to 3"),
         ({"is_crawford": True}, "the crawford game in a match only"),
         ({"is_jacoby": True, "length": 3}, "the jacoby rule in money play only"),
+        ({"has_beavers": True, "length": 3}, "beavers in money play only, got them in a match to 3"),
         ({"cube_value": 3}, "a power of two"),
         ({"cube_owner": TOP}, "a cube of 1 to be centered"),
         ({"length": 5, "scores": (5, 0)}, "at least 1 point to go"),

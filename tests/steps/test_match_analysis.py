@@ -12,7 +12,7 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.formats.mat import parse_mat
-from bgdata.formats.matches import Game, Match
+from bgdata.formats.matches import JACOBY, Game, Match
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.play.analysis.acts import ActKind
 from bgdata.steps.match_analysis import judge_all, situations, with_crawford
@@ -49,6 +49,18 @@ def test_acts_of_a_session() -> None:
                 assert act.stakes == offered
     rolled = found[0].record.acts[-2]  # after a beaver, which was taken
     assert (rolled.kind, rolled.stakes.cube) == (ActKind.ROLL, Cube(4, CubeOwner.OPPONENT).flip())
+
+
+@pytest.mark.parametrize(
+    ("is_said", "asked", "is_jacoby"),
+    [(False, None, False), (True, None, True), (True, False, False), (False, True, True)],
+)
+def test_the_jacoby_rule_is_that_of_the_record(is_said: bool, asked: bool | None, is_jacoby: bool) -> None:
+    """Unless somebody asks for another."""
+    session = replace(SESSION, info=(JACOBY,) * is_said)
+    for each in situations([session], "session", is_jacoby=asked):
+        assert each.record.stakes == Stakes(Money(is_jacoby))
+        assert {act.stakes.score for act in each.record.acts} == {Money(is_jacoby)}
 
 
 def test_the_crawford_game_is_the_first_at_one_point() -> None:

@@ -85,6 +85,34 @@ def test_names_hold_roll_score_and_cube(client: TestClient) -> None:
     assert START in read(client, f"/position/{START}?cube=8192&owner=on_roll").text
 
 
+def test_names_hold_beavers(client: TestClient) -> None:
+    """As an XGID or the address says; the page says which names do not."""
+    words = "match_id and gnubg_id do not say that beavers are allowed"
+    both, none = (f"XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:{rules}:0:10" for rules in (3, 1))
+    cases = [(both, "", both), (START, "?jacoby=1&beavers=1", both), (both, "?beavers=0", none), (none, "", none)]
+    for notation, query, expected in cases:
+        text = read(client, f"/position/{notation}{query}").text
+        assert expected in text.split(), (notation, query)
+        assert (words in text) == (expected == both), (notation, query)
+    assert client.get(f"/position/{both}.json").json()["show"][0]["xgid"] == both
+    assert "XGID=" in read(client, f"/position/{START}?away=2-4&beavers=1&met=published-12").text
+    assert both.replace(":3:0:10", ":2:0:10") in read(client, f"/position/{START}?beavers=1").text.split()
+
+
+@pytest.mark.parametrize(("rest", "offer"), [("1:-1:1:B", "beaver"), ("2:-1:1:R", "raccoon")])
+def test_there_is_no_cube_decision_while_a_beaver_waits(client: TestClient, rest: str, offer: str) -> None:
+    """The page says so in the words of the command line, and all else about the position."""
+    xgid = f"XGID=-b----E-C---eE---c-e----B-:{rest}:0:0:3:0:10"
+    message = f"expected a position before a double or its answer, got a {offer} in {xgid}"
+    text = read(client, f"/position/{xgid}").text
+    assert f"No cube: {message}" in text
+    assert "as it stands" not in text
+    found, bare = (client.get(f"/position/{notation}.json").json() for notation in (xgid, START))
+    assert (found["cube"], found["errors"]) == ([], {"cube": message})
+    assert found["eval"] == bare["eval"]
+    assert found["show"][0]["xgid"] == xgid
+
+
 def test_plays_lead_on(client: TestClient) -> None:
     """Every play of the page leads to the position after it, the opponent on roll, with score and cube turned."""
     page = read(client, f"/position/{START}?roll=31&away=2-4&cube=2&owner=on_roll&met=published-12&plays=60")
