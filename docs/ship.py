@@ -7,10 +7,10 @@ the warehouse has (`bgdata benchmark network/NAME --games 40000`, `bgdata benchm
 what evaluations quote. Every version is verified first: hashes, values, SQL checks, a sample computed again, and that
 this code would compute it.
 
-`python -m docs.ship --follow` builds the benchmarks (rollout_decisions), studies of the cube (cube_studies) and opening
-books (openings) of the package again by the network that plays as `network` now, some of them for hours, and takes them
-in; a stopped one goes on where it was. `make generation NETWORK=KIND/VARIANT` does both, and then all that follows:
-`make build`, the lock, the pictures, and what pages show.
+`python -m docs.ship --follow` builds the benchmarks (rollout_decisions), studies of the cube (cube_studies), opening
+books (openings) and reference positions of the package again by the network that plays as `network` now, some of them
+for hours, and takes them in; a stopped one goes on where it was. `make generation NETWORK=KIND/VARIANT` does both, and
+then all that follows: `make build`, the lock, the pictures, and what pages show.
 
 `python -m docs.ship --tables` writes the Parquet files of all versions in the package anew from their arrays, with what
 the kinds declare of their columns now; names, recipe keys and digests of values stay.
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import bgdata
-from bgdata.datasets import cube_studies, openings, rollout_decisions
+from bgdata.datasets import cube_studies, openings, reference_positions, rollout_decisions
 from bgdata.datasets.common.rollouts import NetworkChoice
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
@@ -54,6 +54,7 @@ FOLDERS = {  # of the package, by kind
     "rollout_decisions": rollout_decisions.PUBLISHED,
     "cube_studies": cube_studies.PUBLISHED,
     "openings": openings.PUBLISHED,
+    "reference_positions": reference_positions.PUBLISHED,
 }
 MOST_BYTES = 5_000_000  # of all files in a folder: a network has up to 4 MB
 NAMING = ("README.md", "docs", "bgdata", "sql", "tests", ":!docs/research", ":!bgdata/**/manifest.json")
@@ -97,11 +98,13 @@ def name_network(root: Path, before: str, name: str) -> list[Path]:
 
 
 def followers() -> list[tuple[Dataset[Any], Parameters]]:
-    """Recipes of the benchmarks, studies and books of the package, by the network that plays as `network` now."""
+    """Recipes of the benchmarks, studies, books and references of the package, by the network that plays as `network`
+    now."""
     published: list[tuple[Dataset[Any], Iterable[NetworkChoice]]] = [
         (rollout_decisions.DATASET, rollout_decisions.published_decisions()),
         (cube_studies.DATASET, cube_studies.published_studies()),
         (openings.DATASET, openings.published_openings()),
+        (reference_positions.DATASET, reference_positions.published_references()),
     ]
     return [
         (kind, replace(recipe, network=DEFAULT_NETWORK, network_version=""))

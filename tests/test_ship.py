@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from bgdata.datasets import cube_studies, openings, rollout_decisions
+from bgdata.datasets import cube_studies, openings, reference_positions, rollout_decisions
 from bgdata.datasets.network import DATASET
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.rollout_decisions import DecisionParameters
 from bgdata.errors import CheckFailedError, DigestMismatchError, MissingTableError, UsageError
-from bgdata.evaluation.networks.shipped import KINDS
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS
 from bgdata.store.lockfile import load_lock
 from bgdata.store.published import published_versions
 from bgdata.store.storage import sha256_file
@@ -153,12 +153,14 @@ def test_pages_and_code_name_the_network_that_plays(tmp_path: Path) -> None:
 
 
 def test_what_follows_the_network_that_plays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The recipes of the package themselves while the network is the same, and those of another one after it."""
+    """The recipes of the package themselves while the network is the same, and those of another one after it; whichever
+    network rolled out the reference positions."""
     recipes = [recipe for _, recipe in shipping.followers()]
     published = (
         *rollout_decisions.published_decisions(),
         *cube_studies.published_studies(),
         *openings.published_openings(),
+        *(replace(recipe, network=DEFAULT_NETWORK) for recipe in reference_positions.published_references()),
     )
     assert recipes == list(published)
     assert len(recipes) > 3
@@ -170,8 +172,12 @@ def test_what_follows_the_network_that_plays(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("name", ["selfplay/x", "network", "tiny"])
 def test_kinds_that_do_not_come_with_the_package(warehouse: Warehouse, tmp_path: Path, lock: Path, name: str) -> None:
     known = " or ".join(
-        f"{kind}/VARIANT" for kind in ("network", "supervised_network", "rollout_decisions", "cube_studies", "openings")
-    )  # fmt: skip
+        f"{kind}/VARIANT"
+        for kind in (
+            *("network", "supervised_network", "rollout_decisions", "cube_studies", "openings"),
+            "reference_positions",
+        )
+    )
     message = f"expected {known}, got {name}"
     with pytest.raises(UsageError, match=message):
         ship([name], str(warehouse.root), {kind: tmp_path / kind for kind in FOLDERS}, lock)

@@ -16,7 +16,7 @@ from bgdata.errors import UsageError, shown
 from bgdata.store.build import estimate_text
 from bgdata.store.dataset import Dataset
 from bgdata.store.executors import open_executor
-from bgdata.store.parameters import Parameters
+from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
@@ -52,13 +52,17 @@ def chosen(
     warehouse: Warehouse, kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]
 ) -> Parameters:
     """The default parameters of a kind with the given ones changed; for a kind without default variants, its smallest
-    ones. Raises InvalidParameterError."""
+    ones. Raises InvalidParameterError, and UsageError for a parameter that is given twice."""
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     base: Parameters = (*kind.defaults, kind.parameters() if settings else kind.smallest)[0]
     for text in settings:
         name, sign, value = text.partition("=")
         if not sign:
             raise UsageError(f"expected NAME=VALUE, got {shown(text)}")
+        if name in given:
+            raise UsageError(
+                f"expected {shown(name)} once, got {value_text(given[name])} and {shown(value)}; try: one of them alone"
+            )
         given[name] = base.parse(name, value)
     parameters: Parameters = kind.completed(base.with_changes(given), warehouse)
     return parameters

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,8 +15,11 @@ from bgdata.cli.options import format_option
 from bgdata.cli.output import write_rows
 from bgdata.cli.query import define_gnubg_view
 from bgdata.errors import UsageError, shown
-from bgdata.store.diff import ColumnChange, column_changes, define_version, rows_only
+from bgdata.rows.plain import Row
+from bgdata.store.dataset import Dataset
+from bgdata.store.diff import ColumnChange, Comparison, comparison, define_version
 from bgdata.store.lock_verdicts import lock_verdicts
+from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -29,8 +34,8 @@ if TYPE_CHECKING:
 def diff(warehouse: Warehouse, before: str | None, after: str | None, form: str) -> None:
     """Compare two tables, or the warehouse with its lock.
 
-    BEFORE and AFTER are KIND/VARIANT, KIND/VARIANT/VERSION, or a gnubg .bd file; without them the warehouse is compared
-    with warehouse.lock. The exit code is 1 if they differ.
+    BEFORE and AFTER are KIND/VARIANT, KIND/VARIANT/VERSION, or a gnubg .bd file; side tables, such as quarantine, are
+    compared too. Without them the warehouse is compared with warehouse.lock. The exit code is 1 if they differ.
 
     \b
       bgdata diff
@@ -55,24 +60,45 @@ def compare_with_lock(warehouse: Warehouse, form: str = "table") -> bool:
 
 def compare_tables(warehouse: Warehouse, before: str, after: str, form: str = "table") -> bool:
     """Print how many rows only one of the tables has, and for each column how many of the others differ and by how
-    much; returns whether the tables are equal."""
+    much, then the same of the side tables of their versions; returns whether all are equal."""
+    sides = {"before": opened_side(warehouse, before), "after": opened_side(warehouse, after)}
     with warehouse.connect() as connection:
-        kinds = [define_side(warehouse, connection, *side) for side in (("before", before), ("after", after))]
+        kinds = [define_side(warehouse, connection, view, side) for view, side in sides.items()]
         if kinds[0] != kinds[1]:
             raise UsageError(f"expected two tables of one kind, got {' and '.join(kinds)}")
         kind = warehouse.kind(kinds[0])
-        changes = list(column_changes(connection, kind))
-        only = rows_only(connection, kind)
-    if not all(change.rows_compared for change in changes):
-        raise UsageError(f"expected two tables with rows in common, got {before} and {after}")
+        main = comparison(connection, kind.tables[0])
+        if not main.has_common:
+            raise UsageError(f"expected two tables with rows in common, got {before} and {after}")
+        found = [main, *side_comparisons(connection, kind, sides)]
     if form != "table":
-        alone = {"rows_only_before": only.before, "rows_only_after": only.after}
-        write_rows((change._asdict() | alone for change in changes), form)
-    else:
-        click.echo(f"{before} -> {after}, by {', '.join(kind.key)}")
-        click.echo(f"  {only.before:,} rows only in {before}, {only.after:,} only in {after}")
-        click.echo("\n".join(map(described, changes)))
-    return not any(only) and all(change.rows_changed == 0 for change in changes)
+        write_rows(chain.from_iterable(map(rows_of, found)), form)
+        return all(each.is_same for each in found)
+    for each in found:
+        title = f"{before} -> {after}" if each is main else each.shape.name
+        click.echo(f"{title}, by {', '.join(each.shape.key)}")
+        click.echo(f"  {each.only.before:,} rows only in {before}, {each.only.after:,} only in {after}")
+        if each.has_common:
+            click.echo("\n".join(map(described, each.changes)))
+    return all(each.is_same for each in found)
+
+
+def side_comparisons(
+    connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], sides: Mapping[str, Table | Path]
+) -> Iterator[Comparison]:
+    """Compare the side tables of two versions; a gnubg file has none."""
+    versions = {view: side for view, side in sides.items() if isinstance(side, Table)}
+    for shape in kind.side_tables if len(versions) == len(sides) else ():
+        for view, table in versions.items():
+            define_version(connection, view, kind, shape, table)
+        yield comparison(connection, shape)
+
+
+def rows_of(found: Comparison) -> Iterator[Row]:
+    """A row for each column that was compared."""
+    alone = {"rows_only_before": found.only.before, "rows_only_after": found.only.after}
+    for change in found.changes:
+        yield {"table": found.shape.name, **change._asdict(), **alone}
 
 
 def described(change: ColumnChange) -> str:
@@ -84,12 +110,19 @@ def described(change: ColumnChange) -> str:
     return text
 
 
-def define_side(warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, view: str, name: str) -> str:
-    """Create the view of KIND/VARIANT, KIND/VARIANT/VERSION or a gnubg .bd file; returns the kind."""
+def opened_side(warehouse: Warehouse, name: str) -> Table | Path:
+    """The version KIND/VARIANT or KIND/VARIANT/VERSION, or the path of a gnubg .bd file. Raises UsageError."""
     if name.endswith(".bd"):
-        return define_gnubg_view(connection, Path(name), view)
+        return Path(name)
     if name.count("/") not in (1, 2):
         raise UsageError(f"expected KIND/VARIANT, KIND/VARIANT/VERSION or a .bd file, got {shown(name)}")
-    table = warehouse.open_reference(name)
-    define_version(connection, view, warehouse.kind(table.manifest.dataset), table)
-    return table.manifest.dataset
+    return warehouse.open_reference(name)
+
+
+def define_side(warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, view: str, side: Table | Path) -> str:
+    """Create the view of the main table of a version, or of a gnubg file; returns the kind."""
+    if isinstance(side, Path):
+        return define_gnubg_view(connection, side, view)
+    kind = warehouse.kind(side.manifest.dataset)
+    define_version(connection, view, kind, kind.tables[0], side)
+    return kind.name

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -80,9 +80,13 @@ class Commands(Sections):
                 sys.exit(BROKEN_PIPE)
             raise
 
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if not extra.get("resilient_parsing"):  # completion never fails
+            check_text((*args, os.environ.get(VARIABLE, "")))
         try:
-            return super().make_context(*arguments, **options)
+            return super().make_context(info_name, args, parent, **extra)
         except click.ClickException as error:
             fail_as_click(error)
             raise
@@ -107,6 +111,18 @@ class Commands(Sections):
             meant = f"; do you mean {' or '.join(near)}?" if near else "; see: bgdata --help"
             fail(f"expected a command, got {args[0]}{meant}", 2)
         return super().resolve_command(context, args)
+
+
+def check_text(words: Iterable[str]) -> None:
+    """Print an error and exit where one of the words is of bytes that are no text: SQL, JSON and names in a warehouse
+    cannot hold it."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            fail(
+                f"expected text in UTF-8, got {shown(word)}; try: a terminal in UTF-8, or another name for the file", 2
+            )
 
 
 def fail_as_click(error: click.ClickException) -> None:

@@ -49,17 +49,18 @@ def rm(warehouse: Warehouse, version: str) -> None:
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
+@click.option("--damaged", is_flag=True, help="Also delete what `bgdata verify --repair` has set aside.")
 @yes_option
 @format_option
 @click.pass_obj
-def gc(warehouse: Warehouse, dry_run: bool, yes: bool, form: str) -> None:
+def gc(warehouse: Warehouse, dry_run: bool, damaged: bool, yes: bool, form: str) -> None:
     """Delete versions and staging folders that are not needed.
 
-    It keeps the current version of each variant, the versions that warehouse.lock lists, everything that these are made
-    from, and whatever has no readable manifest. A stopped build starts from the beginning once its staging folder is
-    deleted.
+    It keeps the current version of each variant, the versions that warehouse.lock lists, damaged ones (without a
+    readable manifest, or with files that are missing or of another size), everything that these are made from, and what
+    a repair has set aside. A stopped build starts from the beginning once its staging folder is deleted.
     """
-    collect_garbage(warehouse, form, dry_run=dry_run, yes=yes)
+    collect_garbage(warehouse, form, dry_run=dry_run, yes=yes, damaged=damaged)
 
 
 @click.command()
@@ -110,11 +111,11 @@ def named_version(warehouse: Warehouse, reference: str) -> Table:
     return warehouse.open_reference(reference)
 
 
-def collect_garbage(warehouse: Warehouse, form: str = "table", *, dry_run: bool, yes: bool) -> None:
+def collect_garbage(warehouse: Warehouse, form: str = "table", *, dry_run: bool, yes: bool, damaged: bool) -> None:
     """List what is not needed, ask if there is a terminal to ask at, and delete it. Raises MissingWarehouseError and
     VersionInUseError."""
     warehouse.require()
-    found = rubbish(warehouse)
+    found = rubbish(warehouse, damaged=damaged)
     if form != "table":
         write_rows((entry._asdict() | {"path": name_of(warehouse, entry)} for entry in found), form)
     for entry in found if form == "table" else ():

@@ -37,9 +37,7 @@ if TYPE_CHECKING:
     "--format",
     "form",
     type=click.Choice(["table", "csv", "json", "parquet"]),
-    default="table",
-    show_default=True,
-    help="Output format.",
+    help="Output format.  [default: table; of a file the one that its name ends with, else csv]",
 )
 @output_option("standard output")
 @gnubg_option
@@ -60,7 +58,7 @@ def query(
     warehouse: Warehouse,
     sql: str | None,
     file: Path | None,
-    form: str,
+    form: str | None,
     output: Path | None,
     gnubg_files: tuple[Path, ...],
     allow_files: bool,
@@ -71,11 +69,12 @@ def query(
 
     SQL is a query in DuckDB's dialect; - reads it from standard input. It can read the tables of the warehouse and
     nothing else, unless --allow-files is given. A gnubg file given with --bd becomes a view named after the file:
-    gnubg_ts0.bd is gnubg_ts0. In JSON, NaN and infinities are null. The format parquet needs --output.
+    gnubg_ts0.bd is gnubg_ts0. In JSON, NaN and infinities are null. The format parquet needs --output, table is for
+    standard output.
 
     \b
       bgdata query "select * from versions" --format csv
-      bgdata query "from match_equity where away = 3" --format parquet --output three.parquet
+      bgdata query "from match_equity where away = 3" --output three.parquet
     """
     from bgdata.store.locked_sql import QueryLimits
 
@@ -102,10 +101,23 @@ def query_text(sql: str | None, file: Path | None) -> str:
         raise UsageError(f"expected SQL as UTF-8 text, found other bytes in {file or 'standard input'}") from error
 
 
+def form_of(form: str | None, output: Path | None) -> str:
+    """The format to write: the one that is named, or that the name of the file ends with. Raises UsageError for parquet
+    without a file, and for a table in one."""
+    if output is None:
+        if form == "parquet":
+            raise UsageError("expected --output FILE with --format parquet, got none")
+        return form or "table"
+    if form == "table":
+        raise UsageError("expected csv, json or parquet with --output, got table; try: --format csv")
+    ending = output.suffix.lower().removeprefix(".")
+    return form or (ending if ending in OPTIONS else "csv")
+
+
 def run_query(
     warehouse: Warehouse,
     sql: str,
-    form: str,
+    form: str | None,
     output: Path | None,
     gnubg_files: tuple[Path, ...] = (),
     *,
@@ -114,28 +126,26 @@ def run_query(
 ) -> None:
     """Run one query on the tables and the given gnubg files. With `allow_files`, any statement may run, on any file.
 
-    Raises QueryError with DuckDB's first line, and UsageError for parquet without a file.
+    Raises QueryError with DuckDB's first line, and UsageError as `form_of` does, or for the name of a gnubg file.
     """
     import duckdb
 
     from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
 
-    if form == "parquet" and output is None:
-        raise UsageError("expected --output FILE with --format parquet, got none")
-    is_shown = form == "table" and output is None
+    form = form_of(form, output)
     text = sql if allow_files else reading_query(sql)
-    with written_aside(output, "csv" if form == "table" else form, is_needed=not is_shown) as path:
+    with written_aside(output, form, is_needed=form != "table") as path:
         outputs = [path] if path else []
         limits = limits or QueryLimits()
         with warehouse.connect(limits=limits, allow_files=allow_files, outputs=outputs) as connection:
             for file in gnubg_files:
-                define_gnubg_view(connection, file, view_name(file))
+                define_gnubg_view(connection, file, new_name(connection, file))
             try:
                 relation = connection.sql(text) if text else None
                 if relation is None:
                     return
                 if path is not None:
-                    copy_rows(connection, relation, form if form != "table" else "csv", path)
+                    copy_rows(connection, relation, form, path)
                 else:
                     show_rows(relation)
             except duckdb.InterruptException as error:
@@ -228,6 +238,17 @@ COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
 def view_name(path: Path) -> str:
     """The SQL name of a file: its stem in lower case, with underscores for other characters than letters and digits."""
     return re.sub(r"\W", "_", path.stem.lower())
+
+
+def new_name(connection: duckdb.DuckDBPyConnection, path: Path) -> str:
+    """The SQL name of a file. Raises UsageError where a table or view has it: queries would no longer find that."""
+    name = view_name(path)
+    taken = "select view_name from duckdb_views() union select table_name from duckdb_tables()"
+    if (name,) in connection.execute(taken).fetchall():
+        raise UsageError(
+            f"expected a file whose name no table has, got {path}, a second {name}; try: a link of another name"
+        )
+    return name
 
 
 def define_gnubg_view(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> str:

@@ -20,6 +20,7 @@ from bgdata.errors import CorruptFileError, ManifestFormatError, MissingTableErr
 from bgdata.process import keeping_nothing, when_cut_off
 from bgdata.rows.plain import Row
 from bgdata.store.build import refresh_catalog
+from bgdata.store.housekeeping import DAMAGED
 from bgdata.store.linked import move_aside
 from bgdata.store.lockfile import load_lock, save_lock
 from bgdata.store.progress_bars import progress_bars
@@ -82,7 +83,7 @@ def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, f
     if check and not rebuild_and_compare(warehouse, kind, form, is_all=is_all):
         sys.exit(1)
     if not check:
-        rebuild_in_place(warehouse, kind, is_all=is_all)
+        rebuild_in_place(warehouse, kind, form, is_all=is_all)
 
 
 @click.command()
@@ -175,7 +176,7 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
     inputs = warehouse.made_from(table) if is_readable(table) else None
     current = current_beside(warehouse, table)
     with storage_errors("move", table.folder):
-        aside = move_aside(warehouse, table.folder, f"damaged-{name}-{variant}-{table.folder.name}")
+        aside = move_aside(warehouse, table.folder, f"{DAMAGED}{name}-{variant}-{table.folder.name}")
     try:
         with progress_bars() as progress:
             built = warehouse.build(name, parameters, progress=progress, inputs=inputs)
@@ -244,15 +245,21 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def rebuild_in_place(warehouse: Warehouse, kind: str | None, *, is_all: bool = False) -> None:
+def rebuild_in_place(warehouse: Warehouse, kind: str | None, form: str = "table", *, is_all: bool = False) -> None:
     """Build the default variants (of one kind) again and publish them; those that come with the package only if
-    `is_all`."""
+    `is_all`. Notes say what was built; for programs there is a row for each."""
     kinds = [warehouse.kind(kind)] if kind else list(warehouse.kinds.values())
+    rows: list[Row] = []
     with progress_bars() as progress:
         for declared in kinds:
             for parameters in declared.defaults:
                 force = is_all or declared.published(parameters) is None
-                warehouse.build(declared.name, parameters, progress=progress, force=force)
+                table = warehouse.build(declared.name, parameters, progress=progress, force=force)
+                found = table.manifest
+                names = {"dataset": found.dataset, "variant": found.variant, "version": found.version}
+                rows.append({**names, "rows": found.rows, "digest": found.digest, "is_rebuilt": force})
+    if form != "table":
+        write_rows(rows, form)
 
 
 def lock_defaults(warehouse: Warehouse) -> None:

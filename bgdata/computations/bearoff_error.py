@@ -21,7 +21,7 @@ from bgdata.errors import CheckFailedError
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Computation, drawn
 
 STEPS = 32767.5
 
@@ -91,7 +91,7 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
                     f"expected a difference of {expected:.7f} at {on_roll} against {opponent} in {table.name}, "
                     f"found {found:.7f}"
                 )
-        return sampled(recheck.rows, table.manifest.rows)
+        return drawn(recheck.rows, table.manifest.rows)
 
 
 def combined_equities(parameters: ErrorParameters, one_sided: RaceTable) -> Array:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from bgdata.computations.common.endgames import ERROR_BOUND, check_pairs, proven_values, rows_of
+from bgdata.computations.common.endgames import ERROR_BOUND, check_pairs, pairs_checked, proven_values, rows_of
 from bgdata.datasets.contact_endgame import EndgameParameters
 from bgdata.endgames.solver import COLUMNS, fill_equities, stakes
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Computation
 
 KEPT = COLUMNS[:4]  # no gammon, no Jacoby rule
 
@@ -34,7 +34,7 @@ class ContactEndgameComputation(Computation[EndgameParameters]):
 
     def check_sample(self, recheck: Recheck[EndgameParameters]) -> str:
         check_pairs(recheck, KEPT)
-        return sampled(recheck.rows, recheck.table.manifest.rows)
+        return pairs_checked(recheck)
 
 
 COMPUTATION = ContactEndgameComputation

@@ -18,7 +18,7 @@ from bgdata.equity.cube_life import CERTAINTY, CUBES, NoIndex, cube_life_indexes
 from bgdata.errors import CheckFailedError
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Computation, drawn
 
 CHANCES = ("win_chance", "one_sided_win_chance")
 INDEXES = tuple(f"{cube}_cube_life_index" for cube in CUBES)
@@ -96,7 +96,7 @@ class CubeLifeComputation(Computation[CubeLifeParameters]):
                         f"expected {name} {expected[0].round(6).tolist()} at {on_roll} against {opponent} in "
                         f"{table.name}, found {found.round(6).tolist()}"
                     )
-        return sampled(recheck.rows, table.manifest.rows)
+        return drawn(recheck.rows, table.manifest.rows)
 
 
 def atlas_row(stored: Array, one_sided: Array, bound: float) -> dict[str, Array]:

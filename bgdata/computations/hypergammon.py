@@ -11,6 +11,7 @@ from bgdata.computations.common.endgames import (
     ERROR_BOUND,
     Followers,
     check_pairs,
+    pairs_checked,
     proven_values,
     rows_of,
 )
@@ -31,7 +32,7 @@ from bgdata.endgames.solver import COLUMNS, fill_equities, stakes
 from bgdata.errors import CheckFailedError
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Computation
 
 CHANCES = tuple(column.name for column in CHANCE_COLUMNS)
 
@@ -65,7 +66,7 @@ class HypergammonComputation(Computation[EndgameParameters]):
     def check_sample(self, recheck: Recheck[EndgameParameters]) -> str:
         pairs = check_pairs(recheck, COLUMNS)
         check_chances(recheck, pairs)
-        return sampled(recheck.rows, recheck.table.manifest.rows)
+        return pairs_checked(recheck)
 
 
 def check_chances(recheck: Recheck[EndgameParameters], pairs: Array) -> None:

@@ -19,6 +19,7 @@ from bgdata.store.published import published_versions
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 
 POINTS = 6  # of the bearoff tables that teach and test
+MOST_GAMES = 1 << 30
 MOST_INPUTS = 256  # of any input set, or somewhat fewer: for estimates
 
 
@@ -105,6 +106,8 @@ class Network(Dataset[NetworkParameters]):
 
     def check_parameters(self, parameters: NetworkParameters) -> None:
         parameters.check()
+        if (most := max(parameters.games, parameters.test_games)) > MOST_GAMES:
+            raise InvalidParameterError(f"expected up to {MOST_GAMES:,} games, got {most}")
         name = parameters.name.replace("-", "")
         if not (name.isascii() and name.isalnum() and parameters.name == parameters.name.lower()):
             raise InvalidParameterError(f"expected a name of small letters, digits and -, got {parameters.name!r}")
@@ -129,8 +132,9 @@ class Network(Dataset[NetworkParameters]):
 
     def estimate(self, parameters: NetworkParameters) -> Estimate:
         weights = sum(MOST_INPUTS * units[0] + sum(map(mul, units, units[1:])) for units in parameters.layers())
+        lists = 8 * parameters.rounds + 64 * parameters.rows  # of rounds and their sizes, and the learning curve
         return Estimate(
-            parameters.rows, 2 * weights + 200 * parameters.rows, (1 << 28) + parameters.round_games * (1 << 16)
+            parameters.rows, 2 * weights + 200 * parameters.rows, (1 << 28) + parameters.round_games * (1 << 16) + lists
         )
 
 

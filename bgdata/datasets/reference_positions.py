@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
@@ -16,7 +17,10 @@ from bgdata.errors import InvalidParameterError, shown
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
+from bgdata.store.published import published_versions
 from bgdata.store.versions import VERSION
+
+PUBLISHED = Path(__file__).parents[1] / "play" / "references"  # <variant>/<version>/, see docs/ship.py
 
 THEMES = (  # in the order of `game.themes.Theme`, which imports kernels
     *("opening", "middle-game", "blitz", "priming-battle", "mutual-holding", "ace-point-game", "back-game-on-roll"),
@@ -48,6 +52,11 @@ class ReferenceParameters(RollerParameters):
         """The names of both players of each source."""
         names = [source.split("+") for source in self.sources]
         return tuple((each[0], each[-1]) for each in names)
+
+
+def published_references() -> dict[ReferenceParameters, Path]:
+    """Folders of the sets that come with the package, by recipe; those with a damaged manifest are left out."""
+    return published_versions(PUBLISHED, ReferenceParameters)
 
 
 class ReferencePositions(Dataset[ReferenceParameters]):
@@ -94,7 +103,7 @@ class ReferencePositions(Dataset[ReferenceParameters]):
     )
     is_reference: ClassVar[bool] = True
     parameters = ReferenceParameters
-    defaults = ()  # it takes hours
+    defaults = tuple(published_references())
     smallest = ReferenceParameters("tiny", "", 3, 3, 72, 0.0001, 144, turns=2, positions=2, seed=1, most_games=880)
 
     def slug(self, parameters: ReferenceParameters) -> str:
@@ -118,6 +127,9 @@ class ReferencePositions(Dataset[ReferenceParameters]):
 
     def inputs(self, parameters: ReferenceParameters) -> Mapping[str, tuple[str, Parameters]]:
         return parameters.network_inputs()
+
+    def published(self, parameters: ReferenceParameters) -> Path | None:
+        return published_references().get(parameters)
 
     def estimate(self, parameters: ReferenceParameters) -> Estimate:
         rows = len(THEMES) * parameters.positions

@@ -55,10 +55,18 @@ class Estimate(NamedTuple):
 
 def sampled(count: int, total: int, unit: str = "rows") -> str:
     """What recomputing `count` random ones of `total` can find, as `1,000 of 10,000 games: finds 1 bad one in 217`."""
-    if count >= total:
-        return f"all {total:,} {unit}"
-    finds = max(1, int(-1 / math.expm1(math.log(1 - CONFIDENCE) / count))) if count else 0
-    return f"{count:,} of {total:,} {unit}: finds 1 bad one in {finds:,} with {CONFIDENCE:.0%}"
+    return f"all {total:,} {unit}" if count >= total else f"{count:,} of {total:,} {unit}: {finds(count, total)}"
+
+
+def drawn(count: int, total: int) -> str:
+    """The same of rows that are drawn one by one: some may come twice, so that as many as there are need not be all."""
+    return f"{count:,} rows drawn of {total:,}: {finds(count, total)}"
+
+
+def finds(count: int, total: int) -> str:
+    """How rare bad ones among `total` may be for `count` random ones to have one."""
+    rarest = min(total, max(1, int(-1 / math.expm1(math.log(1 - CONFIDENCE) / count)))) if count else 0
+    return f"finds 1 bad one in {rarest:,} with {CONFIDENCE:.0%}"
 
 
 # an input: (kind, parameters), or a version by name

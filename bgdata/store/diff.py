@@ -1,4 +1,4 @@
-"""Differences between two tables of one kind: which rows differ, and by how much."""
+"""Differences between two versions of one kind: which rows of each of their tables differ, and by how much."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bgdata.errors import UsageError
 from bgdata.store.checks import check_columns, select_columns
 from bgdata.store.dataset import Dataset
-from bgdata.store.declaration import Column
+from bgdata.store.declaration import Column, TableShape
 from bgdata.store.names import identifier, quoted
 from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table
@@ -37,41 +37,66 @@ class RowsOnly(NamedTuple):
     after: int
 
 
-def define_version(connection: duckdb.DuckDBPyConnection, name: str, kind: Dataset[Any], table: Table) -> None:
-    """Create a temporary view of one version with the declared columns. Raises OlderTableError or CorruptFileError for
-    a version with other columns."""
+class Comparison(NamedTuple):
+    """What is different in one of the tables of two versions."""
+
+    shape: TableShape
+    only: RowsOnly
+    changes: list[ColumnChange]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both have the same rows."""
+        return not any(self.only) and all(change.rows_changed == 0 for change in self.changes)
+
+    @property
+    def has_common(self) -> bool:
+        """Whether there are rows that both have, by key."""
+        return all(change.rows_compared for change in self.changes)
+
+
+def define_version(
+    connection: duckdb.DuckDBPyConnection, name: str, kind: Dataset[Any], shape: TableShape, table: Table
+) -> None:
+    """Create a temporary view of one of the tables of a version, with the declared columns. Raises OlderTableError or
+    CorruptFileError for a version with other columns."""
     parameters: Parameters = kind.recorded(table.manifest)
     if not kind.tables_of(parameters):
         raise UsageError(f"expected a version with Parquet files, got {table.name}, which is too large for them")
-    check_columns(connection, kind, kind.tables[0], table)
-    columns = select_columns(kind, parameters, kind.tables[0])
-    source = f"read_parquet({quoted(str(table.check_file(kind.tables[0].file).resolve()))})"
+    check_columns(connection, kind, shape, table)
+    columns = select_columns(kind, parameters, shape)
+    source = f"read_parquet({quoted(str(table.check_file(shape.file).resolve()))})"
     connection.execute(f"create or replace temp view {identifier(name)} as select {columns} from {source}")
 
 
-def rows_only(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any]) -> RowsOnly:
+def comparison(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> Comparison:
+    """Compare the views `before` and `after` of a table."""
+    return Comparison(shape, rows_only(connection, shape), list(column_changes(connection, shape)))
+
+
+def rows_only(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> RowsOnly:
     """Count the rows whose keys only one of the views `before` and `after` has."""
 
     def count(one: str, other: str) -> int:
-        rows = connection.sql(f"select count(*) from {one} anti join {other} on {same_key(kind)}").fetchall()
+        rows = connection.sql(f"select count(*) from {one} anti join {other} on {same_key(shape)}").fetchall()
         return int(rows[0][0])
 
     return RowsOnly(count("before", "after"), count("after", "before"))
 
 
-def same_key(kind: Dataset[Any]) -> str:
+def same_key(shape: TableShape) -> str:
     """SQL for whether rows of `before` and `after` have the same key, also where a part of it is null."""
-    names = map(identifier, kind.key)
+    names = map(identifier, shape.key)
     return " and ".join(f"before.{name} is not distinct from after.{name}" for name in names)
 
 
-def column_changes(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any]) -> Iterator[ColumnChange]:
+def column_changes(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> Iterator[ColumnChange]:
     """Compare the views `before` and `after` over their common keys, for each declared column that both have."""
     common = set(connection.sql("from before").columns) & set(connection.sql("from after").columns)
-    key = ", ".join(f"before.{identifier(name)}" for name in kind.key)
-    join = f"from before join after on {same_key(kind)}"
-    for column in kind.columns:
-        if column.name in kind.key or column.name not in common:
+    key = ", ".join(f"before.{identifier(name)}" for name in shape.key)
+    join = f"from before join after on {same_key(shape)}"
+    for column in shape.columns:
+        if column.name in shape.key or column.name not in common:
             continue
         old, new = (f"{side}.{identifier(column.name)}" for side in ("before", "after"))
         size = change_size(column, old, new)

@@ -15,6 +15,7 @@ from bgdata.store.storage import is_locked, storage_errors
 from bgdata.store.table import Table
 from bgdata.store.versions import VERSION, Versions, newest
 
+DAMAGED = "damaged-"  # begins the name of what a repair has set aside in the staging folder
 MOST_NAMED = 10  # dependents in a message
 STAGED = re.compile(r"(.+?)(-[0-9a-f]{12}-[0-9a-f]{12}|\.published|\.lock)?")  # title of a build, and what is staged
 
@@ -101,12 +102,14 @@ def is_current(warehouse: Versions, table: Table) -> bool:
         return True
 
 
-def rubbish(warehouse: Versions) -> list[Rubbish]:
-    """What `sweep` would delete: staging folders that no process holds, and versions that are neither current nor
-    locked, nor needed by one that is; of what links lead to, only what this warehouse put there. Raises
-    ManifestFormatError for a damaged lock."""
+def rubbish(warehouse: Versions, *, damaged: bool = False) -> list[Rubbish]:
+    """What `sweep` would delete: staging folders that no process holds, and undamaged versions that are neither current
+    nor locked, nor needed by one that is; of what links lead to, only what this warehouse put there. With `damaged`
+    also what a repair has set aside. Raises ManifestFormatError for a damaged lock."""
     unheld = [path for path in staged(warehouse) if path.suffix != ".lock" and not is_held(path)]
-    found = [Rubbish(path, "no process holds it", size(path)) for path in unheld]
+    aside = [path for path in unheld if path.name.startswith(DAMAGED)]
+    found = [Rubbish(path, "no process holds it", size(path)) for path in unheld if path not in aside]
+    found += [Rubbish(path, "a repair has set it aside", size(path)) for path in aside if damaged]
     kept = kept_versions(warehouse)
     unneeded = [table for table in warehouse.versions() if table.name not in kept and is_removable(warehouse, table)]
     return found + [Rubbish(table.folder, "nothing needs it", size(table.folder)) for table in unneeded]
@@ -118,19 +121,28 @@ def staged(warehouse: Versions) -> list[Path]:
 
 
 def kept_versions(warehouse: Versions) -> set[str]:
-    """Names of the versions that are current or locked, of those that these are made from, and of damaged ones."""
+    """Names of the versions that are current, locked or damaged, and of those that these are made from."""
     needs = all_needs(warehouse)
     names: dict[str, set[str]] = {}  # by what others name them by: equal values give equal names
     for table in warehouse.versions():
         for identity in identities(table):
             names.setdefault(identity, set()).add(table.name)
-    kept = {table.name for table in warehouse.versions() if table.name not in needs or is_current(warehouse, table)}
+    kept = {table.name for table in warehouse.versions() if is_damaged(table) or is_current(warehouse, table)}
     waiting = [LOCK_NAME, *kept]
     while waiting:
         needed = {name for each in needs.get(waiting.pop(), ()) for name in names.get(each, ())} - kept
         waiting += needed
         kept |= needed
     return kept
+
+
+def is_damaged(table: Table) -> bool:
+    """Whether a version has no readable manifest, or a file of another size than that says: hashes would take long."""
+    try:
+        table.check_sizes()
+    except BgdataError:
+        return True
+    return False
 
 
 def sweep(warehouse: Versions, what: list[Rubbish]) -> None:

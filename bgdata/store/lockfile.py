@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from bgdata.errors import ManifestFormatError, MissingTableError, shown
 from bgdata.store.manifest import Manifest, canonical_json, is_count, is_text, parse_json, read_whole
 from bgdata.store.names import check_name
-from bgdata.store.storage import write_file
+from bgdata.store.storage import locked, write_file
 
 FILE_NAME = "warehouse.lock"
 FORMAT = 1
@@ -88,13 +89,20 @@ def pinned_file(fields: dict[str, Any]) -> PinnedFile:
 def save_lock(path: Path, manifests: list[Manifest]) -> None:
     """Write a lock of these versions, sorted, so that changes make small diffs; pinned files are kept."""
     entries = [LockEntry(m.dataset, m.variant, m.recipe_key, m.digest) for m in manifests]
-    write_lock(path, entries, load_pins(path))
+    with one_writer(path):
+        write_lock(path, entries, load_pins(path))
 
 
 def save_pin(path: Path, pin: PinnedFile) -> None:
     """Pin a file, or replace its pin; the locked variants are kept."""
-    entries, pins = read_lock(path) if path.exists() else ([], [])
-    write_lock(path, entries, [*(other for other in pins if other.name != pin.name), pin])
+    with one_writer(path):
+        entries, pins = read_lock(path) if path.exists() else ([], [])
+        write_lock(path, entries, [*(other for other in pins if other.name != pin.name), pin])
+
+
+def one_writer(path: Path) -> AbstractContextManager[None]:
+    """Held while the lock is read and written anew: of two processes, one would lose what the other adds."""
+    return locked(path.with_name(f".{path.name}.lock"))
 
 
 def write_lock(path: Path, entries: list[LockEntry], pins: list[PinnedFile]) -> None:

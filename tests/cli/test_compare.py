@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import bgdata
 from bgdata.cli.build import COMPUTED
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
@@ -32,6 +33,28 @@ def test_diff_of_tables(warehouse: Warehouse, tmp_path: Path) -> None:
     assert result.exit_code == 1
     (largest,) = re.findall(r"cubeless +\d+ of 400 rows changed, at most (\S+) \(row \d+ \d+\), mean", result.stdout)
     assert float(largest) < 2e-4
+
+
+def test_diff_of_side_tables(memory_path: Path) -> None:
+    """Two imports of the same rows, of which one had bad lines too."""
+    root, names = memory_path / "warehouse", []
+    for folder, more in (("one", ""), ("two", "nonsense\n")):
+        path = memory_path / folder / "mine.txt"
+        path.parent.mkdir()
+        path.write_text(f"4HPwATDgc/ABMA\n{more}")
+        succeeds(root, "import", "positions", path)
+        names.append(bgdata.open_warehouse(root).open("positions", "mine").name)
+    before, after = names
+    assert before != after
+    result = run(root, "diff", before, after)
+    assert result.exit_code == 1
+    assert f"{before} -> {after}, by source, line\n  0 rows only in {before}, 0 only in {after}\n" in result.stdout
+    assert result.stdout.endswith(f"quarantine, by source, line\n  0 rows only in {before}, 1 only in {after}\n")
+    result = run(root, "diff", before, after, "--format", "json")
+    assert result.exit_code == 1
+    found = {(row["table"], row["rows_only_before"], row["rows_only_after"]) for row in json.loads(result.stdout)}
+    assert found == {("positions", 0, 0), ("quarantine", 0, 1)}
+    assert "quarantine" in succeeds(root, "diff", after, after)
 
 
 def test_diff_of_tables_without_a_common_row(warehouse: Warehouse) -> None:

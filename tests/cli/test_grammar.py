@@ -236,6 +236,33 @@ def fails_early(arguments: list[str]) -> bool:
     return False
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["query", "select 'caf\udce9'"],
+        ["query", "select 1", "-o", "{tmp}/caf\udce9.csv"],
+        ["explain", "caf\udce9"],
+        ["import", "positions", "{tmp}/caf\udce9.txt"],
+        ["export", "table", "bearoff_error/3x3", "-o", "{tmp}/caf\udce9"],
+        ["caf\udce9"],
+        ["--warehouse", "caf\udce9", "list"],
+    ],
+    ids=lambda arguments: ascii(arguments[0]),
+)
+def test_bytes_that_are_no_text(tmp_path: Path, arguments: list[str]) -> None:
+    """Neither SQL nor JSON can hold them, and no file is read or written by such a name."""
+    error = error_of(run(tmp_path, *(argument.replace("{tmp}", str(tmp_path)) for argument in arguments)), 2)
+    assert re.fullmatch(
+        r"expected text in UTF-8, got .*caf\\udce9.*; try: a terminal in UTF-8, or another name for the file", error
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_variable_is_text_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BGDATA_WAREHOUSE", "caf\udce9")
+    assert error_of(CliRunner().invoke(main, ["list"]), 2).startswith("expected text in UTF-8, got 'caf\\udce9'; try: ")
+
+
 def test_long_names_of_warehouses() -> None:
     for long in ("x" * 5000, "word " * 1000):
         for command in (["query", "select 1"], ["verify"], ["list"], ["eval", "4HPwATDgc/ABMA"]):

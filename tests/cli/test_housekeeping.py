@@ -111,6 +111,16 @@ def test_gc(two_networks: tuple[Warehouse, Table, Table]) -> None:
     assert succeeds(warehouse.root, "gc") == "nothing to delete\n"
 
 
+def test_gc_of_what_is_damaged(warehouse: Warehouse) -> None:
+    table = warehouse.open("bearoff_gammon", "3x15")
+    table.parquet.write_bytes(b"junk")
+    assert run(warehouse.root, "verify", "bearoff_gammon", "--sample", "0", "--repair").exit_code == 0
+    assert succeeds(warehouse.root, "gc", "--dry-run") == "nothing to delete\n"
+    name = f".staging/damaged-bearoff_gammon-3x15-{table.folder.name}"
+    assert f"  {name}: a repair has set it aside\n" in succeeds(warehouse.root, "gc", "--damaged")
+    assert list(warehouse.staging.iterdir()) == []
+
+
 @pytest.mark.usefixtures("small_defaults")
 def test_the_lock_follows_the_pointer(warehouse: Warehouse) -> None:
     """It would state digests that views do not show; and `diff` says which version to use."""

@@ -34,15 +34,27 @@ def test_query_as_a_table_csv_and_json(small_root: Path) -> None:
     assert [tuple(record.values()) for record in records] == expected
 
 
-@pytest.mark.parametrize("form", ["table", "csv", "json", "parquet"])
-def test_query_to_a_file(small_root: Path, tmp_path: Path, form: str) -> None:
-    path = tmp_path / f"it's.{'csv' if form == 'table' else form}"
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("is_named", [False, True])
+def test_query_to_a_file(small_root: Path, tmp_path: Path, form: str, is_named: bool) -> None:
+    """In the format that is asked for, or that the name of the file ends with."""
+    path = tmp_path / f"it's.{form}"
     path.write_text("before")
-    assert succeeds(small_root, "query", QUERY, "--format", form, "-o", path) == ""
+    assert succeeds(small_root, "query", QUERY, *(("--format", form) if is_named else ()), "-o", path) == ""
     with duckdb.connect() as connection:
         name = str(path).replace("'", "''")
         assert connection.sql(f"select sum(position_index), max(mean_rolls) from '{name}'").fetchall() == [(3, 1.0)]
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+def test_the_format_of_a_file_of_another_name(small_root: Path, tmp_path: Path) -> None:
+    for name in ("x", "x.txt", "x.parquet.d"):
+        succeeds(small_root, "query", "select 1 as one", "-o", tmp_path / name)
+        assert (tmp_path / name).read_text() == "one\n1\n"
+    succeeds(small_root, "query", "select 1 as one", "-o", tmp_path / "X.JSON")
+    assert json.loads((tmp_path / "X.JSON").read_text()) == [{"one": 1}]
+    succeeds(small_root, "query", "select 1 as one", "-o", tmp_path / "y.json", "--format", "csv")
+    assert (tmp_path / "y.json").read_text() == "one\n1\n"
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
@@ -70,6 +82,22 @@ def test_query_of_gnubg_files(small_root: Path, tmp_path: Path) -> None:
     path.write_bytes(two_sided_bytes(4))
     shown = succeeds(small_root, "query", "select count(*) as n from my_file", "--bd", path, "--format", "csv")
     assert shown == "n\n16\n"
+
+
+@pytest.mark.parametrize("name", ["bearoff_two_sided.bd", "Bearoff-Two-Sided-3x3.bd", "versions.bd", "manifests.bd"])
+def test_a_gnubg_file_takes_the_name_of_no_table(small_root: Path, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(two_sided_bytes(4))
+    error = error_of(run(small_root, "query", "select 1", "--bd", path), 2)
+    view = path.stem.lower().replace("-", "_")
+    assert error == f"expected a file whose name no table has, got {path}, a second {view}; try: a link of another name"
+
+
+def test_two_gnubg_files_of_one_name(small_root: Path, tmp_path: Path) -> None:
+    for name in ("ts0.bd", "TS0.bd"):
+        (tmp_path / name).write_bytes(two_sided_bytes(4))
+    result = run(small_root, "query", "select 1", "--bd", tmp_path / "ts0.bd", "--bd", tmp_path / "TS0.bd")
+    assert f"got {tmp_path / 'TS0.bd'}, a second ts0; try: " in error_of(result, 2)
 
 
 def test_query_of_a_file_and_of_standard_input(small_root: Path, tmp_path: Path) -> None:

@@ -131,6 +131,7 @@ def test_interrupted(small_root: Path, memory_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--games", "0"], "expected games of at least 1, got 0"),
+        (["--games", "1000000000000"], "expected up to 1,073,741,824 games, got 1000000000000"),
         (["--inputs", "colours"], "expected inputs among tesauro-196, tesauro-198, race, contact, got colours"),
         (["--hidden", "120,60"], "expected units such as 120 or 120-60, each from 1 to 2048, got '120,60'"),
         (["--race-hidden", "0"], "expected units such as 120 or 120-60, each from 1 to 2048, got '0'"),

@@ -28,7 +28,7 @@ def test_verify(warehouse: Warehouse) -> None:
     assert result.stderr.count("ok     ") == count
     assert result.stderr.count(": recomputing skipped: nothing that ") == imported
     assert re.search(
-        r"ok     bearoff_two_sided/3x3/\S+: 20 of 400 rows: finds 1 bad one in 4 with 99%, if", result.stderr
+        r"ok     bearoff_two_sided/3x3/\S+: 20 rows drawn of 400: finds 1 bad one in 4 with 99%, if", result.stderr
     )
     assert succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0") == (
         "2 versions: 14 checks passed, 2 skipped, 0 failed\n"
@@ -143,6 +143,20 @@ def test_rebuild_in_place(warehouse: Warehouse) -> None:
     assert (after.digest, after.created > before.created) == (before.digest, True)
 
 
+@pytest.mark.usefixtures("small_defaults")
+def test_rebuild_says_for_programs_what_it_did(warehouse: Warehouse) -> None:
+    """Of what comes with the package, too: that was not computed."""
+    table = warehouse.open("bearoff_gammon", "3x15")
+    (row,) = json.loads(succeeds(warehouse.root, "rebuild", "bearoff_gammon", "--format", "json"))
+    assert row == {
+        "dataset": "bearoff_gammon", "variant": "3x15", "version": table.folder.name, "rows": table.manifest.rows,
+        "digest": table.manifest.digest, "is_rebuilt": True,
+    }  # fmt: skip
+    shown = succeeds(warehouse.root, "rebuild", "bearoff_gammon", "--format", "csv")
+    assert shown.splitlines()[0] == ",".join(row)
+    assert succeeds(warehouse.root, "rebuild", "bearoff_gammon") == ""
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_defaults")
 def test_what_comes_with_the_package_is_computed_when_asked(
@@ -158,8 +172,9 @@ def test_what_comes_with_the_package_is_computed_when_asked(
     assert re.fullmatch(r" +not computed again, which took \d+ (seconds|minutes); --all does it", shown.splitlines()[1])
     shown = succeeds(warehouse.root, "rebuild", "network", "--check", "--all")
     assert shown == f"same   {title}: locked {digest}, rebuilt {digest}\n"
-    shown = run(warehouse.root, "rebuild", "network").stderr
-    assert shown.splitlines()[-1] == f"{title}: already built ({table.folder.name})"
+    result = run(warehouse.root, "rebuild", "network", "--format", "json")
+    assert result.stderr.splitlines()[-1] == f"{title}: already built ({table.folder.name})"
+    assert [row["is_rebuilt"] for row in json.loads(result.stdout)] == [False]
     assert "network/tiny: built r1-" in run(warehouse.root, "rebuild", "network", "--all").stderr
     table.parquet.write_bytes(b"junk")
     result = run(warehouse.root, "verify", "network", "--sample", "0", "--repair")

@@ -128,6 +128,8 @@ def test_rows_and_rounds() -> None:
 def test_estimate(small_root: Path) -> None:
     estimate, manifest = DATASET.estimate(TINY), opened(small_root)[0].manifest
     assert estimate.rows == manifest.rows
+    longest = NetworkParameters(games=1 << 30, round_games=1, row_games=1)
+    assert DATASET.estimate(longest).memory_bytes > (1 << 30) * 72, "a row of the curve, and a round"
     assert estimate.disk_bytes / 2 < sum(entry.bytes for entry in manifest.files) < estimate.disk_bytes + HEADERS_BYTES
 
 
@@ -214,6 +216,8 @@ def test_networks_that_are_none_are_refused(small_root: Path) -> None:
         ({"round_games": 0}, InvalidParameterError, "expected round_games of at least 1, got 0"),
         # of the kind
         ({"row_games": 99}, InvalidParameterError, "expected at least 100 games a row and 2 test games, got 99 and 20"),
+        ({"games": 10**12}, InvalidParameterError, "expected up to 1,073,741,824 games, got 1000000000000"),
+        ({"test_games": 1 << 31}, InvalidParameterError, "expected up to 1,073,741,824 games, got 2147483648"),
         ({"test_games": 1}, InvalidParameterError, "expected at least 100 games a row and 2 test games, got 200 and 1"),
         ({"name": "Tiny"}, InvalidParameterError, "expected a name of small letters, digits and -, got 'Tiny'"),
         ({"name": ""}, InvalidParameterError, "expected a name of small letters, digits and -, got ''"),

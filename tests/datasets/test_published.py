@@ -7,12 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bgdata
 from bgdata.datasets import network, rollout_decisions
 from bgdata.datasets.common.networks import default_network
 from bgdata.datasets.network import DATASET, published_networks
+from bgdata.datasets.reference_positions import DATASET as REFERENCES
+from bgdata.datasets.reference_positions import PUBLISHED as SHIPPED_REFERENCES
+from bgdata.datasets.reference_positions import THEMES, published_references
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.supervised_network import DATASET as TAUGHT
 from bgdata.datasets.supervised_network import published_supervised_networks
@@ -38,6 +42,7 @@ KINDS = {
     "network": (DATASET, SHIPPED),
     "supervised_network": (TAUGHT, SHIPPED),
     "rollout_decisions": (DECISIONS, rollout_decisions.PUBLISHED),
+    "reference_positions": (REFERENCES, SHIPPED_REFERENCES),
 }
 each_kind = pytest.mark.parametrize(("kind", "package"), KINDS.values(), ids=KINDS)
 
@@ -69,6 +74,16 @@ def test_benchmarks_that_come_with_bgdata_are_as_exact_as_they_say() -> None:
         table = Table(folder)
         assert table.array("plays_standard_errors").max() <= (parameters.until or 0) <= 0.005
         assert len(table.array("decisions_seeds")) == parameters.decisions
+
+
+def test_reference_positions_that_come_with_bgdata_are_as_many_and_as_exact_as_they_say() -> None:
+    """As many of each theme, half of them for each split."""
+    assert published_references()
+    for parameters, folder in published_references().items():
+        table = Table(folder)
+        assert np.bincount(table.array("themes")).tolist() == [parameters.positions] * len(THEMES)
+        assert np.bincount(table.array("splits")).tolist() == [0, *2 * [parameters.positions * len(THEMES) // 2]]
+        assert table.array("equity_standard_errors").max() <= (parameters.until or 0) <= 0.007
 
 
 @each_kind

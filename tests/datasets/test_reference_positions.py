@@ -13,7 +13,7 @@ import pytest
 import bgdata
 from bgdata.computations import reference_positions
 from bgdata.computations.common.rollouts import open_roller
-from bgdata.datasets.reference_positions import DATASET, THEMES, ReferenceParameters
+from bgdata.datasets.reference_positions import DATASET, THEMES, ReferenceParameters, published_references
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError, UsageError
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.game.themes import Theme, position_themes
@@ -208,5 +208,5 @@ def test_what_is_made_without_being_asked() -> None:
     DATASET.check_parameters(parameters)
     assert (parameters.positions, parameters.until) == (240, 0.007)
     assert DATASET.estimate(parameters).rows == 14 * 240
-    assert DATASET.defaults == ()
+    assert list(DATASET.defaults) == list(published_references())
     assert parameters.players()[1:3] == (("pubeval", "pubeval"), ("network", "pubeval"))

@@ -315,7 +315,7 @@ def test_an_older_form_names_itself_and_what_to_do(toys: Warehouse) -> None:
     with pytest.raises(OlderTableError, match=message), connect_tables(newer.kinds, [old]):
         pass
     with duckdb.connect() as connection, pytest.raises(OlderTableError, match=message):
-        define_version(connection, "before", newer.kind("squares"), old)
+        define_version(connection, "before", newer.kind("squares"), newer.kind("squares").tables[0], old)
     found = list(verify(newer, [old], sample_rows=5, seed=0, progress=Silence()))
     assert {f.check for f in found if f.status is Status.SKIPPED} == {"Parquet equals the arrays", "SQL checks"}
     assert not [f for f in found if f.problem]

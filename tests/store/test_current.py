@@ -15,6 +15,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from bgdata.cli.verify import repair_version
 from bgdata.datasets.positions import DATASET as POSITIONS
 from bgdata.errors import CorruptFileError, MissingTableError, UsageError, VersionInUseError
 from bgdata.store import catalog, storage
@@ -205,6 +206,33 @@ def test_damaged_versions_are_not_rubbish(powers: Warehouse) -> None:
     (first.folder / "manifest.json").chmod(0o644)
     (first.folder / "manifest.json").write_text("{")
     assert rubbish(powers) == []
+
+
+def test_versions_with_damaged_files_are_not_rubbish(powers: Warehouse) -> None:
+    """Nor what they are made from: their owner may want to look at them. `rm` deletes them."""
+    first, _ = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
+    sums = powers.build("power_sums", Seeded(10, 1))
+    powers.build("power_sums", Seeded(10, 2))
+    sums.parquet.chmod(0o644)
+    sums.parquet.write_bytes(b"junk")
+    assert rubbish(powers) == []
+    remove(powers, Table(sums.folder))
+    assert [entry.path for entry in rubbish(powers)] == [first.folder]
+    first.parquet.unlink()
+    assert rubbish(powers) == []
+
+
+def test_what_a_repair_has_set_aside_is_kept_unless_it_is_asked_for(powers: Warehouse) -> None:
+    table = powers.build("powers", Seeded(10, 1))
+    table.parquet.chmod(0o644)
+    table.parquet.write_bytes(b"junk")
+    repair_version(powers, Table(table.folder))
+    (aside,) = powers.staging.iterdir()
+    assert rubbish(powers) == []
+    (found,) = rubbish(powers, damaged=True)
+    assert (found.path, found.reason) == (aside, "a repair has set it aside")
+    sweep(powers, [found])
+    assert list(powers.staging.iterdir()) == []
 
 
 def run_versions_script(connection: duckdb.DuckDBPyConnection, folder: str) -> None:

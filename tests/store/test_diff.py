@@ -9,7 +9,15 @@ import duckdb
 import pytest
 
 from bgdata.store.declaration import Column
-from bgdata.store.diff import ColumnChange, RowsOnly, column_changes, define_version, rows_only
+from bgdata.store.diff import (
+    ColumnChange,
+    Comparison,
+    RowsOnly,
+    column_changes,
+    comparison,
+    define_version,
+    rows_only,
+)
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares
 
@@ -26,6 +34,9 @@ class Mixed(Squares):
     )
 
 
+MAIN = Mixed().tables[0]
+
+
 @pytest.fixture
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
@@ -38,7 +49,7 @@ def changes(connection: duckdb.DuckDBPyConnection, before: str, after: str) -> l
         f"create view before as select *, 1 as gone from (values {before}) t(number, size, chances, name)"
     )
     connection.execute(f"create view after as select * from (values {after}) t(number, size, chances, name)")
-    return list(column_changes(connection, Mixed()))
+    return list(column_changes(connection, MAIN))
 
 
 def test_equal_tables(connection: duckdb.DuckDBPyConnection) -> None:
@@ -72,21 +83,23 @@ def test_no_row_in_common(connection: duckdb.DuckDBPyConnection) -> None:
     assert {(c.rows_compared, c.rows_changed) for c in changes(connection, "(1, 0, [0], '')", "(2, 0, [0], '')")} == {
         (0, 0)
     }
-    assert rows_only(connection, Mixed()) == RowsOnly(1, 1)
+    assert rows_only(connection, MAIN) == RowsOnly(1, 1)
 
 
 def test_rows_that_one_table_lacks(connection: duckdb.DuckDBPyConnection) -> None:
     found = changes(connection, "(1, 0, [0], ''), (2, 0, [0], '')", "(2, 0, [0], ''), (3, 0, [0], ''), (4, 0, [0], '')")
     assert [change.rows_compared for change in found] == [1, 1, 1]
-    assert rows_only(connection, Mixed()) == RowsOnly(1, 2)
+    assert rows_only(connection, MAIN) == RowsOnly(1, 2)
 
 
 def test_versions(toys: Warehouse) -> None:
     for count in (10, 20):
         toys.build("squares", Count(count))
     with toys.connect() as connection:
+        (shape,) = toys.kind("squares").tables
         for name, count in (("before", 10), ("after", 20)):
-            define_version(connection, name, toys.kind("squares"), toys.open("squares", f"{count}"))
-        assert list(column_changes(connection, toys.kind("squares"))) == [ColumnChange("square", 10, 0, 0, 0, "")]
-        assert rows_only(connection, toys.kind("squares")) == RowsOnly(0, 10)
+            define_version(connection, name, toys.kind("squares"), shape, toys.open("squares", f"{count}"))
+        found = comparison(connection, shape)
+        assert found == Comparison(shape, RowsOnly(0, 10), [ColumnChange("square", 10, 0, 0, 0, "")])
+        assert not found.is_same
         assert connection.sql("select count(*), min(variant) from after").fetchall() == [(20, "20")]

@@ -180,7 +180,8 @@ def test_repair(toys: Warehouse, disk: Path, table: Table, capsys: pytest.Captur
     assert table.folder.resolve().is_relative_to(disk)
     damaged(table)
     repair_version(toys, Table(table.folder))  # once more, with the last one's files still there
-    sweep(toys, rubbish(toys))
+    assert rubbish(toys) == []
+    sweep(toys, rubbish(toys, damaged=True))
     assert whole_versions(toys) == [table.name]
     assert not [path for path in (disk / "squares" / "10").iterdir() if path.is_dir() and path.name[0] == "."]
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bgdata.errors import CorruptFileError, ManifestFormatError, MissingTableError
-from bgdata.store.lockfile import LockEntry, PinnedFile, load_lock, read_lock, save_lock, save_pin
+from bgdata.store.lockfile import LockEntry, PinnedFile, load_lock, load_pins, read_lock, save_lock, save_pin
+from tests.store import processes
 from tests.store.test_manifest import MANIFEST
 
 OTHER = dataclasses.replace(MANIFEST, dataset="cubes")
@@ -23,6 +25,24 @@ def test_round_trip_in_order(tmp_path: Path) -> None:
     written = path.read_bytes()
     save_lock(path, [OTHER, MANIFEST])
     assert path.read_bytes() == written
+
+
+def pin_some(path: Path, name: str, together: Any) -> None:
+    """In another process: pin files one after the other, and lock a variant in between."""
+    together.wait()
+    for number in range(5):
+        save_pin(path, PinnedFile(f"{name}-{number}", "https://example.org/", 5, "ab" * 32))
+        save_lock(path, [MANIFEST])
+
+
+def test_processes_that_pin_at_once_lose_nothing(memory_path: Path) -> None:
+    path, together = memory_path / "warehouse.lock", processes.barrier(3)
+    started = [processes.start(pin_some, path, name, together) for name in "abc"]
+    for process in started:
+        process.join(60)
+    assert [process.exitcode for process in started] == [0, 0, 0]
+    assert [pin.name for pin in load_pins(path)] == [f"{name}-{number}" for name in "abc" for number in range(5)]
+    assert [found.name for found in memory_path.iterdir()] == [path.name]
 
 
 def test_missing(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from bgdata.cli.verify import repair_version
 from bgdata.errors import CheckFailedError, ManifestFormatError
 from bgdata.store.arrays import save_array
 from bgdata.store.context import Build
-from bgdata.store.dataset import sampled
+from bgdata.store.dataset import drawn, sampled
 from bgdata.store.lockfile import save_lock
 from bgdata.store.manifest import FileEntry
 from bgdata.store.progress import Silence
@@ -248,6 +248,20 @@ def test_rows_are_compared_as_they_are_written(toys: Warehouse) -> None:
 def test_what_a_sample_can_find(count: int, total: int, text: str) -> None:
     """300 bad ones in 100 million are 1 in 333,333."""
     assert sampled(count, total) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "text"),
+    [
+        (1000, 10_000, "1,000 rows drawn of 10,000: finds 1 bad one in 217 with 99%"),
+        (10_000, 10_000, "10,000 rows drawn of 10,000: finds 1 bad one in 2,171 with 99%"),
+        (100_000, 10_000, "100,000 rows drawn of 10,000: finds 1 bad one in 10,000 with 99%"),
+        (0, 10_000, "0 rows drawn of 10,000: finds 1 bad one in 0 with 99%"),
+    ],
+)
+def test_what_rows_that_may_be_drawn_twice_can_find(count: int, total: int, text: str) -> None:
+    """However many are drawn, they need not be all."""
+    assert drawn(count, total) == text
 
 
 class WrongArray(np.ndarray):

@@ -16,6 +16,7 @@ from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.store.arrays import Array
 from bgdata.store.context import Recheck
+from bgdata.store.dataset import drawn, sampled
 from bgdata.store.job import Job
 
 SETTLED = 5e-7  # change of a value in a round, which is a few roundings
@@ -123,6 +124,12 @@ def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> 
             f"follow from its plays within {bound:.2g}, found it off by {off_by.max():.3g}"
         )
     return pairs
+
+
+def pairs_checked(recheck: Recheck[EndgameParameters]) -> str:
+    """What `check_pairs` has computed again: all pairs once where at least as many are asked for."""
+    rows, total = recheck.rows, recheck.table.manifest.rows
+    return drawn(rows, total) if rows < total else sampled(rows, total)
 
 
 def worths_of(theirs: Array) -> list[Array]:
