@@ -31,6 +31,7 @@ from bgdata.store.table import Table
 
 STEP = 20  # positions rolled out together, between which a killed run goes on: programs are slow to start
 MOST_REPLAYED = 5  # positions that a verification rolls out again
+ROUNDING = 1e-6  # points, of equities from chances in float32: where tables end all games, errors are smaller than that
 
 
 class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
@@ -158,12 +159,13 @@ def derived_arrays(reference: Table, rows: Array, found: Mapping[str, Array]) ->
     """What follows from the reference positions, the rows of the sample, and its rollouts."""
     taken = {name: np.asarray(reference.array(name))[rows] for name in ("boards", "themes", "equity_standard_errors")}
     expected = cubeless_equities(np.asarray(reference.array("chances"))[rows]).astype(np.float64)
+    errors = np.hypot(found["equity_standard_errors"], taken["equity_standard_errors"])
     return {
         "rows": rows,
         "boards": taken["boards"],
         "themes": taken["themes"],
         "differences": np.asarray(found["equities"]) - expected,
-        "difference_errors": np.hypot(found["equity_standard_errors"], taken["equity_standard_errors"]),
+        "difference_errors": np.where(errors > ROUNDING, errors, 0.0),
     }
 
 

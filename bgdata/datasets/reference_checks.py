@@ -38,7 +38,7 @@ class ReferenceChecks(Dataset[ReferenceCheckParameters]):
     """One row for each position, in the order of `reference_positions`."""
 
     name = "reference_checks"
-    revision = 1
+    revision = 2  # 2: no z-scores of rollouts that tables end at once, which were divided by errors of rounding
     summary = "A sample of reference positions rolled out again by another player, with z-scores."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
     columns = (
@@ -52,7 +52,10 @@ class ReferenceChecks(Dataset[ReferenceCheckParameters]):
         Column("standard_error", "DOUBLE", "points", "Standard error of equity"),
         Column("equity_difference", "DOUBLE", "points", "equity less that of the reference"),
         Column(
-            "difference_standard_error", "DOUBLE", "points", "Standard error of equity_difference: of both rollouts"
+            "difference_standard_error",
+            "DOUBLE",
+            "points",
+            "Standard error of equity_difference: of both rollouts; 0 where tables end all of their games",
         ),
         Column(
             "z_score",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from bgdata.computations.reference_checks import sampled_rows
+from bgdata.computations.reference_checks import derived_arrays, sampled_rows
 from bgdata.datasets.reference_checks import DATASET
 from bgdata.datasets.reference_positions import THEMES
 from bgdata.errors import InvalidParameterError
@@ -19,6 +20,7 @@ from bgdata.evaluation.pubeval import PubEval
 from bgdata.play.player_rollouts import rolled_by
 from bgdata.play.rollout import RolloutSettings, roll_out
 from bgdata.store.parameters import VersionRef
+from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 
@@ -53,6 +55,22 @@ def test_differences_are_from_the_reference(warehouse: Warehouse) -> None:
         found_rows = shown.fetchall()
     assert {theme for theme, _ in found_rows} <= set(THEMES)
     assert all(abs(rest or 0) < 1e-9 for _, rest in found_rows)
+
+
+def test_errors_of_rounding_are_none() -> None:
+    """Where tables end every game, equities differ by roundings, of which no z-score says anything."""
+    arrays = {
+        "boards": np.zeros((4, 26), np.int8),
+        "themes": np.zeros(4, np.uint8),
+        "chances": np.full((4, 5), 0.25, np.float32),
+        "equity_standard_errors": np.array([0.0, 2e-17, 0.003, 1e-9]),
+    }
+    found = {"equities": np.full(4, -0.5), "equity_standard_errors": np.array([0.0, 1e-17, 0.004, 0.006])}
+    reference = cast(Table, SimpleNamespace(array=arrays.__getitem__))
+    derived = derived_arrays(reference, np.arange(4, dtype=np.int32), found)
+    assert derived["difference_errors"].tolist() == pytest.approx([0, 0, 0.005, 0.006], abs=1e-12)
+    assert derived["difference_errors"][:2].tolist() == [0, 0]
+    assert derived["differences"].tolist() == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(
