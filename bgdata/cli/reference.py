@@ -160,12 +160,13 @@ def check_reference(
     bgdata), network/NAME, gnubg, bgsage, pubeval; network:1 looks one roll ahead. Who plays makes a difference, and
     this says how large it is: for each theme the mean difference of the equity, the root mean square difference beside
     the one that the dice alone would make, and z-scores, differences by their standard errors. Luck is seen by
-    --network, whoever plays. gnubg and bgsage are asked for every play: give them fewer --trials. A stopped command
-    resumes from its last checkpoint.
+    --network, whoever plays. gnubg and bgsage are asked for every play: give them fewer positions (--checked) or fewer
+    --trials; z-scores need hundreds, since standard errors come from blocks of 36. A stopped command resumes from its
+    last checkpoint.
 
     \b
       bgdata check-reference network:1 --trials 360
-      bgdata check-reference gnubg --trials 72
+      bgdata check-reference gnubg --checked 56 --trials 360
       bgdata query "select row, equity_difference, z_score from reference_checks order by abs(z_score) desc limit 5"
     """
     check_positions(warehouse, player, reference, network, options, form, positions=checked)
