@@ -128,7 +128,7 @@ def test_better_combinations_where_they_were_not_fitted(tmp_path: Path, size: tu
         recipe = ErrorParameters(*size, combination)
         table = warehouse.build("bearoff_error", recipe)
         inputs = inputs_of(warehouse, DATASET, recipe)
-        assert check_sample(DATASET, table, inputs, 40, np.random.default_rng(1)).startswith("40 of")
+        assert check_sample(DATASET, table, inputs, 40, np.random.default_rng(1)).startswith("40 rows drawn of")
         errors.append(float(np.sqrt(np.square(table.array("difference"), dtype=np.float64).mean())))
     plain, corrected, one_roll, both = errors
     assert both < corrected < one_roll < plain

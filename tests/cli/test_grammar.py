@@ -240,18 +240,19 @@ def fails_early(arguments: list[str]) -> bool:
     "arguments",
     [
         ["query", "select 'caf\udce9'"],
-        ["query", "select 1", "-o", "{tmp}/caf\udce9.csv"],
+        ["query", "select 1", "-o", "caf\udce9.csv"],
         ["explain", "caf\udce9"],
-        ["import", "positions", "{tmp}/caf\udce9.txt"],
-        ["export", "table", "bearoff_error/3x3", "-o", "{tmp}/caf\udce9"],
+        ["import", "positions", "caf\udce9.txt"],
+        ["export", "table", "bearoff_error/3x3", "-o", "caf\udce9"],
         ["caf\udce9"],
         ["--warehouse", "caf\udce9", "list"],
     ],
     ids=lambda arguments: ascii(arguments[0]),
 )
-def test_bytes_that_are_no_text(tmp_path: Path, arguments: list[str]) -> None:
+def test_bytes_that_are_no_text(tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither SQL nor JSON can hold them, and no file is read or written by such a name."""
-    error = error_of(run(tmp_path, *(argument.replace("{tmp}", str(tmp_path)) for argument in arguments)), 2)
+    monkeypatch.chdir(tmp_path)  # long names are cut in errors, as that of this folder may be
+    error = error_of(run(tmp_path, *arguments), 2)
     assert re.fullmatch(
         r"expected text in UTF-8, got .*caf\\udce9.*; try: a terminal in UTF-8, or another name for the file", error
     )
