@@ -70,7 +70,7 @@ class Scratch(NamedTuple):
     outputs: Chances  # [lane, 5]
     found: Chances  # [MOST_PLAYS, 5] of the OPPONENT after each play
     sources: NDArray[np.int8]  # [MOST_PLAYS] numbers of their `AnswerSource`
-    chances: Chances  # [2, 5] of the best play so far, and of the one looked at
+    chances: Chances  # [2, 5] of the best play, and room for those of another
 
 
 @kernel()
@@ -138,11 +138,17 @@ def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scrat
     sums = scratch.sums[: network.sizes[0]]
     fill_sums(network, board, scratch.extras, Changes(scratch.change_rows, scratch.change_values), sums)
     fill_first_hidden(network, sums, scratch.hidden[0])
+    fill_alone(network, board, scratch, chances)
+    return _FIRST_NETWORK + which
+
+
+@kernel(borrows=True)
+def fill_alone(network: NetworkArrays, board: Boards, scratch: Scratch, chances: Chances) -> None:
+    """Fills chances[0:5] for board[slot], whose first layer is scratch.hidden[0, unit]."""
     fill_outputs(network, 1, scratch.hidden, scratch.later, scratch.outputs)
     for item in range(5):
         chances[item] = scratch.outputs[0, item]
     limit_chances(possible_outcomes(board), chances)
-    return _FIRST_NETWORK + which
 
 
 @kernel(borrows=True)
@@ -165,11 +171,9 @@ def fill_play_chances(
     if source != _NOT_SETTLED:
         return source
     which = network_of(position_class)
-    fill_lane(network_at(networks, which), which, 0, scratch)
-    fill_outputs(network_at(networks, which), 1, scratch.hidden, scratch.later, scratch.outputs)
-    for item in range(5):
-        chances[item] = scratch.outputs[0, item]
-    limit_chances(possible_outcomes(scratch.board), chances)
+    network = network_at(networks, which)
+    fill_lane(network, which, 0, scratch)
+    fill_alone(network, scratch.board, scratch, chances)
     return _FIRST_NETWORK + which
 
 

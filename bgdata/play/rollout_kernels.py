@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.answers import choose_by_chances, fill_chances, fill_play_chances, start_plays
+from bgdata.evaluation.answers import choose_by_chances, fill_all_chances, fill_chances, start_plays
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source, may_cover
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.choices import Chooser, networks_of, tables_of
@@ -209,17 +209,17 @@ def play_ahead(
 ) -> None:
     """Fills scratch.board[slot] with the position after the play of a roll that is best at 1-ply, seen by the opponent,
     as `lookahead.rank_all` chooses it."""
-    after, static, chances = scratch.tree.rolls.after, scratch.static, scratch.tree.rolls.evaluation.chances[0]
+    after, static, evaluation = scratch.tree.rolls.after, scratch.static, scratch.tree.rolls.evaluation
     n = fill_plays(scratch.board, die, other_die, after, scratch.tree.rolls.notes)
-    start_plays(scratch.board, scratch.tree.rolls.evaluation)
+    start_plays(scratch.board, evaluation)
+    fill_all_chances(networks, tables, after, n, evaluation)
     for play in range(n):
-        fill_play_chances(networks, tables, after[play], scratch.tree.rolls.evaluation, chances)
-        static[play] = equity_of(chances)
+        static[play] = equity_of(evaluation.found[play])
     count = fill_kept(after, n, scratch)
     best, lowest = 0, _NOTHING
     for place in range(count):
         if count > 1:
-            source = fill_chances(networks, tables, scratch.kept[place], scratch.tree.rolls.evaluation, scratch.turned)
+            source = fill_chances(networks, tables, scratch.kept[place], evaluation, scratch.turned)
             if source > LAST_FINAL:
                 fill_ahead(networks, tables, likely, 1, scratch.kept[place], scratch.tree, scratch.turned)
             equity = equity_of(scratch.turned)
