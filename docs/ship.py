@@ -1,16 +1,17 @@
 """Takes versions that took long to compute into the package: `python -m docs.ship KIND/VARIANT... [--warehouse DIR]`.
 
 They take the place of all versions in their folder of the package, and of these kinds in warehouse/warehouse.lock; so
-networks are named with those that they started from, unless these are named by version. Of networks, the first one
-plays as `network` from then on, and pages, claims and tests that name the one before name it. Scores of networks that
-the warehouse has (`bgdata benchmark network/NAME --games 40000`, `bgdata benchmark network/NAME`) go along: they are
-what evaluations quote. Every version is verified first: hashes, values, SQL checks, a sample computed again, and that
-this code would compute it.
+networks are named with those that they started from, unless these are named by version, and with those that others of
+the package are made by. Of networks, the first one plays as `network` from then on, and pages, claims and tests that
+name the one before name it. Scores of networks that the warehouse has (`bgdata benchmark network/NAME --games 40000`,
+`bgdata benchmark network/NAME`) go along: they are what evaluations quote. Every version is verified first: hashes,
+values, SQL checks, a sample computed again, and that this code would compute it.
 
 `python -m docs.ship --follow` builds the benchmarks (rollout_decisions), studies of the cube (cube_studies), opening
-books (openings) and reference positions of the package again by the network that plays as `network` now, some of them
-for hours, and takes them in; a stopped one goes on where it was. `make generation NETWORK=KIND/VARIANT` does both, and
-then all that follows: `make build`, the lock, the pictures, and what pages show.
+books (openings) and reference positions of the package again by the network that plays as `network` now, the quickest
+of each kind first, and takes each in once it is there: some take an hour. A stopped one goes on where it was; until
+then the package has those of the network before. `make generation NETWORK=KIND/VARIANT` does both, and then all that follows:
+`make build`, the lock, the pictures, and what pages show.
 
 `python -m docs.ship --tables` writes the Parquet files of all versions in the package anew from their arrays, with what
 the kinds declare of their columns now; names, recipe keys and digests of values stay.
@@ -19,17 +20,17 @@ the kinds declare of their columns now; names, recipe keys and digests of values
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import bgdata
 from bgdata.datasets import cube_studies, openings, reference_positions, rollout_decisions
-from bgdata.datasets.common.rollouts import NetworkChoice
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.networks.measured import NetworkScore, recorded_name, scores_in, shipped_scores, write_file
@@ -39,8 +40,7 @@ from bgdata.store.build import write_tables
 from bgdata.store.context import Computed
 from bgdata.store.dataset import Dataset
 from bgdata.store.lockfile import LockEntry, read_lock, write_lock
-from bgdata.store.manifest import FILE_NAME, FileEntry
-from bgdata.store.parameters import Parameters
+from bgdata.store.manifest import FILE_NAME, FileEntry, load_manifest
 from bgdata.store.progress import Silence
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.storage import sha256_file
@@ -86,39 +86,82 @@ def ship(
     return [folder / table.name.partition("/")[2] for folder, versions in tables.items() for table in versions]
 
 
-def name_network(root: Path, before: str, name: str) -> list[Path]:
-    """Let the network of a name play as `network`, and name it wherever files below `root` name the one `before`;
-    returns those that changed."""
+def name_network(root: Path, before: str, name: str, kept: Iterable[str] = ()) -> list[Path]:
+    """Let the network of a name play as `network`, and name it wherever files below `root` name the one `before`, but
+    for variants that are `kept`; returns those that changed."""
     command = ["git", "grep", "-lI", "-e", before, "--", *NAMING]
     found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)  # 1 where nothing is found
-    paths = [root / line for line in found.stdout.splitlines()]
-    for path in paths:
-        path.write_text(path.read_text().replace(before, name))
-    return paths
+    longest_first = sorted({*kept, before}, key=len, reverse=True)
+    names = re.compile("|".join(map(re.escape, longest_first)))
+    changed = []
+    for path in (root / line for line in found.stdout.splitlines()):
+        text = path.read_text()
+        named = names.sub(lambda match: name if match[0] == before else match[0], text)
+        if named != text:
+            path.write_text(named)
+            changed.append(path)
+    return changed
 
 
-def followers() -> list[tuple[Dataset[Any], Parameters]]:
-    """Recipes of the benchmarks, studies, books and references of the package, by the network that plays as `network`
-    now."""
-    published: list[tuple[Dataset[Any], Iterable[NetworkChoice]]] = [
+@dataclass(frozen=True)
+class Follower:
+    """A benchmark, study, book or set of references of the package: its recipe there, and by the network that plays as
+    `network` now."""
+
+    kind: Dataset[Any]
+    before: Any
+    recipe: Any
+    seconds: float  # that the one before took
+
+    def variants(self) -> tuple[str, str]:
+        """The variants of both recipes."""
+        return self.kind.slug(self.before), self.kind.slug(self.recipe)
+
+
+def followers() -> list[Follower]:
+    """What the package has of each kind that a network makes: benchmarks first, as they are of games by the network
+    that plays as `network`, and of each kind the quickest first."""
+    published: list[tuple[Dataset[Any], Mapping[Any, Path]]] = [
         (rollout_decisions.DATASET, rollout_decisions.published_decisions()),
         (cube_studies.DATASET, cube_studies.published_studies()),
         (openings.DATASET, openings.published_openings()),
         (reference_positions.DATASET, reference_positions.published_references()),
     ]
-    return [
-        (kind, replace(recipe, network=DEFAULT_NETWORK, network_version=""))
+    found = [
+        Follower(
+            kind, recipe, replace(recipe, network=DEFAULT_NETWORK, network_version=""), load_manifest(folder).seconds
+        )
         for kind, recipes in published
-        for recipe in recipes
+        for recipe, folder in recipes.items()
     ]
+    kinds = [kind for kind, _ in published]
+    return sorted(found, key=lambda follower: (kinds.index(follower.kind), follower.seconds))
 
 
-def follow(root: str = "warehouse") -> list[Path]:
-    """Build and ship `followers`; returns their folders in the package. Raises as `Warehouse.build` and `ship` do."""
+def kept_variants() -> list[str]:
+    """Variants that the package still has by another network than the one that plays as `network`."""
+    return [before for before, after in map(Follower.variants, followers()) if before != after]
+
+
+def follow(root: str = "warehouse", lock: Path = LOCK) -> Iterator[Path]:
+    """Build `followers` one after another, and let each take the place of the one before in the package, and its name
+    in pages; yields their folders in the package, and the files that changed. Raises as `Warehouse.build` and `ship`
+    do."""
     warehouse = bgdata.open_warehouse(root)
-    with progress_bars() as progress:
-        tables = [warehouse.build(kind.name, recipe, progress=progress) for kind, recipe in followers()]
-    return ship([table.name.rpartition("/")[0] for table in tables], root)
+    for follower in followers():
+        if follower.recipe == follower.before:
+            continue
+        kind, (before, variant) = follower.kind.name, follower.variants()
+        others = [
+            warehouse.build(kind, other.before).name.rpartition("/")[0]
+            for other in followers()
+            if other.kind.name == kind and other.before != follower.before
+        ]
+        with progress_bars() as progress:
+            warehouse.build(kind, follower.recipe, progress=progress)
+        yield from ship([*others, f"{kind}/{variant}"], root, lock=lock)
+        if variant != before:
+            yield from name_network(lock.parents[1], before, variant)
 
 
 def check_versions(warehouse: Warehouse, versions: list[Table]) -> None:
@@ -210,12 +253,14 @@ if __name__ == "__main__":
         if arguments.tables:
             written = write_tables_anew(FOLDERS.values())
         elif arguments.follow:
-            written = follow(arguments.warehouse)
+            for path in follow(arguments.warehouse):
+                print(f"wrote {path}", flush=True)
+            written = []
         else:
             written = ship(arguments.names, arguments.warehouse)
             kind, _, variant = arguments.names[0].partition("/")
             if kind in KINDS:
-                written += name_network(LOCK.parents[1], DEFAULT_NETWORK, variant)
+                written += name_network(LOCK.parents[1], DEFAULT_NETWORK, variant, kept_variants())
         for path in written:
             print(f"wrote {path}")
     except BgdataError as error:

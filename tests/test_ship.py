@@ -12,11 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from bgdata.datasets import cube_studies, openings, reference_positions, rollout_decisions
+from bgdata.datasets.cube_studies import DATASET as STUDIES
 from bgdata.datasets.network import DATASET
+from bgdata.datasets.reference_positions import DATASET as REFERENCES
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.rollout_decisions import DecisionParameters
 from bgdata.errors import CheckFailedError, DigestMismatchError, MissingTableError, UsageError
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS
+from bgdata.evaluation.networks.shipped import KINDS
 from bgdata.store.lockfile import load_lock
 from bgdata.store.published import published_versions
 from bgdata.store.storage import sha256_file
@@ -137,36 +139,87 @@ def test_pages_and_code_name_the_network_that_plays(tmp_path: Path) -> None:
         "bgdata/versions/old-1/r1-0/manifest.json": '"old-1"',
         "CHANGELOG.md": "old-1 is there",
         "docs/how_to/other.md": "nothing",
+        "docs/how_to/studies.md": "study-old-1-500, old-1 and old-1-500",
+        "docs/how_to/kept.md": "study-old-1-500",
     }
     for name, text in texts.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     subprocess.run("git init -q && git add -A", shell=True, cwd=tmp_path, check=True)
-    changed = shipping.name_network(tmp_path, "old-1", "new")
+    changed = shipping.name_network(tmp_path, "old-1", "new", ["study-old-1-500"])
     assert {path.relative_to(tmp_path).as_posix() for path in changed} == {
-        *("README.md", "bgdata/shipped.py", "docs/how_to/page.md")
+        *("README.md", "bgdata/shipped.py", "docs/how_to/page.md", "docs/how_to/studies.md")
     }
     for name, text in texts.items():
         expected = text.replace("old-1", "new") if tmp_path / name in changed else text
-        assert (tmp_path / name).read_text() == expected
-    assert shipping.name_network(tmp_path, "old-1", "new") == []
+        assert (tmp_path / name).read_text() == expected.replace("study-new-500", "study-old-1-500")
+    assert shipping.name_network(tmp_path, "old-1", "new", ["study-old-1-500"]) == []
 
 
 def test_what_follows_the_network_that_plays(monkeypatch: pytest.MonkeyPatch) -> None:
     """The recipes of the package themselves while the network is the same, and those of another one after it; whichever
     network rolled out the reference positions."""
-    recipes = [recipe for _, recipe in shipping.followers()]
     published = (
         *rollout_decisions.published_decisions(),
         *cube_studies.published_studies(),
         *openings.published_openings(),
-        *(replace(recipe, network=DEFAULT_NETWORK) for recipe in reference_positions.published_references()),
+        *reference_positions.published_references(),
     )
-    assert recipes == list(published)
-    assert len(recipes) > 3
+    found = shipping.followers()
+    assert {id(each.kind): 0 for each in found}.keys() == {id(kind) for kind in (DECISIONS, STUDIES, REFERENCES)}
+    assert sorted(map(repr, (each.before for each in found))) == sorted(map(repr, published))
+    assert [each.kind for each in found] == sorted(
+        (each.kind for each in found), key=[DECISIONS, STUDIES, REFERENCES].index
+    )
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "another")
-    found = [vars(recipe) for _, recipe in shipping.followers()]
-    assert found == [vars(recipe) | {"network": "another"} for recipe in recipes]
+    for each in shipping.followers():
+        assert vars(each.recipe) == vars(each.before) | {"network": "another", "network_version": ""}
+        assert each.variants()[1].replace("another", each.before.network) == each.variants()[0]
+
+
+def test_what_follows_is_taken_in_one_by_one(
+    warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stopped command has taken in what was there, and the next one goes on with the rest."""
+    house, package = tmp_path / "house", tmp_path / "package"
+    for module in (rollout_decisions, cube_studies, openings, reference_positions):
+        monkeypatch.setattr(module, "PUBLISHED", package / module.DATASET.name)
+        monkeypatch.setitem(FOLDERS, module.DATASET.name, package / module.DATASET.name)
+    lock, page = house / "warehouse" / "warehouse.lock", house / "docs" / "page.md"
+    for path in (lock, page):
+        path.parent.mkdir(parents=True)
+    shutil.copy(LOCK, lock)
+    small = STUDIES.smallest
+    recipes = [small, replace(small, games=6)]
+    for recipe in recipes:
+        warehouse.build(STUDIES.name, recipe)
+    before = [STUDIES.slug(recipe) for recipe in recipes]
+    after = [STUDIES.slug(replace(recipe, network="tiny-supervised")) for recipe in recipes]
+    ship([f"{STUDIES.name}/{variant}" for variant in before], str(warehouse.root), lock=lock)
+    page.write_text(" ".join((*before, "tiny")))
+    subprocess.run("git init -q && git add -A", shell=True, cwd=house, check=True)
+
+    def variants() -> set[str]:
+        locked = {entry.variant for entry in load_lock(lock) if entry.dataset == STUDIES.name}
+        assert locked == {path.parts[-3] for path in (package / STUDIES.name).glob("*/*/manifest.json")}
+        return locked
+
+    assert variants() == set(before)
+    monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny")
+    assert list(shipping.follow(str(warehouse.root), lock)) == []
+    monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny-supervised")
+    assert set(shipping.kept_variants()) == set(before)
+    started = shipping.follow(str(warehouse.root), lock)
+    next(started)
+    started.close()
+    (first,) = variants() & set(after)
+    assert len(variants()) == 2
+    changed = list(shipping.follow(str(warehouse.root), lock))
+    assert page in changed
+    assert variants() == set(after)
+    assert after[1 - after.index(first)] in page.read_text()
+    assert page.read_text().endswith(" tiny")
+    assert list(shipping.follow(str(warehouse.root), lock)) == []
 
 
 @pytest.mark.parametrize("name", ["selfplay/x", "network", "tiny"])
