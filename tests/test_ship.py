@@ -209,9 +209,7 @@ def test_what_follows_is_taken_in_one_by_one(
     assert list(shipping.follow(str(warehouse.root), lock)) == []
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny-supervised")
     assert set(shipping.kept_variants()) == set(before)
-    started = shipping.follow(str(warehouse.root), lock)
-    next(started)
-    started.close()
+    next(shipping.follow(str(warehouse.root), lock))
     (first,) = variants() & set(after)
     assert len(variants()) == 2
     changed = list(shipping.follow(str(warehouse.root), lock))

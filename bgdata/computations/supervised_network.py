@@ -11,7 +11,7 @@ import pyarrow as pa
 from bgdata.computations.common.networks import opened
 from bgdata.computations.network import DEVIATIONS, LEAST_GAMES, training_tables
 from bgdata.datasets.supervised_network import CLASSES, SupervisedParameters, best_epoch, described, label_role
-from bgdata.errors import CheckFailedError
+from bgdata.errors import CheckFailedError, MissingTableError
 from bgdata.evaluation.networks.inference import Activation, Networks
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 from bgdata.evaluation.networks.mapped import open_networks, stored
@@ -77,11 +77,20 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[SupervisedParameters]) -> str:
-        """The networks, and those that they began as, play the first of their test games again, up to `rows`."""
+        """The networks, and those that they began as where these are there, play the first of their test games again,
+        up to `rows`."""
         table, parameters = recheck.table, recheck.parameters
         count = min(max(recheck.rows, LEAST_GAMES), parameters.test_games)
-        names, tests = ("the start", table.name), table.array("tests").tolist()
-        for name, each, (points, error) in zip(names, (start_of(recheck), open_networks(table)), tests, strict=True):
+        of_start, of_result = table.array("tests").tolist()
+        start, left_out = None, ""
+        try:
+            start = start_of(recheck)
+        except MissingTableError:
+            left_out = f", and {parameters.start}, where it began, is not here"
+        tested = [("the start", start, of_start), (table.name, open_networks(table), of_result)]
+        for name, each, (points, error) in tested:
+            if each is None:
+                continue
             result = result_against_pubeval(each, training_tables(recheck.inputs), count)
             margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
             if not abs(result.points_per_game - points) <= margin:
@@ -94,7 +103,7 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
                     f"expected the standard error {result.standard_error} of the test games of {name} in "
                     f"{table.name}, found {error}"
                 )
-        return f"{count:,} of {parameters.test_games:,} test games; it was not trained again"
+        return f"{count:,} of {parameters.test_games:,} test games; it was not trained again{left_out}"
 
 
 def start_of(context: Context[SupervisedParameters]) -> Networks:

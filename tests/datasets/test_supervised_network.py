@@ -37,7 +37,7 @@ from bgdata.store.table import Table
 from bgdata.training.feed.feed import open_feed
 from bgdata.warehouse import Warehouse
 from tests.datasets.killer import Killer
-from tests.rechecking import check_sample
+from tests.rechecking import check_sample, inputs_of
 
 TINY = DATASET.smallest
 DIGEST = "72bda22702f24537cf1e7f1eaa5ba602734d5f36dbb9a4b1215d8ed62937d8cf"  # of TINY, on any machine
@@ -165,6 +165,22 @@ def test_pinned_versions_and_weights(untaught: Warehouse) -> None:
     two, one = SupervisedParameters.parse("labels", "a/b+a/c:2 d/e")
     assert two == WeightedLabels((VersionRef("a", "b"), VersionRef("a", "c")), 2.0)
     assert (str(two), str(one), one.weight) == ("a/b+a/c:2", "d/e:1", 1.0)
+
+
+def test_a_sample_where_the_start_is_gone(untaught: Warehouse) -> None:
+    """Ancestors that are named need not be kept: what is left out is said, and the rest is checked all the same."""
+    start = next(untaught.versions("network"))
+    name = "/".join(start.folder.parts[-3:])
+    table = untaught.build(DATASET.name, TINY.with_texts({"start": name}))
+    inputs = inputs_of(untaught, DATASET, DATASET.recorded(table.manifest))
+    said = check_sample(DATASET, table, inputs, 1, GENERATOR)
+    assert said == "20 of 20 test games; it was not trained again"
+    shutil.rmtree(start.folder)
+    assert check_sample(DATASET, table, inputs, 1, GENERATOR) == f"{said}, and {name}, where it began, is not here"
+    tests = np.array(table.array("tests"))
+    tests[1, 0] += 0.5
+    with pytest.raises(CheckFailedError, match="in the first 20 test games of supervised_network"):
+        check_sample(DATASET, Corrupted(table, tests=tests), inputs, 1, GENERATOR)
 
 
 def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
