@@ -18,7 +18,7 @@ from bgdata.game.outcome import game_outcome, is_over
 from bgdata.game.plays import NO_PLAY, Play, legal_plays, parse_play
 from bgdata.game.position import START, Position
 from bgdata.protocols.external import Asked, Exchange, Question
-from bgdata.protocols.record import Record, State
+from bgdata.protocols.record import Record, State, info_of
 
 _FIRST = State(0, START)  # of a game that the player itself begins
 _MOST_LETTERS = 40  # of a name, so that two of them fit a line of a .mat file
@@ -59,7 +59,8 @@ class _MatchRecord:
 
     def __init__(self, question: Question) -> None:
         own, other = map(_name, question.players)
-        self._names, self._record = question.players, Record((own, other), question.length)
+        info = info_of(question.stakes.score)
+        self._names, self._record = question.players, Record((own, other), question.length, info=info)
         self._rolls: dict[int, list[bool]] = {}  # by game, of each roll of gnubg whether others fit
         self._state: State | None = None  # of the last game; None before its first roll
         self._last: Question | None = None

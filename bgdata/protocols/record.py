@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from bgdata.formats.matches import Game, Match, RecordedMove, Turn, TurnKind
+from bgdata.formats.matches import JACOBY, Game, Match, RecordedMove, Turn, TurnKind
+from bgdata.game.match import MatchScore, Money
 from bgdata.game.plays import Play
 from bgdata.game.position import START, Position
 
@@ -17,6 +18,11 @@ class State(NamedTuple):
 
     player: int
     position: Position
+
+
+def info_of(score: MatchScore | Money | None) -> list[tuple[str, str]]:
+    """What a record says of the rules of what is played for: the Jacoby rule."""
+    return [JACOBY] if isinstance(score, Money) and score.is_jacoby else []
 
 
 @dataclass

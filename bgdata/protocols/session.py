@@ -19,7 +19,7 @@ from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.outcome import game_outcome
 from bgdata.game.plays import Play
 from bgdata.game.position import START, Position
-from bgdata.protocols.record import Record
+from bgdata.protocols.record import Record, info_of
 
 
 class Asked(StrEnum):
@@ -74,7 +74,8 @@ class Session:
     decisions: list[Moment] = field(init=False)  # of this game, to go back to
 
     def __post_init__(self) -> None:
-        self.record = Record(self.players, self.score.away if isinstance(self.score, MatchScore) else 0)
+        length = self.score.away if isinstance(self.score, MatchScore) else 0
+        self.record = Record(self.players, length, info=info_of(self.score))
         self._begin_game()
 
     @property

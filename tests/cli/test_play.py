@@ -471,7 +471,7 @@ def test_what_is_saved_is_read_back(
         table = succeeds(cube_root, "luck", path, "--player", "network/random", "--format", "csv").splitlines()
         assert len(table) == rolls + 1
         network = ("--network", "random", "--ply", "0", "--format", "csv", "--by-game")
-        judged = succeeds(cube_root, "analyze", path, *network, *(["--met", MET] if is_match else ["--jacoby"]))
+        judged = succeeds(cube_root, "analyze", path, *network, *(["--met", MET] if is_match else []))
         assert len(judged.splitlines()) == len(match.games) + 1
     assert {TurnKind.DOUBLE, TurnKind.TAKE} <= kinds
     assert is_match or TurnKind.BEAVER in kinds

@@ -16,7 +16,7 @@ from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Game, Match, TurnKind
 from bgdata.formats.replay import replay, replay_file
 from bgdata.game.dice import parse_roll
-from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import find_play, legal_plays
 from bgdata.game.position import START, Position
 from bgdata.protocols.external import Asked, Exchange, Question
@@ -149,6 +149,16 @@ def test_another_match(again: Question) -> None:
     assert [[len(game.turns) for game in match.games] for match in record.matches] == [[3], [1]]
     for match in record.matches:
         check_legal(match)
+
+
+def test_the_jacoby_rule_is_written() -> None:
+    """gnubg does not say it; whoever listens knows."""
+    for is_jacoby in (False, True):
+        question = asked(START, "31", length=0, stakes=Stakes(Money(is_jacoby)))
+        (match,) = recorded((question, FIRST[1])).matches
+        assert match.is_jacoby == is_jacoby
+        (read,) = parse_mat(b"".join(format_mat(match))).matches
+        assert read.is_jacoby == is_jacoby
 
 
 def test_scores_that_fall() -> None:

@@ -76,6 +76,7 @@ def test_records_are_read_back_and_replayed(score: MatchScore | Money | None) ->
         play_out(session, Random(seed))
         (match,) = parse_mat(b"".join(format_mat(session.record.match))).matches
         assert (match.players, match.length) == (NAMES, session.record.length)
+        assert match.is_jacoby == (isinstance(score, Money) and score.is_jacoby)
         points = [0, 0]
         for game, kept in zip(match.games, session.record.games, strict=True):
             assert game.score == tuple(points)
