@@ -8,10 +8,10 @@ name the one before name it. Scores of networks that the warehouse has (`bgdata 
 values, SQL checks, a sample computed again, and that this code would compute it.
 
 `python -m docs.ship --follow` builds the benchmarks (rollout_decisions), studies of the cube (cube_studies), opening
-books (openings) and reference positions of the package again by the network that plays as `network` now, the quickest
-of each kind first, and takes each in once it is there: some take an hour. A stopped one goes on where it was; until
-then the package has those of the network before. `make generation NETWORK=KIND/VARIANT` does both, and then all that
-follows: `make build`, the lock, the pictures, and what pages show.
+books (openings) and reference positions of the package again by the network that plays as `network` now. It takes in
+the benchmarks together, and then each of the others once it is there, the quickest of each kind first: some take an
+hour. A stopped one goes on where it was; until then the package has those of the network before. `make generation
+NETWORK=KIND/VARIANT` does both, and then all that follows: `make build`, the lock, the pictures, and what pages show.
 
 `python -m docs.ship --tables` writes the Parquet files of all versions in the package anew from their arrays, with what
 the kinds declare of their columns now; names, recipe keys and digests of values stay.
@@ -57,7 +57,7 @@ FOLDERS = {  # of the package, by kind
     "reference_positions": reference_positions.PUBLISHED,
 }
 MOST_BYTES = 5_000_000  # of all files in a folder: a network has up to 4 MB
-NAMING = ("README.md", "docs", "bgdata", "sql", "tests", ":!docs/research", ":!bgdata/**/manifest.json")
+NAMING = ("README.md", "docs", "bgdata", "sql", "tests", ":!docs/research", ":!bgdata/**/*.json")
 """What names the network that plays as `network`, for git; pages of research tell how it came about."""
 
 
@@ -144,24 +144,27 @@ def kept_variants() -> list[str]:
 
 
 def follow(root: str = "warehouse", lock: Path = LOCK) -> Iterator[Path]:
-    """Build `followers` one after another, and let each take the place of the one before in the package, and its name
-    in pages; yields their folders in the package, and the files that changed. Raises as `Warehouse.build` and `ship`
-    do."""
+    """Build `followers` again, and let each take the place of the one before in the package, and its name in pages:
+    benchmarks all at once, as those before are of games that the warehouse has no more, others one after another.
+    Yields their folders in the package, and the files that changed. Raises as `Warehouse.build` and `ship` do."""
     warehouse = bgdata.open_warehouse(root)
-    for follower in followers():
-        if follower.recipe == follower.before:
-            continue
-        kind, (before, variant) = follower.kind.name, follower.variants()
-        others = [
-            warehouse.build(kind, other.before).name.rpartition("/")[0]
+    found = [follower for follower in followers() if follower.recipe != follower.before]
+    benchmarks = [follower for follower in found if follower.kind.name == "rollout_decisions"]
+    for group in [benchmarks, *([follower] for follower in found if follower not in benchmarks)]:
+        names = []
+        for follower in group:
+            with progress_bars() as progress:
+                names.append(warehouse.build(follower.kind.name, follower.recipe, progress=progress))
+        kinds = {follower.kind.name for follower in group}
+        kept = [
+            warehouse.build(other.kind.name, other.before)
             for other in followers()
-            if other.kind.name == kind and other.before != follower.before
+            if other.kind.name in kinds and other.variants()[0] not in {follower.variants()[0] for follower in group}
         ]
-        with progress_bars() as progress:
-            warehouse.build(kind, follower.recipe, progress=progress)
-        yield from ship([*others, f"{kind}/{variant}"], root, lock=lock)
-        if variant != before:
-            yield from name_network(lock.parents[1], before, variant)
+        yield from ship([version.name.rpartition("/")[0] for version in [*kept, *names]], root, lock=lock)
+        for before, variant in map(Follower.variants, group):
+            if variant != before:
+                yield from name_network(lock.parents[1], before, variant)
 
 
 def check_versions(warehouse: Warehouse, versions: list[Table]) -> None:

@@ -73,7 +73,7 @@ def mended_queries(text: str) -> str:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory(dir=ROOT) as place:  # beside the warehouse, whose files are linked
+    with tempfile.TemporaryDirectory(dir=ROOT, prefix=".pages-") as place:  # beside the warehouse: its files are linked
         build_default_warehouse(Path(place, "built"))
         for number, chosen in enumerate(sys.argv[1:] or PAGES):
             folder = Path(place, str(number))
