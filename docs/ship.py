@@ -148,23 +148,18 @@ def follow(root: str = "warehouse", lock: Path = LOCK) -> Iterator[Path]:
     benchmarks all at once, as those before are of games that the warehouse has no more, others one after another.
     Yields their folders in the package, and the files that changed. Raises as `Warehouse.build` and `ship` do."""
     warehouse = bgdata.open_warehouse(root)
-    found = [follower for follower in followers() if follower.recipe != follower.before]
-    benchmarks = [follower for follower in found if follower.kind.name == "rollout_decisions"]
-    for group in [benchmarks, *([follower] for follower in found if follower not in benchmarks)]:
-        names = []
-        for follower in group:
-            with progress_bars() as progress:
-                names.append(warehouse.build(follower.kind.name, follower.recipe, progress=progress))
-        kinds = {follower.kind.name for follower in group}
-        kept = [
-            warehouse.build(other.kind.name, other.before)
-            for other in followers()
-            if other.kind.name in kinds and other.variants()[0] not in {follower.variants()[0] for follower in group}
-        ]
-        yield from ship([version.name.rpartition("/")[0] for version in [*kept, *names]], root, lock=lock)
-        for before, variant in map(Follower.variants, group):
-            if variant != before:
-                yield from name_network(lock.parents[1], before, variant)
+    found = [each for each in followers() if each.recipe != each.before]
+    benchmarks = [each for each in found if each.kind is rollout_decisions.DATASET]
+    for group in filter(None, (benchmarks, *([each] for each in found if each not in benchmarks))):
+        kind, replaced = group[0].kind, [each.before for each in group]
+        kept = [each.before for each in followers() if each.kind is kind and each.before not in replaced]
+        recipes = [*kept, *(each.recipe for each in group)]
+        with progress_bars() as progress:
+            for recipe in recipes:
+                warehouse.build(kind.name, recipe, progress=progress)
+        yield from ship([f"{kind.name}/{kind.slug(recipe)}" for recipe in recipes], root, lock=lock)
+        for before, after in map(Follower.variants, group):
+            yield from name_network(lock.parents[1], before, after)
 
 
 def check_versions(warehouse: Warehouse, versions: list[Table]) -> None:
@@ -222,14 +217,15 @@ def write_tables_anew(folders: Iterable[Path]) -> list[Path]:
 
 
 def measured_scores(warehouse: Warehouse, versions: list[Table], folder: Path) -> dict[str, list[NetworkScore]]:
-    """How good the networks among these versions are, by their names: as measured in the warehouse, else as the package
-    said so far."""
+    """How good the networks among these versions are, by their names: each figure as measured in the warehouse, else as
+    the package said so far."""
     found = {}
     for table in versions:
         if table.manifest.dataset in KINDS:
             name = table.folder.parent.name
             version = MappedNetwork(table, open_bearoff(warehouse)).version
-            found[recorded_name(table)] = scores_in(warehouse, name, version) or shipped_scores(table, folder)
+            scores = (*shipped_scores(table, folder), *scores_in(warehouse, name, version))
+            found[recorded_name(table)] = list({(each.measure, each.against): each for each in scores}.values())
     return found
 
 

@@ -18,6 +18,7 @@ from bgdata.datasets.reference_positions import DATASET as REFERENCES
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.rollout_decisions import DecisionParameters
 from bgdata.errors import CheckFailedError, DigestMismatchError, MissingTableError, UsageError
+from bgdata.evaluation.networks.measured import NetworkScore, recorded_name, write_file
 from bgdata.evaluation.networks.shipped import KINDS
 from bgdata.store.lockfile import load_lock
 from bgdata.store.published import published_versions
@@ -128,6 +129,17 @@ def test_tables_are_written_anew_and_nothing_else_changes(warehouse: Warehouse, 
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(DigestMismatchError, match=r"expected SHA-256 .* of .*plays.parquet"):
         write_tables_anew([tmp_path / "package"])
+
+
+def test_scores_that_the_package_has_stay_until_they_are_measured_again(
+    warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = warehouse.open("network", "tiny")
+    shipped = [NetworkScore(what, "pubeval", 0.5, 0.01, 10, "x") for what in ("points_per_game", "error_rate")]
+    write_file(tmp_path, {recorded_name(table): shipped})
+    here = shipped[1]._replace(value=0.25)
+    monkeypatch.setattr(shipping, "scores_in", lambda *_: [here])
+    assert shipping.measured_scores(warehouse, [table], tmp_path) == {recorded_name(table): [shipped[0], here]}
 
 
 def test_pages_and_code_name_the_network_that_plays(tmp_path: Path) -> None:

@@ -47,16 +47,25 @@ def best_scores(table: Table, player_version: str, warehouse: Versions | None) -
 
 
 def scores_in(warehouse: Versions, network: str, player_version: str) -> list[NetworkScore]:
-    """The figures of `network/NAME` at 0-ply in a warehouse. Damaged versions are passed over here; `verify` reports
-    them."""
+    """The figures of `network/NAME` at 0-ply in a warehouse, on benchmarks as they are now. Damaged versions are passed
+    over here; `verify` reports them."""
     found: list[NetworkScore] = []
     for kind in (GAMES, DECISIONS):
         for each in warehouse.versions(kind) if kind in warehouse.kinds else ():
             with suppress(BgdataError, KeyError):
                 recipe, figures, rows = each.manifest.parameters, each.manifest.statistics, each.manifest.rows
-                if (recipe["player"], recipe["ply"], recipe["version"]) == (f"network/{network}", 0, player_version):
+                measured = recipe["player"], recipe["ply"], recipe["version"]
+                if measured == (f"network/{network}", 0, player_version) and not is_replaced(warehouse, recipe):
                     found += [NetworkScore(*row, rows, each.name) for row in figures_of(kind, recipe, figures)]
     return found
+
+
+def is_replaced(warehouse: Versions, recipe: Mapping[str, Any]) -> bool:
+    """Whether the benchmark of a score, if it is of one, has another current version by now."""
+    benchmark = recipe.get("benchmark")
+    if not benchmark:
+        return False
+    return warehouse.pointer(benchmark["kind"], benchmark["variant"]) not in (None, benchmark["version"])
 
 
 def figures_of(

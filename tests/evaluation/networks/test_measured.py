@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,17 @@ def test_what_was_measured_here_is_quoted(warehouse: Warehouse) -> None:
     said = bgdata.open_player(warehouse.root, "tiny").evaluate(START_ID).accuracy
     assert "points per game against PubEval (40 games, 0-ply)" in said
     assert "training" not in said
+
+
+def test_scores_on_a_benchmark_that_another_one_replaced(warehouse: Warehouse) -> None:
+    """The decisions of a set change with the network whose games they are from: a score of those before is none."""
+    player = open_named_player("network/tiny", 0, warehouse)
+    (benchmark,) = warehouse.current("rollout_decisions")
+    table = warehouse.build(BENCHMARKS.name, ScoreParameters.on(benchmark, "network/tiny", 0, player.version))
+    assert len(scores_in(warehouse, "tiny", player.version)) == 1
+    before = {**table.manifest.parameters["benchmark"], "version": "r1-00000000"}
+    replace(table.manifest, parameters={**table.manifest.parameters, "benchmark": before}).save(table.folder)
+    assert scores_in(warehouse, "tiny", player.version) == []
 
 
 @pytest.mark.parametrize("lost", ["player", "version", "points_per_game"])
