@@ -199,5 +199,6 @@ def describe_leaving(session: Session) -> str:
     count, length = session.now.rolls, session.record.length
     where = f"left game {session.game} after" if length else "left after"
     option = f" --match-length {length}" if length else " --money" if session.score else ""
+    option += " --jacoby" * session.record.match.is_jacoby + " --beavers" * session.has_beavers
     rolls = f"{count} roll{'s' * (count != 1)}"
     return f"{where} {rolls}; the same dice again: bgdata play{option} --seed {session.seed}"

@@ -11,7 +11,15 @@ import pytest
 from numpy.typing import NDArray
 
 import bgdata
-from bgdata.cli.watch import Program, chosen_play, describe_ending, describe_score, describe_worth, watch_session
+from bgdata.cli.watch import (
+    Program,
+    chosen_play,
+    describe_ending,
+    describe_leaving,
+    describe_score,
+    describe_worth,
+    watch_session,
+)
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.cube import CubeRules, decide_cube
 from bgdata.equity.match_equity import MatchEquity
@@ -258,6 +266,22 @@ def test_results(size: int, loser: int, text: str) -> None:
         session.now = Moment(START, loser)
         session.resign(size)
         assert describe_ending(session) == text.replace("You win", f"{you} win{'s' * (you != 'You')}")
+
+
+@pytest.mark.parametrize(
+    ("score", "has_beavers", "options"),
+    [
+        (None, False, ""),
+        (Money(is_jacoby=False), False, " --money"),
+        (Money(is_jacoby=True), True, " --money --jacoby --beavers"),
+        (MatchScore(5, 5), False, " --match-length 5"),
+    ],
+)
+def test_the_command_for_the_same_dice_names_the_rules(
+    score: MatchScore | Money | None, has_beavers: bool, options: str
+) -> None:
+    session = Session(3, ("You", "program"), score, has_beavers=has_beavers)
+    assert describe_leaving(session).endswith(f"; the same dice again: bgdata play{options} --seed 3")
 
 
 def test_who_watches_may_leave(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
