@@ -87,7 +87,7 @@ def pairs_of(position: Position, dice: tuple[int, int], trials: tuple[int, int],
 
 def decisions(count: int, seed: int) -> Iterator[tuple[Position, tuple[int, int]]]:
     """One decision in contact of each of so many games, its place drawn from the seed."""
-    games, random, game = self_play(shipped_player().chooser, 2 * count, seed), np.random.default_rng(seed), 0
+    games, random, game = self_play(shipped_player().chooser, 4 * count, seed), np.random.default_rng(seed), 0
     while count:
         row = int(random.integers(games.offsets[game], games.offsets[game + 1]))
         position, dice = Position(games.boards[row].tolist()), games.dice[row].tolist()

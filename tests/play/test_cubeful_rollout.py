@@ -43,6 +43,7 @@ CHOOSER = NetworkPlayer(SHIPPED, NO_TABLES).chooser
 MET = published_met()
 MONEY = Stakes(Money(is_jacoby=False))
 ENDING = Position(position_id([2, 1, 2], [1, 2, 1]))
+LONGER = Position(position_id([2, 2, 2, 1, 1], [2, 2, 2, 1, 1]))
 CONTACT = Position("4HPwATDgc/ABMA")
 ALL = RolloutSettings(likely=0)
 
@@ -152,7 +153,7 @@ def test_luck_changes_errors_and_not_games() -> None:
 
 
 def test_rounds_until_the_error_is_small() -> None:
-    starts = [start(ENDING, may_double=False)]
+    starts = [start(LONGER, may_double=False)]
     once = roll_out_with_cube(starts, CHOOSER, CubeRules(), Limits(72))
     error = float(once.standard_errors[0])
     assert once.trials[0] == 72
