@@ -270,7 +270,7 @@ class Wild(Decisions):
 def test_cubes_of_all_kinds_play_by_play(decisions: Decisions, side: int, length: int, tmp_path: Path) -> None:
     """Redoubles, beavers and what follows them, resignations that gnubg accepts and those that it does not."""
     wild = Wild(decisions.player, decisions.rules)
-    played = play_gnubg(wild, tmp_path, side=side, length=length, games=8, seed=3)
+    played = play_gnubg(wild, tmp_path, side=side, length=length, games=16, seed=3)
     replies = [each.reply for each in played.exchanges if each.question]
     check_same(played, side, has_refusals=True)
     assert "double" in replies
