@@ -26,6 +26,7 @@ from bgdata.evaluation.networks.inference import (
     MOST_CHANGES,
     SIZES,
     Changes,
+    Gathered,
     NetworkArrays,
     Networks,
     Sums,
@@ -34,10 +35,13 @@ from bgdata.evaluation.networks.inference import (
     fill_first_hidden,
     fill_outputs,
     fill_sums,
+    later_size,
     network_at,
+    pack_later,
+    rounded_up,
 )
 from bgdata.evaluation.networks.inputs import MOST_EXTRAS, Inputs
-from bgdata.evaluation.networks.products import LANES
+from bgdata.evaluation.networks.products import LANES, STEP
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import class_of, outcome_of
 from bgdata.game.classes import PositionClass
@@ -63,6 +67,11 @@ class Scratch(NamedTuple):
     sums: Sums
     change_rows: NDArray[np.int64]  # with the next, inference.Changes
     change_values: NDArray[np.int32]
+    packed: Units  # later weights of the networks, one after the other: see `inference.pack_later`
+    packed_begins: NDArray[np.int64]  # [network] where those of each begin
+    is_packed: NDArray[np.bool_]  # [network]
+    active: Units  # with the next, inference.Gathered
+    gathered: Units
     lanes: NDArray[np.int64]  # [lane] plays whose later layers are computed next
     lane_board: Boards  # [26] after one of them
     hidden: Units  # [lane, unit]
@@ -76,7 +85,10 @@ class Scratch(NamedTuple):
 @kernel()
 def new_scratch(networks: Networks) -> Scratch:
     """Scratch for one thread, in the sizes that these networks need."""
-    most = networks.shapes[:, SIZES:].max()
+    most = rounded_up(networks.shapes[:, SIZES:].max())
+    begins = np.zeros(len(networks.shapes) + 1, np.int64)
+    for which in range(len(networks.shapes)):
+        begins[which + 1] = begins[which] + packed_size(networks, which)
     return Scratch(
         np.empty(26, np.int8),
         np.zeros(len(networks.shapes), np.bool_),
@@ -87,6 +99,11 @@ def new_scratch(networks: Networks) -> Scratch:
         np.empty(most, np.int32),
         np.empty(MOST_CHANGES, np.int64),
         np.empty(MOST_CHANGES, np.int32),
+        np.empty(begins[-1], np.int16),
+        begins,
+        np.zeros(len(networks.shapes), np.bool_),
+        np.empty(most + STEP, np.int16),
+        np.empty((LANES, most + STEP), np.int16),
         np.empty(LANES, np.int64),
         np.empty(26, np.int8),
         np.zeros((LANES, most), np.int16),
@@ -96,6 +113,12 @@ def new_scratch(networks: Networks) -> Scratch:
         np.empty(MOST_PLAYS, np.int8),
         np.empty((2, 5), np.float32),
     )
+
+
+@kernel(borrows=True)
+def packed_size(networks: Networks, which: int) -> int:
+    """How many numbers the later weights of a network are, packed."""
+    return later_size(network_at(networks, which))
 
 
 def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:
@@ -135,20 +158,30 @@ def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scrat
         return source
     which = network_of(position_class)
     network = network_at(networks, which)
-    sums = scratch.sums[: network.sizes[0]]
-    fill_sums(network, board, scratch.extras, Changes(scratch.change_rows, scratch.change_values), sums)
-    fill_first_hidden(network, sums, scratch.hidden[0])
-    fill_alone(network, board, scratch, chances)
+    fill_board(board, False, scratch.board)
+    fill_lane_anew(network, 0, scratch)
+    fill_alone(network, which, board, scratch, chances)
     return _FIRST_NETWORK + which
 
 
 @kernel(borrows=True)
-def fill_alone(network: NetworkArrays, board: Boards, scratch: Scratch, chances: Chances) -> None:
+def fill_alone(network: NetworkArrays, which: int, board: Boards, scratch: Scratch, chances: Chances) -> None:
     """Fills chances[0:5] for board[slot], whose first layer is scratch.hidden[0, unit]."""
-    fill_outputs(network, 1, scratch.hidden, scratch.later, scratch.outputs)
+    fill_lanes(network, which, 1, scratch)
     for item in range(5):
         chances[item] = scratch.outputs[0, item]
     limit_chances(possible_outcomes(board), chances)
+
+
+@kernel(borrows=True)
+def fill_lanes(network: NetworkArrays, which: int, n: int, scratch: Scratch) -> None:
+    """Fills scratch.outputs[lane, 0:5] for the lanes 0:n, whose first layers are there."""
+    packed = scratch.packed[scratch.packed_begins[which] :]
+    if not scratch.is_packed[which]:
+        pack_later(network, packed)
+        scratch.is_packed[which] = True
+    gathered = Gathered(scratch.active, scratch.gathered)
+    fill_outputs(network, packed, n, gathered, scratch.hidden, scratch.later, scratch.outputs)
 
 
 @kernel(borrows=True)
@@ -173,29 +206,62 @@ def fill_play_chances(
     which = network_of(position_class)
     network = network_at(networks, which)
     fill_lane(network, which, 0, scratch)
-    fill_alone(network, scratch.board, scratch, chances)
+    fill_alone(network, which, scratch.board, scratch, chances)
     return _FIRST_NETWORK + which
 
 
 @kernel(borrows=True)
-def fill_all_chances(networks: Networks, tables: BearoffArrays, after: Boards, n: int, scratch: Scratch) -> None:
-    """Fills scratch.found[play, 0:5] and scratch.sources[play] as `fill_play_chances` does, for after[0:n, slot]."""
+def fill_all_chances(
+    networks: Networks,
+    tables: BearoffArrays,
+    boards: Boards,
+    begin: int,
+    end: int,
+    are_plays: bool,
+    scratch: Scratch,
+    chances: Chances,
+    sources: NDArray[np.int8],
+) -> None:
+    """Fills chances[row, 0:5] and sources[row] for boards[row, slot] of the rows begin:end, as `fill_chances` does, or,
+    if they `are_plays` from the position of `start_plays`, as `fill_play_chances` does."""
     waiting, which = 0, 0  # lanes of a network whose later layers are still to be computed
-    for play in range(n):
-        flip_into(after[play], scratch.board)
+    for row in range(begin, end):
+        fill_board(boards[row], are_plays, scratch.board)
         position_class = class_of(scratch.board)
-        source = fill_settled(tables, position_class, scratch.board, scratch.found[play])
+        source = fill_settled(tables, position_class, scratch.board, chances[row])
         if source == _NOT_SETTLED:
             other = network_of(position_class)
             if waiting == LANES or other != which:
-                fill_waiting(networks, which, after, waiting, scratch)
+                fill_waiting(networks, which, boards, waiting, are_plays, scratch, chances)
                 waiting, which = 0, other
-            fill_lane(network_at(networks, which), which, waiting, scratch)
-            scratch.lanes[waiting] = play
+            network = network_at(networks, which)
+            if are_plays:
+                fill_lane(network, which, waiting, scratch)
+            else:
+                fill_lane_anew(network, waiting, scratch)
+            scratch.lanes[waiting] = row
             waiting += 1
             source = _FIRST_NETWORK + which
-        scratch.sources[play] = source
-    fill_waiting(networks, which, after, waiting, scratch)
+        sources[row] = source
+    fill_waiting(networks, which, boards, waiting, are_plays, scratch, chances)
+
+
+@kernel(borrows=True)
+def fill_board(board: Boards, is_play: bool, found: Boards) -> None:
+    """Fills found[slot] with board[slot], seen by the player on roll: the opponent of who made a play."""
+    if is_play:
+        flip_into(board, found)
+    else:
+        for slot in range(26):
+            found[slot] = board[slot]
+
+
+@kernel(borrows=True)
+def fill_lane_anew(network: NetworkArrays, lane: int, scratch: Scratch) -> None:
+    """Fills scratch.hidden[lane, unit] with the first layer of scratch.board[slot], whatever it comes from."""
+    sums = scratch.sums[: network.sizes[0]]
+    fill_sums(network, scratch.board, scratch.extras, Changes(scratch.change_rows, scratch.change_values), sums)
+    fill_first_hidden(network, sums, scratch.hidden[lane])
 
 
 @kernel(borrows=True)
@@ -204,28 +270,28 @@ def fill_lane(network: NetworkArrays, which: int, lane: int, scratch: Scratch) -
     `start_plays`."""
     hidden = network.sizes[0]
     changes = Changes(scratch.change_rows, scratch.change_values)
+    extras_before, sums_before = scratch.extras_before[which], scratch.sums_before[which, :hidden]
     if not scratch.ready[which]:
-        fill_sums(network, scratch.before, scratch.extras_before[which], changes, scratch.sums_before[which, :hidden])
+        fill_sums(network, scratch.before, extras_before, changes, sums_before)
         scratch.ready[which] = True
     sums = scratch.sums[:hidden]
-    for unit in range(hidden):
-        sums[unit] = scratch.sums_before[which, unit]
-    change_sums(network, scratch.before, scratch.extras_before[which], scratch.board, scratch.extras, changes, sums)
+    change_sums(network, scratch.before, extras_before, sums_before, scratch.board, scratch.extras, changes, sums)
     fill_first_hidden(network, sums, scratch.hidden[lane])
 
 
 @kernel(borrows=True)
-def fill_waiting(networks: Networks, which: int, after: Boards, waiting: int, scratch: Scratch) -> None:
-    """Fills scratch.found[play, 0:5] for the plays after[play, slot] of the lanes 0:waiting, whose first layers are
-    there."""
+def fill_waiting(
+    networks: Networks, which: int, boards: Boards, waiting: int, are_plays: bool, scratch: Scratch, chances: Chances
+) -> None:
+    """Fills chances[row, 0:5] for the rows boards[row, slot] of the lanes 0:waiting, whose first layers are there."""
     if waiting > 0:
-        fill_outputs(network_at(networks, which), waiting, scratch.hidden, scratch.later, scratch.outputs)
+        fill_lanes(network_at(networks, which), which, waiting, scratch)
     for lane in range(waiting):
-        play = scratch.lanes[lane]
+        row = scratch.lanes[lane]
         for item in range(5):
-            scratch.found[play, item] = scratch.outputs[lane, item]
-        flip_into(after[play], scratch.lane_board)
-        limit_chances(possible_outcomes(scratch.lane_board), scratch.found[play])
+            chances[row, item] = scratch.outputs[lane, item]
+        fill_board(boards[row], are_plays, scratch.lane_board)
+        limit_chances(possible_outcomes(scratch.lane_board), chances[row])
 
 
 @kernel(borrows=True)
@@ -245,31 +311,34 @@ def choose_by_chances(
     equity; that also decides between equal values, such as after all plays that let the opponent cash.
     """
     start_plays(board, scratch)
-    return choose_started(networks, tables, after, n, scratch, stakes)
-
-
-@kernel(borrows=True)
-def choose_started(
-    networks: Networks,
-    tables: BearoffArrays,
-    after: Boards,
-    n: int,
-    scratch: Scratch,
-    stakes: CubeStakes | None = None,
-) -> tuple[int, int]:
-    """`choose_by_chances` for another roll of the position that `start_plays` was given."""
-    fill_all_chances(networks, tables, after, n, scratch)
-    best, lowest, equity = 0, 0.0, 0.0  # of the first play, once it is looked at
-    for play in range(n):
-        chances = scratch.found[play]
-        if stakes is not None:
-            flip_into(after[play], scratch.board)
-        value, other = value_of(stakes, tables, scratch.board, scratch.sources[play], chances), equity_of(chances)
-        if play == 0 or value < lowest or (value == lowest and other < equity):
-            best, lowest, equity = play, value, other
+    fill_all_chances(networks, tables, after, 0, n, True, scratch, scratch.found, scratch.sources)
+    best = lowest_of(tables, after, 0, n, scratch.found, scratch.sources, scratch.board, stakes)
     for item in range(5):
         scratch.chances[0, item] = scratch.found[best, item]
     return best, int(scratch.sources[best])
+
+
+@kernel(borrows=True)
+def lowest_of(
+    tables: BearoffArrays,
+    after: Boards,
+    begin: int,
+    end: int,
+    chances: Chances,
+    sources: NDArray[np.int8],
+    board: Boards,
+    stakes: CubeStakes | None,
+) -> int:
+    """The best play of after[begin:end, slot], which have the chances[row, 0:5] and sources[row]: see
+    `choose_by_chances`. board[slot] is scratch."""
+    best, lowest, equity = begin, 0.0, 0.0  # of the first play, once it is looked at
+    for play in range(begin, end):
+        if stakes is not None:
+            flip_into(after[play], board)
+        value, other = value_of(stakes, tables, board, sources[play], chances[play]), equity_of(chances[play])
+        if play == begin or value < lowest or (value == lowest and other < equity):
+            best, lowest, equity = play, value, other
+    return best
 
 
 @kernel()
@@ -283,6 +352,4 @@ def fill_evaluations(
     sources: NDArray[np.int8],
 ) -> None:
     """Fills chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
-    scratch = new_scratch(networks)
-    for row in range(begin, end):
-        sources[row] = fill_chances(networks, tables, boards[row], scratch, chances[row])
+    fill_all_chances(networks, tables, boards, begin, end, False, new_scratch(networks), chances, sources)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
-from bgdata.evaluation.answers import Scratch, choose_started, new_scratch, start_plays
+from bgdata.evaluation.answers import Scratch, fill_all_chances, lowest_of, new_scratch, start_plays
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.cube_values import CubeStakes
@@ -68,7 +68,10 @@ class RollScratch(NamedTuple):
     after: Boards  # [MOST_PLAYS, 26] plays of one roll
     notes: Notes
     scores: NDArray[np.int64]  # [MOST_PLAYS] of PubEval
-    likely: Boards  # [MOST_LIKELY, 26] the plays of one roll with the highest scores
+    plays: Boards  # [21 * MOST_PLAYS, 26] those of all rolls that are evaluated
+    chances: Chances  # [21 * MOST_PLAYS, 5] of the OPPONENT after each
+    sources: NDArray[np.int8]  # [21 * MOST_PLAYS]
+    ends: NDArray[np.int64]  # [21] of the plays of each roll
     best: Boards  # [21, 26] after the best play of each roll, seen by the player who moved
     values: Chances  # [21, 5] chances of that player after it
     mean: NDArray[np.float64]  # [5] over all rolls
@@ -82,7 +85,10 @@ def new_roll_scratch(networks: Networks) -> RollScratch:
         np.empty((MOST_PLAYS, 26), np.int8),
         np.empty(MOST_NOTES, np.int64),
         np.empty(MOST_PLAYS, np.int64),
-        np.empty((MOST_LIKELY, 26), np.int8),
+        np.empty((len(_DICE) * MOST_PLAYS, 26), np.int8),
+        np.empty((len(_DICE) * MOST_PLAYS, 5), np.float32),
+        np.empty(len(_DICE) * MOST_PLAYS, np.int8),
+        np.empty(len(_DICE), np.int64),
         np.empty((len(_DICE), 26), np.int8),
         np.empty((len(_DICE), 5), np.float32),
         np.empty(5, np.float64),
@@ -108,27 +114,37 @@ def fill_roll_values(
     from all plays or, in contact, from the likely ones; the best by these stakes, as `answers.choose_by_chances`."""
     for item in range(5):
         scratch.mean[item] = 0.0
-    most = likely.most if class_of(board) > _RACE else 0
-    start_plays(board, scratch.evaluation)
+    most, end = likely.most if class_of(board) > _RACE else 0, 0
     for roll in range(len(_DICE)):
         n = fill_plays(board, _DICE[roll, 0], _DICE[roll, 1], scratch.after, scratch.notes)
-        is_narrow = 0 < most < n
-        if is_narrow:
-            fill_likely(likely.scores, most, n, scratch)
-        plays = scratch.likely[:most] if is_narrow else scratch.after[:n]
-        best, _ = choose_started(networks, tables, plays, len(plays), scratch.evaluation, stakes)
+        end += fill_likely(likely.scores, most, n, scratch, scratch.plays[end:])
+        scratch.ends[roll] = end
+    plays, chances, sources = scratch.plays, scratch.chances, scratch.sources
+    start_plays(board, scratch.evaluation)
+    fill_all_chances(networks, tables, plays, 0, end, True, scratch.evaluation, chances, sources)
+    begin = 0
+    for roll in range(len(_DICE)):
+        end = scratch.ends[roll]
+        best = lowest_of(tables, plays, begin, end, chances, sources, scratch.evaluation.board, stakes)
         for slot in range(26):
             scratch.best[roll, slot] = plays[best, slot]
-        fill_turned(scratch.evaluation.chances[0], scratch.values[roll])
+        fill_turned(chances[best], scratch.values[roll])
         for item in range(5):
             scratch.mean[item] += _WEIGHTS[roll] * scratch.values[roll, item]
+        begin = end
 
 
 @kernel(borrows=True)
-def fill_likely(scores: ScoreTables, most: int, n: int, scratch: RollScratch) -> None:
-    """Fills scratch.likely[0:most, slot] with the rows of scratch.after[0:n, slot] of the highest scores for contact,
-    the highest first, of equals the first."""
+def fill_likely(scores: ScoreTables, most: int, n: int, scratch: RollScratch, likely: Boards) -> int:
+    """Fills likely[0:k, slot] with the rows of scratch.after[0:n, slot] and returns k: with all of them if there are no
+    more than `most`, or if that is 0, else with those of the highest scores for contact, the highest first, of equals
+    the first."""
     found, after = scratch.scores, scratch.after
+    if not 0 < most < n:
+        for play in range(n):
+            for slot in range(26):
+                likely[play, slot] = after[play, slot]
+        return n
     for play in range(n):
         found[play] = score(scores, 0, after, play)
     for place in range(most):
@@ -138,7 +154,8 @@ def fill_likely(scores: ScoreTables, most: int, n: int, scratch: RollScratch) ->
                 highest = play
         found[highest] = _LOWEST
         for slot in range(26):
-            scratch.likely[place, slot] = after[highest, slot]
+            likely[place, slot] = after[highest, slot]
+    return most
 
 
 @kernel(borrows=True)

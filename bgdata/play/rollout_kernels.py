@@ -212,7 +212,7 @@ def play_ahead(
     after, static, evaluation = scratch.tree.rolls.after, scratch.static, scratch.tree.rolls.evaluation
     n = fill_plays(scratch.board, die, other_die, after, scratch.tree.rolls.notes)
     start_plays(scratch.board, evaluation)
-    fill_all_chances(networks, tables, after, n, evaluation)
+    fill_all_chances(networks, tables, after, 0, n, True, evaluation, evaluation.found, evaluation.sources)
     for play in range(n):
         static[play] = equity_of(evaluation.found[play])
     count = fill_kept(after, n, scratch)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
-from bgdata.evaluation.answers import choose_started, fill_chances, start_plays
+from bgdata.evaluation.answers import choose_by_chances, fill_chances
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source, may_cover
 from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
 from bgdata.evaluation.networks.inference import Networks
@@ -197,8 +197,7 @@ def overlooking_play(
             kept += 1
     if kept == 0:
         return 0
-    start_plays(board, scratch.evaluation)
-    best, _ = choose_started(networks, tables, scratch.after, kept, scratch.evaluation)
+    best, _ = choose_by_chances(networks, tables, board, scratch.after, kept, scratch.evaluation)
     return best
 
 

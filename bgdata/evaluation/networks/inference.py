@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.networks.inputs import MOST_EXTRAS, OF_COUNT, POINT_INPUTS, Inputs, fill_extras
-from bgdata.evaluation.networks.products import STEP, UNITS, add_products
+from bgdata.evaluation.networks.products import (
+    LANES,
+    STEP,
+    UNITS,
+    add_products_1,
+    add_products_6,
+    add_rows,
+    gather_active,
+    shift_down,
+)
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, read_only
 
@@ -73,7 +82,14 @@ class Changes(NamedTuple):
     values: NDArray[np.int32]
 
 
-MOST_CHANGES = POINT_INPUTS + MOST_EXTRAS + 4  # all inputs, one that does not count, and three to fill the last four
+MOST_CHANGES = POINT_INPUTS + MOST_EXTRAS + 2  # all inputs, one that does not count, and one to fill the last pair
+
+
+class Gathered(NamedTuple):
+    """Scratch: the units of a layer that are not 0 in some lane, and their numbers in each."""
+
+    units: Units  # [most + STEP]
+    numbers: Units  # [LANES, most + STEP]
 
 
 class Networks(NamedTuple):
@@ -111,8 +127,6 @@ def half_tangent(y: np.float32) -> np.float32:
 @kernel(borrows=True)
 def fill_sums(network: NetworkArrays, board: Boards, extras: Inputs, changes: Changes, sums: Sums) -> None:
     """Fills extras[0:n] with the extras of board[slot] and sums[0:hidden] with the sums of the first layer."""
-    for unit in range(len(sums)):
-        sums[unit] = network.biases[unit]
     n = 0
     for point in range(1, 25):
         if board[point] != 0:
@@ -121,7 +135,7 @@ def fill_sums(network: NetworkArrays, board: Boards, extras: Inputs, changes: Ch
     fill_extras(network.input_set, board, extras)
     for item in range(network.inputs - POINT_INPUTS):
         n = note_change(changes, n, POINT_INPUTS + item, extras[item])
-    add_changes(network.weights, changes, n, sums)
+    add_changes(network.weights, changes, n, network.biases, sums)
 
 
 @kernel(borrows=True)
@@ -129,13 +143,14 @@ def change_sums(
     network: NetworkArrays,
     before: Boards,
     extras_before: Inputs,
+    sums_before: Sums,
     board: Boards,
     extras: Inputs,
     changes: Changes,
     sums: Sums,
 ) -> None:
-    """Fills extras[0:n] with the extras of board[slot], and sums[0:hidden] with its sums of the first layer if they
-    hold those of before[slot], whose extras are given."""
+    """Fills extras[0:n] with the extras of board[slot], and sums[0:hidden] with its sums of the first layer, from
+    before[slot], whose extras and sums are given."""
     n = 0
     for point in range(1, 25):
         if board[point] != before[point]:
@@ -145,7 +160,7 @@ def change_sums(
     fill_extras(network.input_set, board, extras)
     for item in range(network.inputs - POINT_INPUTS):
         n = note_change(changes, n, POINT_INPUTS + item, extras[item] - extras_before[item])
-    add_changes(network.weights, changes, n, sums)
+    add_changes(network.weights, changes, n, sums_before, sums)
 
 
 @kernel(borrows=True)
@@ -156,22 +171,17 @@ def note_change(changes: Changes, n: int, row: int, value: int) -> int:
 
 
 @kernel(borrows=True)
-def add_changes(weights: Units, changes: Changes, n: int, sums: Sums) -> None:
-    """Fills sums[unit] with itself plus the first n changes times the weights of their inputs, four at a time: reading
-    and writing the sums is half of the work of adding one."""
-    for item in range(n, n + 3):  # up to three that change nothing fill the last four
-        changes.rows[item], changes.values[item] = 0, 0
-    count, rows, values = len(sums), changes.rows, changes.values
-    for item in range(0, n, 4):
-        first = weights[rows[item] * count : (rows[item] + 1) * count]
-        second = weights[rows[item + 1] * count : (rows[item + 1] + 1) * count]
-        third = weights[rows[item + 2] * count : (rows[item + 2] + 1) * count]
-        fourth = weights[rows[item + 3] * count : (rows[item + 3] + 1) * count]
-        a, b, c, d = values[item], values[item + 1], values[item + 2], values[item + 3]
-        for unit in range(count):
-            more = a * np.int32(first[unit]) + b * np.int32(second[unit])
-            more += c * np.int32(third[unit]) + d * np.int32(fourth[unit])
-            sums[unit] = np.int32(sums[unit] + np.int32(more))
+def add_changes(weights: Units, changes: Changes, n: int, before: Sums, sums: Sums) -> None:
+    """Fills sums[unit] with before[unit] plus the first n changes times the weights of their inputs."""
+    rows, values, count = changes.rows, changes.values, len(sums)
+    rows[n], values[n] = 0, 0  # pairs are added: one that changes nothing may fill the last
+    even = n + n % 2
+    add_rows(weights, rows, values, even, before, sums)
+    for unit in range(count - count % STEP, count):
+        total = before[unit]
+        for item in range(n):
+            total = np.int32(total + values[item] * np.int32(weights[rows[item] * count + unit]))
+        sums[unit] = total
 
 
 @kernel(borrows=True)
@@ -185,18 +195,10 @@ def fill_logistic(sums: Sums, scale: np.float32, hidden: Units) -> None:
 @kernel(borrows=True)
 def fill_rectified(sums: Sums, shift: np.int32, hidden: Units) -> None:
     """Fills hidden[0:n] with sums[0:n], 0 for those below 0, in units that are 2^shift times as large."""
+    shift_down(sums, shift, RECTIFIED_LIMIT, hidden)
     half = np.int32(1) << (shift - np.int32(1))
-    for unit in range(len(sums)):
+    for unit in range(len(sums) - len(sums) % STEP, len(sums)):
         hidden[unit] = np.int16(min(max((sums[unit] + half) >> shift, 0), RECTIFIED_LIMIT))
-
-
-@kernel(borrows=True)
-def weigh(hidden: Units, weights: Units) -> np.int32:
-    """Sum of hidden[unit] times weights[unit]."""
-    total = np.int32(0)
-    for unit in range(len(hidden)):
-        total = np.int32(total + np.int32(hidden[unit]) * np.int32(weights[unit]))
-    return total
 
 
 @kernel(borrows=True)
@@ -209,23 +211,59 @@ def fill_first_hidden(network: NetworkArrays, sums: Sums, hidden: Units) -> None
 
 
 @kernel(borrows=True)
-def fill_outputs(network: NetworkArrays, n: int, hidden: Units, later: Sums, chances: Chances) -> None:
+def later_size(network: NetworkArrays) -> int:
+    """How many numbers `pack_later` fills."""
+    size = 0
+    for layer in range(1, len(network.sizes)):
+        size += network.sizes[layer - 1] * rounded_up(network.sizes[layer])
+    return size
+
+
+@kernel(borrows=True)
+def rounded_up(count: int) -> int:
+    """The next multiple of STEP."""
+    return (count + STEP - 1) // STEP * STEP
+
+
+@kernel(borrows=True)
+def pack_later(network: NetworkArrays, packed: Units) -> None:
+    """Fills packed[0:n] with the weights of all later layers as `fill_outputs` takes them: [unit below, place], the
+    places of each STEP units in the order of UNITS."""
+    place, at = network.inputs * network.sizes[0], 0
+    for layer in range(1, len(network.sizes)):
+        count, units = network.sizes[layer - 1], network.sizes[layer]
+        width = rounded_up(units)
+        for below in range(count):
+            for to in range(width):
+                unit = to // STEP * STEP + UNITS[to % STEP]
+                packed[at + below * width + to] = network.weights[place + unit * count + below] if unit < units else 0
+        place, at = place + units * count, at + width * count
+
+
+@kernel(borrows=True)
+def fill_outputs(
+    network: NetworkArrays, packed: Units, n: int, gathered: Gathered, hidden: Units, later: Sums, chances: Chances
+) -> None:
     """Fills chances[lane, 0:5] for the lanes 0:n from hidden[lane, unit] of the first layer; not yet limited by the
-    rules. hidden[lane, unit] and later[lane, unit], which have room for LANES lanes of the largest layer, are scratch.
+    rules. `packed` is from `pack_later`. hidden[lane, unit] and later[lane, unit], which have room for LANES lanes of
+    the largest layer in whole vectors, are scratch.
     """
     count, is_rectified = network.sizes[0], network.activation == _RECTIFIED
-    place, bias = network.inputs * count, count
+    place, bias = 0, count
+    for lane in range(n, LANES):  # what is 0 everywhere costs nothing
+        for unit in range(count):
+            hidden[lane, unit] = 0
     for layer in range(1, len(network.sizes)):
         units = network.sizes[layer]
         for lane in range(n):
             for unit in range(units):
                 later[lane, unit] = network.biases[bias + unit]
-        if n > 1:
-            add_together(network.weights, place, count, units, n, hidden, later)
+        m = gather_active(hidden, count, gathered.units, gathered.numbers)
+        if n == 1:
+            add_products_1(packed, place, units, gathered.units, gathered.numbers, m, later)
         else:
-            for unit in range(units):
-                later[0, unit] += weigh(hidden[0, :count], network.weights[place + unit * count :])
-        place, bias = place + units * count, bias + units
+            add_products_6(packed, place, units, gathered.units, gathered.numbers, m, later)
+        place, bias = place + rounded_up(units) * count, bias + units
         if layer + 1 < len(network.sizes):
             for lane in range(n):
                 if is_rectified:
@@ -237,18 +275,3 @@ def fill_outputs(network: NetworkArrays, n: int, hidden: Units, later: Sums, cha
     for lane in range(n):
         for output in range(OUTPUTS):
             chances[lane, output] = _HALF + _HALF * half_tangent(np.float32(later[lane, output]) * scale)
-
-
-@kernel(borrows=True)
-def add_together(weights: Units, place: int, count: int, units: int, n: int, hidden: Units, later: Sums) -> None:
-    """Fills later[lane, unit] with itself plus the sum of hidden[lane, 0:count] times the weights of that unit, which
-    begin at `place`, for the lanes 0:n and units 0:units. Other lanes are overwritten."""
-    together, whole = units - units % UNITS, count - count % STEP
-    for unit in range(0, together, UNITS):
-        add_products(hidden, weights, place + unit * count, count, later, unit)
-    for unit in range(units):
-        first = whole if unit < together else 0
-        if first < count:
-            row = weights[place + unit * count + first :]
-            for lane in range(n):
-                later[lane, unit] += weigh(hidden[lane, first:count], row)

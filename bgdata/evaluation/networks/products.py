@@ -1,81 +1,331 @@
-"""Products of whole numbers for six plays and two units at a time, as vectors of the processor.
+"""Products of whole numbers as vectors of the processor: the loops in which networks spend their time.
 
-A later layer of one play reads every weight for one product; the weights of a large layer do not fit into the fastest
-cache, and reading them is most of the work. Six plays together read them once, and two units read each hidden unit
-once. The sums are exact in any order, so this changes no bit. Numba's loops over arrays do not become such code: it is
-given to LLVM as vectors of 32 numbers, which it turns into what a processor has, such as VPMADDWD or VPDPWSSD.
+The sums are exact in any order, so this changes no bit. Numba's loops over arrays do not become such code: it is given
+to LLVM as vectors of 32 numbers. Pairs of products are added as processors do it, by VPMADDWD, or by VPDPWSSD, which
+adds them to a sum as well.
+
+`add_rows` adds rows of a first layer to its sums, which stay in registers meanwhile. The others are for later layers.
+Most rectified units are 0, and mostly the same ones after all plays of a position: `gather_active` collects those that
+are not 0 in some lane, and `add_products_6` adds what they weigh to the sums of a later layer, which stay in registers
+too. Six plays together read each weight once.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+import llvmlite.binding
 import numba.core.cgutils
+import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-LANES, UNITS = 6, 2  # plays and units that are computed together
+from bgdata.kernel import config, read_only
+
+LANES = 6  # plays that are computed together
 STEP = 32  # numbers of a vector
+SUMS = STEP // 2  # of units, in one vector
 cgutils: Any = numba.core.cgutils
-_I32, _I64 = ir.IntType(32), ir.IntType(64)
-_NUMBERS, _WIDE = ir.VectorType(ir.IntType(16), STEP), ir.VectorType(_I32, STEP)
-_HALF = ir.VectorType(_I32, STEP // 2)
+_I16, _I32, _I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
+_NUMBERS, _WIDE = ir.VectorType(_I16, STEP), ir.VectorType(_I32, STEP)
+_HALF = ir.VectorType(_I32, SUMS)
 _EVEN, _ODD = (ir.Constant(_HALF, list(range(first, STEP, 2))) for first in (0, 1))
+# numbers of two rows in turn, the lower and the upper four of every eight, as processors do it; and back in order
+_FOURS = [[8 * eight + half + item for eight in range(4) for item in range(4)] for half in (0, 4)]
+_IN_TURN = [ir.Constant(_WIDE, [place + row for place in fours for row in (0, STEP)]) for fours in _FOURS]
+_ORDER = [(_FOURS[0] + _FOURS[1]).index(number) for number in range(STEP)]
+_IN_ORDER = [ir.Constant(_HALF, _ORDER[begin : begin + SUMS]) for begin in (0, SUMS)]
+UNITS = read_only(np.array(_ORDER, np.int64))  # [place] of which of 32 units `add_products_6` wants the weight there
+# by feature of a processor: what adds neighbouring products, and of how many numbers
+_PAIRS = {
+    "avx512bw": ("llvm.x86.avx512.pmaddw.d.512", 32),
+    "avx2": ("llvm.x86.avx2.pmadd.wd", 16),
+    "sse2": ("llvm.x86.sse2.pmadd.wd", 8),
+}
+llvmlite.binding.initialize_native_asmparser()
 
 
 @intrinsic
-def _add_products(_context: Any, hidden: Any, weights: Any, _place: Any, _count: Any, sums: Any, _unit: Any) -> Any:
-    """add_products(hidden, weights, place, count, sums, unit), in a kernel: fills int32 sums[0:6, unit:unit + 2] with
-    themselves plus the sums over k < count of int16 hidden[lane, k] * weights[place + i * count + k], i being 0 for the
-    first of these units; less those of the last count % 32 of k. All arrays are contiguous."""
-    signature = types.void(hidden, weights, types.intp, types.intp, sums, types.intp)
-    return signature, _generate
+def _add_rows(_context: Any, weights: Any, rows: Any, values: Any, _n: Any, before: Any, sums: Any) -> Any:
+    """add_rows(weights, rows, values, n, before, sums), in a kernel: fills int32 sums[unit] with before[unit] plus the
+    sum over i < n of values[i] * weights[rows[i] * len(sums) + unit], but not the last len(sums) % 32 of them. n is
+    even. Weights are int16, and values int32 that fit int16. All arrays are contiguous."""
+    return types.void(weights, rows, values, types.intp, before, sums), _generate_rows
 
 
-add_products: Any = _add_products
+@intrinsic
+def _gather_active(_context: Any, hidden: Any, _count: Any, active: Any, gathered: Any) -> Any:
+    """gather_active(hidden, count, active, gathered), in a kernel: returns a number m of units, and fills int16
+    active[0:m] with them and gathered[lane, 0:m] with int16 hidden[lane, active[i]]. These are all units below `count`
+    that are not 0 in some lane, and maybe others; at least one more place of both arrays is 0 after them. Both have
+    room for `count` rounded up to whole vectors, and one vector more."""
+    return types.intp(hidden, types.intp, active, gathered), _generate_gathered
 
 
-def _generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    hidden, weights, place, count, sums, unit = values
-    hidden, weights, sums = (
-        context.make_array(signature.args[at])(context, builder, value)
-        for at, value in ((0, hidden), (1, weights), (4, sums))
-    )
-    most, units = (cgutils.unpack_tuple(builder, array.shape)[1] for array in (hidden, sums))
-    totals = [
-        [cgutils.alloca_once_value(builder, ir.Constant(_HALF, None)) for _ in range(UNITS)] for _ in range(LANES)
-    ]
-    whole = builder.sub(count, builder.srem(count, _number(STEP)))
-    with cgutils.for_range_slice(builder, _number(0), whole, _number(STEP), intp=_I64) as (start, _):
-        lanes = [_numbers(builder, hidden, builder.mul(most, _number(lane)), start) for lane in range(LANES)]
-        for row in range(UNITS):
-            first = builder.add(place, builder.mul(count, _number(row)))
-            factors = _numbers(builder, weights, first, start)
-            for lane in range(LANES):
-                products = builder.mul(lanes[lane], factors)
-                halves = (builder.shuffle_vector(products, products, which) for which in (_EVEN, _ODD))
-                total = totals[lane][row]
-                builder.store(builder.add(builder.load(total), builder.add(*halves)), total)
-    add_up = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(_I32, [_HALF]), f"llvm.vector.reduce.add.v{STEP // 2}i32"
-    )
-    for lane in range(LANES):
-        for row in range(UNITS):
-            at = builder.add(builder.add(builder.mul(units, _number(lane)), unit), _number(row))
-            address = builder.gep(sums.data, [at])
-            found = builder.call(add_up, [builder.load(totals[lane][row])])
-            builder.store(builder.add(builder.load(address), found), address)
+@intrinsic
+def _add_products_6(
+    _context: Any, weights: Any, _place: Any, _units: Any, active: Any, gathered: Any, _m: Any, sums: Any
+) -> Any:
+    """add_products_6(weights, place, units, active, gathered, m, sums), in a kernel: fills int32 sums[0:6, 0:units]
+    with themselves plus the sums over i < m of gathered[lane, i] * weights[place + active[i] * width + p], `width`
+    being `units` rounded up to whole vectors, and p the place of the unit by UNITS. Sums up to `width` are
+    overwritten. All arrays are contiguous, and what follows the first m is 0, as `gather_active` leaves it."""
+    arguments = weights, types.intp, types.intp, active, gathered, types.intp, sums
+    return types.void(*arguments), functools.partial(_generate_products, LANES)
+
+
+@intrinsic
+def _add_products_1(
+    _context: Any, weights: Any, _place: Any, _units: Any, active: Any, gathered: Any, _m: Any, sums: Any
+) -> Any:
+    """The same for the first lane alone."""
+    arguments = weights, types.intp, types.intp, active, gathered, types.intp, sums
+    return types.void(*arguments), functools.partial(_generate_products, 1)
+
+
+@intrinsic
+def _shift_down(_context: Any, numbers: Any, _shift: Any, _most: Any, shifted: Any) -> Any:
+    """shift_down(numbers, shift, most, shifted), in a kernel: fills int16 shifted[i] with int32 numbers[i] / 2^shift to
+    the nearest whole number, but at least 0 and at most `most`; not the last len(numbers) % 32 of them. Both arrays are
+    contiguous. Numba would shift in 64 bits, which takes three times as long."""
+    return types.void(numbers, types.int32, types.int32, shifted), _generate_shifted
+
+
+add_rows: Any = _add_rows
+shift_down: Any = _shift_down
+gather_active: Any = _gather_active
+add_products_6: Any = _add_products_6
+add_products_1: Any = _add_products_1
+
+
+def _generate_rows(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    weights, rows, factors, before, sums = _arrays(context, builder, signature, values, 0, 1, 2, 4, 5)
+    n = values[3]
+    (count,) = cgutils.unpack_tuple(builder, sums.shape)
+
+    def add_block(start: Any, vectors: int) -> None:
+        """The sums of some vectors of units from `start` on."""
+        totals = [[_new_total(builder) for _ in _IN_TURN] for _ in range(vectors)]
+        with cgutils.for_range_slice(builder, _number(0), n, _number(2), intp=_I64) as (item, _):
+            firsts = [builder.add(builder.mul(count, _item(builder, rows, item, row)), start) for row in (0, 1)]
+            low, high = (_item(builder, factors, item, row) for row in (0, 1))
+            both = builder.or_(builder.and_(low, _I32(0xFFFF)), builder.shl(high, _I32(16)))
+            splat = builder.bitcast(_splat(builder, both, _HALF), _NUMBERS)
+            for place, halves in enumerate(totals):
+                pair = [_numbers(builder, weights, first, _number(place * STEP)) for first in firsts]
+                for total, in_turn in zip(halves, _IN_TURN, strict=True):
+                    mixed = builder.shuffle_vector(*pair, in_turn)
+                    builder.store(_plus_products(builder, builder.load(total), mixed, splat), total)
+        for place, halves in enumerate(totals):
+            found = [builder.load(total) for total in halves]
+            for half, in_order in enumerate(_IN_ORDER):
+                at = builder.add(start, _number(place * STEP + half * STEP // 2))
+                more = builder.shuffle_vector(*found, in_order)
+                _store(builder, sums, at, builder.add(_numbers(builder, before, at, _number(0), _HALF), more))
+
+    together = _most_vectors()
+    blocks = builder.sub(count, builder.srem(count, _number(together * STEP)))
+    with cgutils.for_range_slice(builder, _number(0), blocks, _number(together * STEP), intp=_I64) as (start, _):
+        add_block(start, together)
+    with cgutils.for_range_slice(builder, blocks, _whole(builder, count), _number(STEP), intp=_I64) as (start, _):
+        add_block(start, 1)
     return context.get_dummy_value()
+
+
+def _generate_shifted(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    numbers, shifted = _arrays(context, builder, signature, values, 0, 3)
+    shift, most = (_splat(builder, values[place], _HALF) for place in (1, 2))
+    zeros, ones = (ir.Constant(_HALF, [value] * SUMS) for value in (0, 1))
+    half, most = builder.shl(ones, builder.sub(shift, ones)), builder.shl(most, shift)
+    (count,) = cgutils.unpack_tuple(builder, numbers.shape)
+    with cgutils.for_range_slice(builder, _number(0), _whole(builder, count), _number(SUMS), intp=_I64) as (start, _):
+        found = _numbers(builder, numbers, start, _number(0), _HALF)
+        for limit, sign in ((zeros, ">"), (most, "<")):  # before half is added, which might else pass 32 bits
+            found = builder.select(builder.icmp_signed(sign, found, limit), found, limit)
+        found = builder.ashr(builder.add(found, half), shift)
+        _store(builder, shifted, start, builder.trunc(found, ir.VectorType(_I16, SUMS)))
+    return context.get_dummy_value()
+
+
+def _generate_gathered(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    hidden, active, gathered = _arrays(context, builder, signature, values, 0, 2, 3)
+    count, lanes = values[1], range(LANES)
+    most, room = (cgutils.unpack_tuple(builder, array.shape)[1] for array in (hidden, gathered))
+    found = cgutils.alloca_once(builder, _I64)
+    builder.store(_number(0), found)
+    zeros, numbers = ir.Constant(_NUMBERS, None), ir.Constant(_NUMBERS, list(range(STEP)))
+
+    def fill(vectors: list[Any]) -> None:
+        """Store vectors as the next units, and the numbers of each lane."""
+        at = builder.load(found)
+        places = [at, *(builder.add(builder.mul(room, _number(lane)), at) for lane in lanes)]
+        for array, place, vector in zip([active] + [gathered] * LANES, places, vectors, strict=True):
+            _store(builder, array, place, vector)
+
+    with cgutils.for_range_slice(builder, _number(0), count, _number(STEP), intp=_I64) as (start, _):
+        units = [_numbers(builder, hidden, builder.mul(most, _number(lane)), start) for lane in lanes]
+        left = _splat(builder, builder.trunc(builder.sub(count, start), _I16), _NUMBERS)
+        is_active = builder.icmp_signed("<", numbers, left)
+        if _has("avx512vbmi2"):
+            any_lane = functools.reduce(builder.or_, units)
+            is_active = builder.and_(is_active, builder.icmp_unsigned("!=", any_lane, zeros))
+        first = _splat(builder, builder.trunc(start, _I16), _NUMBERS)
+        fill([_compressed(builder, vector, is_active) for vector in (builder.add(numbers, first), *units)])
+        bits = builder.zext(builder.ctpop(builder.bitcast(is_active, _I32)), _I64)
+        builder.store(builder.add(builder.load(found), bits), found)
+    fill([zeros] * (1 + LANES))
+    return builder.load(found)
+
+
+def _compressed(builder: Any, vector: Any, is_active: Any) -> Any:
+    """int16[32]: those numbers of a vector that are active, and zeros after them. Where this takes many steps, all that
+    are asked for are the first ones, and they stay where they are."""
+    zeros = ir.Constant(_NUMBERS, None)
+    if not _has("avx512vbmi2"):
+        return builder.select(is_active, vector, zeros)
+    kind = ir.FunctionType(_NUMBERS, [_NUMBERS, is_active.type, _NUMBERS])
+    name = f"llvm.experimental.vector.compress.v{STEP}i16"
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [vector, is_active, zeros])
+
+
+def _generate_products(lanes: int, context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    weights, active, gathered, sums = _arrays(context, builder, signature, values, 0, 3, 4, 6)
+    _, place, units, _, _, m, _ = values
+    room, most = (cgutils.unpack_tuple(builder, array.shape)[1] for array in (gathered, sums))
+    width = _rounded_up(builder, units, STEP)
+    vectors = builder.sdiv(_rounded_up(builder, units, SUMS), _number(SUMS))
+
+    def add_units(first: Any, vectors: int) -> None:
+        """The sums of some vectors of units from `first` on."""
+        totals = [[cgutils.alloca_once(builder, _HALF) for _ in range(vectors)] for _ in range(lanes)]
+        rows = [builder.add(builder.mul(most, _number(lane)), first) for lane in range(lanes)]
+        for row, of_lane in zip(rows, totals, strict=True):
+            for vector, total in enumerate(of_lane):
+                builder.store(_numbers(builder, sums, row, _number(vector * SUMS), _HALF), total)
+        begin = builder.add(place, first)
+        with cgutils.for_range_slice(builder, _number(0), m, _number(2), intp=_I64) as (item, _):
+            pair = [builder.sext(_item(builder, active, item, which), _I64) for which in (0, 1)]
+            starts = [builder.add(begin, builder.mul(width, each)) for each in pair]
+            factors = []
+            for vector in range(vectors):
+                if vector % 2 == 0:
+                    both = [_numbers(builder, weights, start, _number(vector * SUMS)) for start in starts]
+                factors.append(builder.shuffle_vector(*both, _IN_TURN[vector % 2]))
+            for lane, of_lane in enumerate(totals):
+                at = builder.add(builder.mul(room, _number(lane)), item)
+                address = builder.bitcast(builder.gep(gathered.data, [at]), _I32.as_pointer())
+                numbers = builder.load(address)
+                numbers.align = 2
+                splat = builder.bitcast(_splat(builder, numbers, _HALF), _NUMBERS)
+                for total, factor in zip(of_lane, factors, strict=True):
+                    builder.store(_plus_products(builder, builder.load(total), factor, splat), total)
+        for row, of_lane in zip(rows, totals, strict=True):
+            for vector, total in enumerate(of_lane):
+                _store(builder, sums, builder.add(row, _number(vector * SUMS)), builder.load(total))
+
+    together = _most_vectors()
+    whole = builder.sub(vectors, builder.srem(vectors, _number(together)))
+    with cgutils.for_range_slice(builder, _number(0), whole, _number(together), intp=_I64) as (vector, _):
+        add_units(builder.mul(vector, _number(SUMS)), together)
+    for left in range(1, together):
+        with builder.if_then(builder.icmp_signed("==", builder.sub(vectors, whole), _number(left))):
+            add_units(builder.mul(whole, _number(SUMS)), left)
+    return context.get_dummy_value()
+
+
+def _plus_products(builder: Any, total: Any, numbers: Any, factors: Any) -> Any:
+    """int32[16]: the total plus products of int16[32], the sum of two neighbours in each place."""
+    if _has("avx512vnni"):
+        kind = ir.FunctionType(_HALF, [_HALF, _NUMBERS, _NUMBERS])
+        return builder.asm(kind, "vpdpwssd $3, $2, $0", "=v,0,v,v", [total, numbers, factors], side_effect=False)
+    for feature, (name, size) in _PAIRS.items():
+        if _has(feature):
+            return builder.add(total, _sums_of_pairs(builder, name, size, numbers, factors))
+    products = builder.mul(builder.sext(numbers, _WIDE), builder.sext(factors, _WIDE))
+    halves = (builder.shuffle_vector(products, products, which) for which in (_EVEN, _ODD))
+    return builder.add(total, builder.add(*halves))
+
+
+def _sums_of_pairs(builder: Any, name: str, size: int, numbers: Any, factors: Any) -> Any:
+    """int32[16]: sums of two neighbouring products of int16[32], by an instruction for `size` numbers."""
+    kind = ir.VectorType(_I16, size)
+    called = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(ir.VectorType(_I32, size // 2), [kind, kind]), name
+    )
+    parts = []
+    for begin in range(0, STEP, size):
+        within = ir.Constant(ir.VectorType(_I32, size), list(range(begin, begin + size)))
+        parts.append(builder.call(called, [builder.shuffle_vector(each, each, within) for each in (numbers, factors)]))
+    while len(parts) > 1:
+        both = ir.Constant(ir.VectorType(_I32, 2 * parts[0].type.count), list(range(2 * parts[0].type.count)))
+        parts = [builder.shuffle_vector(*pair, both) for pair in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
+
+
+def _has(feature: str) -> bool:
+    """Whether the processor that is compiled for has a feature."""
+    wanted = config.CPU_FEATURES
+    if wanted is not None:
+        return f"+{feature}" in wanted.split(",")
+    return bool(llvmlite.binding.get_host_cpu_features().get(feature))
+
+
+def _most_vectors() -> int:
+    """How many vectors of sums stay in registers, an even number: of those of AVX-512 there are 32."""
+    return 4 if _has("avx512bw") else 2
+
+
+def _arrays(context: Any, builder: Any, signature: Any, values: Any, *places: int) -> list[Any]:
+    """The arrays among the arguments, at these places."""
+    return [context.make_array(signature.args[place])(context, builder, values[place]) for place in places]
+
+
+def _new_total(builder: Any) -> Any:
+    """The address of int32[16], zeros each time that this is reached."""
+    address = cgutils.alloca_once(builder, _HALF)
+    builder.store(ir.Constant(_HALF, None), address)
+    return address
 
 
 def _number(value: int) -> Any:
     return ir.Constant(_I64, value)
 
 
-def _numbers(builder: Any, array: Any, first: Any, start: Any) -> Any:
-    """STEP numbers of an int16 array from first + start on, as int32."""
-    address = builder.bitcast(builder.gep(array.data, [builder.add(first, start)]), _NUMBERS.as_pointer())
-    found = builder.load(address)
-    found.align = 2
-    return builder.sext(found, _WIDE)
+def _rounded_up(builder: Any, value: Any, step: int) -> Any:
+    """The next multiple of a power of two, from value up."""
+    return builder.and_(builder.add(value, _number(step - 1)), _number(-step))
+
+
+def _whole(builder: Any, count: Any) -> Any:
+    """How many of `count` numbers fill vectors."""
+    return builder.sub(count, builder.srem(count, _number(STEP)))
+
+
+def _item(builder: Any, array: Any, first: Any, place: int) -> Any:
+    """array[first + place]."""
+    return builder.load(builder.gep(array.data, [builder.add(first, _number(place))]))
+
+
+def _splat(builder: Any, value: Any, kind: Any) -> Any:
+    """A vector of this kind, of one number."""
+    one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, _I32(0))
+    in_all = ir.Constant(ir.VectorType(_I32, kind.count), None)
+    return builder.shuffle_vector(one, one, in_all)
+
+
+def _numbers(builder: Any, array: Any, first: Any, start: Any, kind: Any = _NUMBERS) -> Any:
+    """Numbers of an array from first + start on: STEP of int16, or what this kind of vector holds."""
+    found = builder.load(_address(builder, array, builder.add(first, start), kind))
+    found.align = kind.element.width // 8
+    return found
+
+
+def _store(builder: Any, array: Any, first: Any, vector: Any) -> None:
+    """Fills array[first:first + n] with a vector."""
+    builder.store(vector, _address(builder, array, first, vector.type)).align = vector.type.element.width // 8
+
+
+def _address(builder: Any, array: Any, first: Any, kind: Any) -> Any:
+    return builder.bitcast(builder.gep(array.data, [first]), kind.as_pointer())

@@ -16,6 +16,7 @@ from bgdata.evaluation.networks.inference import (
     SIZES,
     Activation,
     Changes,
+    Gathered,
     NetworkArrays,
     Networks,
     change_sums,
@@ -25,12 +26,14 @@ from bgdata.evaluation.networks.inference import (
     fill_rectified,
     fill_sums,
     half_tangent,
+    later_size,
     network_at,
-    weigh,
+    pack_later,
+    rounded_up,
 )
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import MOST_EXTRAS, encode
-from bgdata.evaluation.networks.products import LANES
+from bgdata.evaluation.networks.products import LANES, STEP
 from bgdata.game.play_kernels import batch_plays
 from bgdata.play.random_games import random_game_positions
 from tests.evaluation.sample_networks import SHAPES, pips_networks, random_networks
@@ -61,12 +64,15 @@ def kernel_answer(networks: Networks, which: int, board: np.ndarray) -> tuple[np
 
 def outputs_of(networks: Networks, which: int, sums: np.ndarray) -> np.ndarray:
     """float32[n, 5]: the chances of n boards together, from int32[n, unit] sums of the first layer."""
-    network, most = network_of(networks, which), int(networks.shapes[:, SIZES:].max())
+    network, most = network_of(networks, which), rounded_up(int(networks.shapes[:, SIZES:].max()))
+    packed = np.full(later_size(network), 77, np.int16)
+    pack_later(network, packed)
+    gathered = Gathered(np.full(most + STEP, 77, np.int16), np.full((LANES, most + STEP), 77, np.int16))
     hidden, later = np.full((LANES, most), 77, np.int16), np.full((LANES, most), 77, np.int32)  # not clean
     chances = np.empty((LANES, 5), np.float32)
     for lane, each in enumerate(sums):
         fill_first_hidden(network, each, hidden[lane])
-    fill_outputs(network, len(sums), hidden, later, chances)
+    fill_outputs(network, packed, len(sums), gathered, hidden, later, chances)
     return chances[: len(sums)]
 
 
@@ -155,14 +161,6 @@ def test_hidden_units(unit: int) -> None:
     assert (hidden.min(), hidden.max()) == (0, LOGISTIC_UNIT)
 
 
-def test_weighing_is_exact() -> None:
-    generator = np.random.default_rng(7)
-    for count in (1, 2, 15, 16, 17, 120):
-        hidden = generator.integers(0, LOGISTIC_UNIT + 1, count).astype(np.int16)
-        weights = generator.integers(-2000, 2001, count).astype(np.int16)
-        assert weigh(hidden, weights) == sum(a * b for a, b in zip(hidden.tolist(), weights.tolist(), strict=True))
-
-
 @each_network
 def test_changed_sums_are_those_computed_anew(number: int, which: int) -> None:
     """Between any two boards, not only a play apart: integers do not care."""
@@ -176,7 +174,8 @@ def test_changed_sums_are_those_computed_anew(number: int, which: int) -> None:
     fill_sums(network, boards[0], extras, new_changes(), sums)
     for before, board in pairwise(boards):
         extras_before = extras.copy()
-        change_sums(network, before, extras_before, board, extras, new_changes(), sums)
+        sums_before = sums.copy()
+        change_sums(network, before, extras_before, sums_before, board, extras, new_changes(), sums)
         fill_sums(network, board, extras_anew, new_changes(), anew)
         assert np.array_equal(sums, anew)
         assert np.array_equal(extras[:n_extras], extras_anew[:n_extras])
@@ -199,7 +198,10 @@ def test_input_sets_are_all_tested() -> None:
 
 def test_rectified_units() -> None:
     """To the nearest, a half upward; 0 below 0, and 8 at most."""
-    sums = np.array([-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257], np.int32)
-    hidden = np.empty(len(sums), np.int16)
-    fill_rectified(sums, np.int32(9), hidden)
-    assert hidden.tolist() == [0, 0, 0, 0, 0, 0, 1, 1, 2, 4095, 4095, 4095]
+    ends = [-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257]
+    expected = [0, 0, 0, 0, 0, 0, 1, 1, 2, 4095, 4095, 4095]
+    for times in (1, 5):  # with and without whole vectors
+        sums = np.array(ends * times, np.int32)
+        hidden = np.empty(len(sums), np.int16)
+        fill_rectified(sums, np.int32(9), hidden)
+        assert hidden.tolist() == expected * times

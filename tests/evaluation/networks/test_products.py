@@ -1,31 +1,153 @@
-"""Products of whole numbers as vectors, against NumPy's in 64 bits."""
+"""Products of whole numbers as vectors, against NumPy's in 64 bits; on processors with and without what makes them
+fast."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from bgdata.evaluation.networks.products import LANES, STEP, UNITS, add_products
+from bgdata.evaluation.networks.products import (
+    LANES,
+    STEP,
+    UNITS,
+    add_products_1,
+    add_products_6,
+    add_rows,
+    gather_active,
+    shift_down,
+)
 from bgdata.kernel import kernel
+
+COUNTS = [1, STEP - 1, STEP, STEP + 1, 3 * STEP, 5 * STEP + 1, 1024, 1000]
+Numbers = NDArray[np.int16]
+Sums = NDArray[np.int32]
 
 
 @kernel()
-def add(hidden: np.ndarray, weights: np.ndarray, place: int, count: int, sums: np.ndarray, unit: int) -> None:
-    """`add_products` for Python."""
-    add_products(hidden, weights, place, count, sums, unit)
+def rows_added(weights: Numbers, rows: NDArray[np.int64], values: Sums, n: int, before: Sums, sums: Sums) -> None:
+    """`add_rows` for Python; and so for the others."""
+    add_rows(weights, rows, values, n, before, sums)
 
 
-@pytest.mark.parametrize("count", [1, STEP - 1, STEP, STEP + 1, 3 * STEP, 1024, 1000])
-def test_exact_sums(count: int) -> None:
-    """Anywhere in the arrays; what no vector of 32 reaches is left out, and nothing else is written."""
+@kernel()
+def shifted_down(numbers: Sums, shift: np.int32, most: np.int32, shifted: Numbers) -> None:
+    shift_down(numbers, shift, most, shifted)
+
+
+@kernel()
+def active_gathered(hidden: Numbers, count: int, active: Numbers, gathered: Numbers) -> int:
+    found: int = gather_active(hidden, count, active, gathered)
+    return found
+
+
+@kernel()
+def products_added(
+    lanes: int, weights: Numbers, place: int, units: int, active: Numbers, gathered: Numbers, m: int, sums: Sums
+) -> None:
+    if lanes == 1:
+        add_products_1(weights, place, units, active, gathered, m, sums)
+    else:
+        add_products_6(weights, place, units, active, gathered, m, sums)
+
+
+def whole(count: int) -> int:
+    """The next multiple of STEP."""
+    return -(-count // STEP) * STEP
+
+
+def numbers(generator: np.random.Generator, *shape: int) -> Numbers:
+    """Any numbers of 16 bits, the lowest among them."""
+    found = generator.integers(-(1 << 15), 1 << 15, shape).astype(np.int16)
+    found.flat[0] = -(1 << 15)
+    return found
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("n", [0, 2, 6])
+def test_rows(count: int, n: int) -> None:
+    """Exact sums, which start again beyond 32 bits; units that fill no vector are left alone."""
     generator = np.random.default_rng(count)
-    hidden = generator.integers(-(1 << 15), 1 << 15, (LANES, count + 5)).astype(np.int16)
-    weights = generator.integers(-(1 << 15), 1 << 15, 7 + UNITS * count).astype(np.int16)
-    sums = generator.integers(-1000, 1000, (LANES, UNITS + 9)).astype(np.int32)
-    whole = count - count % STEP
-    products = hidden[:, :whole].astype(np.int64) @ weights[7:].reshape(UNITS, count)[:, :whole].T.astype(np.int64)
-    expected = sums.copy()
-    expected[:, 4 : 4 + UNITS] += products.astype(np.int32)  # beyond 32 bits it starts again, as all sums here do
-    add(hidden, weights, 7, count, sums, 4)
-    assert sums.tolist() == expected.tolist()
-    assert (whole == 0) == (products == 0).all()
+    weights, before = numbers(generator, 9 * count), generator.integers(-1000, 1000, count + 3).astype(np.int32)
+    rows, values = generator.integers(0, 9, n + 1), generator.integers(-(1 << 15), 1 << 15, n + 1).astype(np.int32)
+    sums = np.full(count, 7, np.int32)
+    rows_added(weights, rows, values, n, before, sums)
+    expected = before[:count] + values[:n].astype(np.int64) @ weights.reshape(9, count)[rows[:n]].astype(np.int64)
+    reached = count - count % STEP
+    assert sums[:reached].tolist() == expected[:reached].astype(np.int32).tolist()
+    assert (sums[reached:] == 7).all()
+
+
+@pytest.mark.parametrize("shift", [9, 11])
+def test_shift_down(shift: int) -> None:
+    """To the nearest whole number, a half upward, between two limits; also where half a unit more is beyond 32 bits."""
+    ends = [-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257, 2**31 - 1]
+    found = np.concatenate([ends, np.random.default_rng(1).integers(-(2**22), 2**24, 3 * STEP)]).astype(np.int32)
+    shifted = np.full(len(found), -7, np.int16)
+    shifted_down(found, np.int32(shift), np.int32(4095), shifted)
+    reached = len(found) - len(found) % STEP
+    expected = [min(max((number + (1 << shift - 1)) >> shift, 0), 4095) for number in found.tolist()]
+    assert shifted[:reached].tolist() == expected[:reached]
+    assert (shifted[reached:] == -7).all()
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_gathering(count: int) -> None:
+    """Every unit that is not 0 in some lane, once, in order, with its numbers; then zeros."""
+    generator = np.random.default_rng(count)
+    hidden = numbers(generator, LANES, whole(count))
+    hidden[:, generator.random(whole(count)) < 0.6] = 0
+    hidden[1:, generator.random(whole(count)) < 0.5] = 0
+    active, gathered = np.full(whole(count) + STEP, 99, np.int16), np.full((LANES, whole(count) + STEP), 99, np.int16)
+    m = active_gathered(hidden, count, active, gathered)
+    units = active[:m].tolist()
+    assert units == sorted(set(units))
+    assert set(np.flatnonzero(hidden[:, :count].any(axis=0)).tolist()) <= set(units) <= set(range(count))
+    assert gathered[:, :m].tolist() == hidden[:, units].tolist()
+    assert not active[m : m + STEP].any()
+    assert not gathered[:, m : m + STEP].any()
+
+
+@pytest.mark.parametrize("lanes", [1, LANES])
+@pytest.mark.parametrize("units", [1, 5, 16, 17, 32, 46, 64, 65, 100])
+def test_products(lanes: int, units: int) -> None:
+    """Exact sums for any number of units, from some of those below, an odd number or none."""
+    generator = np.random.default_rng(units)
+    count, width = 70, whole(units)
+    weights, sums = numbers(generator, 7 + count * width), np.full((LANES, width), 3, np.int32)
+    for active in (generator.permutation(count)[:41], np.arange(count), np.empty(0, np.int64)):
+        m, room = len(active), count + STEP
+        listed, gathered = np.zeros(room, np.int16), np.zeros((LANES, room), np.int16)
+        listed[:m], gathered[:, :m] = active, numbers(generator, LANES, m + 1)[:, :m]
+        expected, table = sums.copy(), weights[7:].reshape(count, width // STEP, STEP)
+        in_order = np.empty_like(table)
+        in_order[:, :, UNITS] = table
+        factors = in_order.reshape(count, width)[active].astype(np.int64)
+        expected[:lanes] += (gathered[:lanes, :m].astype(np.int64) @ factors).astype(np.int32)
+        products_added(lanes, weights, 7, units, listed, gathered, m, sums)
+        assert sums[:lanes, :units].tolist() == expected[:lanes, :units].tolist()
+        assert sums[lanes:].tolist() == expected[lanes:].tolist()
+        sums[:] = expected
+
+
+def test_units() -> None:
+    assert sorted(UNITS.tolist()) == list(range(STEP))
+
+
+@pytest.mark.parametrize("features", ["", "+sse2,+avx,+avx2", "+sse2,+avx,+avx2,+avx512f,+avx512bw"])
+def test_other_processors(features: str) -> None:
+    """The same tests pass in code for processors without some instructions, as far as this one can run it."""
+    import llvmlite.binding
+
+    have = llvmlite.binding.get_host_cpu_features()
+    missing = [name for name in features.replace("+", "").split(",") if name and not have.get(name)]
+    if missing or "NUMBA_CPU_FEATURES" in os.environ:
+        pytest.skip(f"this processor has no {' '.join(missing)}" if missing else "within the test itself")
+    env = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", __file__]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
