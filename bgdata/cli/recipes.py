@@ -67,6 +67,7 @@ SL_RECIPE = {  # what each parameter of the recipe does
     "device": "Where PyTorch computes; cuda is a GPU.",
     "inputs": TD_RECIPE["inputs"],
     "activation": "Hidden units of new networks: logistic, or rectified for several layers.",
+    "revive": "Let rectified units that are 0 in all positions begin anew.",
 }
 
 
@@ -76,8 +77,12 @@ def sl_options(recipe: type, names: Collection[str] = SL_RECIPE) -> Callable[[Co
     def decorate(function: Command) -> Command:
         for field in reversed([field for field in fields(recipe) if field.name in names]):
             kind = click.Choice(CHOICES[field.name]) if field.name in CHOICES else type(field.default)
+            option = f"--{field.name.replace('_', '-')}"
+            if kind is bool:
+                function = click.option(option, field.name, is_flag=True, help=SL_RECIPE[field.name])(function)
+                continue
             function = click.option(
-                f"--{field.name.replace('_', '-')}",
+                option,
                 field.name,
                 type=kind,
                 default=field.default,

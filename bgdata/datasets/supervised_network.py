@@ -73,7 +73,7 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
     guard: tuple[VersionRef, ...] = ()
     features: tuple[str, ...] = ()
     test_games: int = 4_000
-    later = ("inputs", "activation")
+    later = ("inputs", "activation", "revive")
 
 
 def published_supervised_networks() -> dict[SupervisedParameters, Path]:

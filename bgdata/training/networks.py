@@ -19,12 +19,13 @@ from bgdata.evaluation.networks.inference import (
     LAYERS,
     OUTPUTS,
     RECTIFIED_LIMIT,
+    RECTIFIED_UNIT,
     SIZES,
     Activation,
     Networks,
 )
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.inputs import input_count
+from bgdata.evaluation.networks.inputs import UNIT, input_count
 from bgdata.game.random import random_bits, random_stream
 from bgdata.kernel import kernel, read_only
 
@@ -149,7 +150,30 @@ def started_networks(networks: Networks, hidden: tuple[tuple[int, ...], ...], se
     return started
 
 
-def input_sets_of(networks: Networks) -> tuple[InputSet, ...]:
+def revive(networks: FloatNetworks, which: int, inputs: NDArray[np.int16], seed: int) -> int:
+    """Give hidden units that are 0 for all int16[n, input] inputs new random weights from the layer below, and zero
+    weights to the layer above, so that all answers for these inputs stay the same. Returns how many there are.
+
+    Rectified units that are 0 everywhere have no gradient: they would never learn again. Logistic networks have none.
+    """
+    found, revived = layers_of(rounded_networks(networks), which), 0
+    if networks.shapes[which, ACTIVATION] != Activation.RECTIFIED:
+        return revived
+    sizes = tuple(tuple(units_of(row)[1:-1]) for row in networks.shapes.tolist())
+    new = layer_views(new_networks(input_sets_of(networks), sizes, seed, Activation.RECTIFIED), which)
+    views = layer_views(networks, which)
+    hidden = inputs / UNIT  # all of this is exact in 64 bits: they are the units that a player has
+    for place, (weights, biases) in enumerate(found[:-1]):
+        units = np.floor((hidden @ weights.astype(np.float64) + biases) * RECTIFIED_UNIT + 0.5)
+        hidden = np.clip(units, 0, RECTIFIED_LIMIT) / RECTIFIED_UNIT
+        is_idle = ~hidden.any(axis=0)
+        views[place][0][:, is_idle], views[place][1][is_idle] = new[place][0][:, is_idle], 0
+        views[place + 1][0][is_idle] = 0
+        revived += int(is_idle.sum())
+    return revived
+
+
+def input_sets_of(networks: Networks | FloatNetworks) -> tuple[InputSet, ...]:
     """The input set of each network."""
     return tuple(InputSet(row[0]) for row in networks.shapes.tolist())
 
@@ -191,17 +215,22 @@ def layers_of(networks: Networks, which: int) -> list[Layer]:
     return layers
 
 
+def layer_views(networks: FloatNetworks, which: int) -> list[Layer]:
+    """The layers of one network in place."""
+    row = networks.shapes[which].tolist()
+    weight, bias, layers = row[2], row[3], []
+    for place, (below, units) in enumerate(pairwise(units_of(row))):
+        flat = networks.weights[weight : weight + below * units]
+        weights = flat.reshape(below, units) if place == 0 else flat.reshape(units, below).T
+        layers.append((weights, networks.biases[bias : bias + units]))
+        weight, bias = weight + below * units, bias + units
+    return layers
+
+
 def copy_layers(layers: list[Layer], networks: FloatNetworks, which: int) -> None:
     """Write the layers into a network that is as wide or wider."""
-    row = networks.shapes[which].tolist()
-    sizes = units_of(row)
-    weight, bias = row[2], row[3]
-    for place, (weights, biases) in enumerate(layers):
-        below, units = sizes[place : place + 2]
-        flat = networks.weights[weight : weight + below * units]
-        target = flat.reshape(below, units) if place == 0 else flat.reshape(units, below).T
+    for place, ((weights, biases), target) in enumerate(zip(layers, layer_views(networks, which), strict=True)):
         if place:
-            target[len(weights) :, : len(biases)] = 0  # of units that are new
-        target[: len(weights), : len(biases)] = weights
-        networks.biases[bias : bias + len(biases)] = biases
-        weight, bias = weight + below * units, bias + units
+            target[0][len(weights) :, : len(biases)] = 0  # of units that are new
+        target[0][: len(weights), : len(biases)] = weights
+        target[1][: len(biases)] = biases

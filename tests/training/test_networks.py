@@ -10,8 +10,19 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.inference import SIZES, Activation
 from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.evaluation.networks.inputs import encode
 from bgdata.play.random_games import random_game_positions
-from bgdata.training.networks import check_features, feature_names, new_networks, rounded_networks, started_networks
+from bgdata.training.networks import (
+    check_features,
+    copied,
+    feature_names,
+    layer_views,
+    new_networks,
+    numbers_of,
+    revive,
+    rounded_networks,
+    started_networks,
+)
 from tests.evaluation.sample_networks import RECTIFIED, SHAPES, random_floats, random_networks
 
 SAME: tuple[tuple[int, ...], ...] = ((), (), ())
@@ -23,6 +34,35 @@ def test_rounded_again_they_are_the_same(number: int) -> None:
     found = rounded_networks(started_networks(networks, SAME, seed=3))
     for name, expected in networks._asdict().items():
         assert np.array_equal(getattr(found, name), expected)
+
+
+def test_revived_units() -> None:
+    """Units that are 0 everywhere get other weights, and only these; answers stay the same to the last bit."""
+    boards = random_game_positions(20, seed=5).boards
+    networks = random_floats(RECTIFIED)
+    layers = layer_views(networks, 2)
+    idle = [3, len(layers[1][1]) - 1]
+    layers[1][1][idle] = -100  # more than any sum
+    before, known = copied(networks), evaluations(rounded_networks(networks), NO_TABLES, boards)
+    count = revive(networks, 2, encode(InputSet(networks.shapes[2, 0]), boards), seed=4)
+    assert count >= len(idle)
+    found = evaluations(rounded_networks(networks), NO_TABLES, boards)
+    assert np.array_equal(found.chances, known.chances)
+    is_same = (layers[1][0] == layer_views(before, 2)[1][0]).all(axis=0)
+    assert len(is_same) - count <= is_same.sum() < len(is_same)
+    assert not is_same[idle].any()
+    assert not layers[1][1][idle].any()
+    values = np.clip(encode(InputSet(networks.shapes[2, 0]), boards) / 64 @ layers[0][0] + layers[0][1], 0, 8)
+    assert (values @ layers[1][0] + layers[1][1])[:, idle].max(axis=0).min() > 0  # they are not 0 everywhere any more
+    for which in (0, 1):
+        assert np.array_equal(numbers_of(networks, which)[0], numbers_of(before, which)[0])
+
+
+def test_logistic_units_are_never_idle() -> None:
+    networks = random_floats(0)
+    before = copied(networks)
+    assert revive(networks, 2, encode(InputSet(networks.shapes[2, 0]), random_game_positions(3, seed=5).boards), 4) == 0
+    assert np.array_equal(networks.weights, before.weights)
 
 
 def test_wider_ones_say_the_same() -> None:

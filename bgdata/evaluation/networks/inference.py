@@ -51,8 +51,9 @@ class Activation(IntEnum):
 
 _LOGISTIC_BITS, _RECTIFIED_BITS = 13, 9  # of hidden units
 LOGISTIC_UNIT = 1 << _LOGISTIC_BITS
-RECTIFIED_LIMIT = (1 << _RECTIFIED_BITS + 3) - 1  # what a hidden unit is at most, in its own units
-RECTIFIED_MOST = RECTIFIED_LIMIT / (1 << _RECTIFIED_BITS)
+RECTIFIED_UNIT = 1 << _RECTIFIED_BITS
+RECTIFIED_LIMIT = 8 * RECTIFIED_UNIT - 1  # what a hidden unit is at most, in its own units
+RECTIFIED_MOST = RECTIFIED_LIMIT / RECTIFIED_UNIT
 _RECTIFIED = int(Activation.RECTIFIED)
 _FIRST_SHIFT, _LATER_SHIFT = np.int32(18 - _RECTIFIED_BITS), np.int32(11)  # from sums to rectified units
 # halves of a unit: the squashing function takes half of its argument

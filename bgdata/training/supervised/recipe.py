@@ -54,6 +54,7 @@ class SupervisedRecipe:
     platform: str = ""  # of PyTorch, see `torch_trainer.platform_name`; empty for any
     inputs: str = "contact"  # of the contact and crashed networks, if they are new
     activation: str = "logistic"  # of the hidden units of new networks
+    revive: bool = False  # hidden units that are always 0: see `networks.revive`
 
     def check(self) -> None:
         """Raise InvalidParameterError for a recipe that cannot be followed."""

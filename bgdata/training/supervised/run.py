@@ -15,14 +15,17 @@ from numpy.typing import NDArray
 
 from bgdata.errors import CheckFailedError
 from bgdata.evaluation.answers import NETWORK_CLASSES
+from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.evaluation.networks.inputs import encode
 from bgdata.kernel import thread_count
 from bgdata.store.executors import InProcess
-from bgdata.training.networks import FloatNetworks, copied, numbers_of, rounded_networks
+from bgdata.training.networks import FloatNetworks, copied, numbers_of, revive, rounded_networks
 from bgdata.training.supervised.examples import NETWORKS, Error, LabelledBatches, by_network, error_of, read_examples
 from bgdata.training.supervised.recipe import Cycles, SupervisedRecipe
 from bgdata.training.supervised.trainer import KernelTrainer, NetworkTrainer, PreparedBatch
 
 SMALLER, LARGEST = (0, 1), (2,)  # networks that learn while that for contact does
+REVIVED_BY = 20_000  # positions at most in which hidden units are 0 that are revived
 FEED_BATCH_ROWS = 65_536  # of a batch of the feed
 
 
@@ -34,17 +37,24 @@ class SupervisedRun:
     ) -> None:
         recipe.check()
         self.recipe, self.networks, self.batches = recipe, networks, batches
+        self.validation = read_examples(validation, recipe.validation_rows)
+        self.training = read_examples(batches, recipe.validation_rows)
+        self._revived = [self._revive(which) if recipe.revive else 0 for which in range(NETWORKS)]
         self.best = copied(networks)
         self.tested = copied(networks) if recipe.average_decay else networks  # the averages
         self.cycles = Cycles(NETWORKS)
-        self.validation = read_examples(validation, recipe.validation_rows)
-        self.training = read_examples(batches, recipe.validation_rows)
         self._trainers = open_trainers(networks, recipe, self.tested if recipe.average_decay else None)
         self._lowest = np.full(NETWORKS, np.inf)
         self._is_shared = False  # whether all threads learn with one network
         self.batches_per_epoch = (
             len(batches) if not recipe.epoch_rows else max(-(-recipe.epoch_rows // FEED_BATCH_ROWS), 1)
         )
+
+    def _revive(self, which: int) -> int:
+        """Revive the units of a network that are 0 in all of the first positions; returns how many."""
+        boards = self.training[which].boards[:REVIVED_BY]
+        inputs = encode(InputSet(self.networks.shapes[which, 0]), boards)
+        return revive(self.networks, which, inputs, self.recipe.seed) if len(boards) else 0
 
     @property
     def learns(self) -> list[bool]:
@@ -86,6 +96,11 @@ class SupervisedRun:
                     f"{name}: stays as it is, with {len(training.boards):,} positions to learn from "
                     f"and {len(validation.boards):,} to be tested on"
                 )
+        found += [
+            f"{name}: {count} hidden units were always 0 and begin anew"
+            for name, count in zip(NETWORK_CLASSES, self._revived, strict=True)
+            if count
+        ]
         return found
 
     def curve_rows(self, epoch: int) -> NDArray[np.float64]:
