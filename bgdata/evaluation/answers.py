@@ -50,6 +50,7 @@ from bgdata.game.play_kernels import MOST_PLAYS
 from bgdata.kernel import in_threads, kernel
 
 NETWORK_CLASSES = ("race", "crashed", "contact")  # which network is for what, in this order everywhere
+LEAST = 256  # boards for a thread: to pack the weights of a network takes as long as 50 evaluations
 _NOT_SETTLED = -1  # no number of an `AnswerSource`
 _FIRST_NETWORK, _SOURCE_OVER = int(AnswerSource.RACE_NETWORK), int(AnswerSource.OVER)
 _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(PositionClass.CRASHED)
@@ -128,7 +129,7 @@ def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Ev
     """
     found = Evaluations(np.empty((len(check_boards(boards)), 5), np.float32), np.empty(len(boards), np.int8))
     arrays = np.ascontiguousarray(boards), found.chances, found.sources
-    in_threads(fill_evaluations, len(boards), networks, tables, *arrays, least=64)
+    in_threads(fill_evaluations, len(boards), networks, tables, *arrays, least=LEAST)
     return found
 
 
