@@ -77,17 +77,14 @@ def sl_options(recipe: type, names: Collection[str] = SL_RECIPE) -> Callable[[Co
     def decorate(function: Command) -> Command:
         for field in reversed([field for field in fields(recipe) if field.name in names]):
             kind = click.Choice(CHOICES[field.name]) if field.name in CHOICES else type(field.default)
-            option = f"--{field.name.replace('_', '-')}"
-            if kind is bool:
-                function = click.option(option, field.name, is_flag=True, help=SL_RECIPE[field.name])(function)
-                continue
             function = click.option(
-                option,
+                f"--{field.name.replace('_', '-')}",
                 field.name,
                 type=kind,
+                is_flag=kind is bool,
                 default=field.default,
-                show_default=field.default != "",
-                metavar=None if field.name in CHOICES else "UNITS" if field.default == "" else "N",
+                show_default=field.default not in ("", False),
+                metavar=None if field.name in CHOICES or kind is bool else "UNITS" if field.default == "" else "N",
                 help=SL_RECIPE[field.name],
             )(function)
         return function
