@@ -32,6 +32,7 @@ VECTORS = {  # written for LLVM
     "bgdata.bearoff.lowest",
     "bgdata.endgames.vectors",
     "bgdata.evaluation.networks.products",
+    "bgdata.vectors",
 }
 ONLY_IN = {
     "numba": {"bgdata.kernel", "bgdata.kernel_cache", *VECTORS},

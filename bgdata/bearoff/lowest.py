@@ -14,14 +14,10 @@ from numba import types
 from numba.extending import intrinsic
 
 from bgdata.kernel import Array, kernel
+from bgdata.vectors import opened, splat, vector_at
 
 TILE = 16  # lanes side by side: one cache line of float32
 _INDEX = ir.IntType(64)
-
-
-def vector_at(builder: Any, array: Any, item: Any, kind: Any) -> Any:
-    """A pointer to the vector of TILE values that begins with an item of an array."""
-    return builder.bitcast(builder.gep(array.data, [item]), ir.VectorType(kind, TILE).as_pointer())
 
 
 def subtracting(columns: int) -> Any:
@@ -43,10 +39,7 @@ def subtracting(columns: int) -> Any:
         dimension."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            totals_, weight_, cells_, first_, results_, begin_, end_ = (
-                context.make_array(kind)(context, builder, value) if isinstance(kind, types.Array) else value
-                for kind, value in zip(signature.args, arguments, strict=True)
-            )
+            totals_, weight_, cells_, first_, results_, begin_, end_ = opened(context, builder, signature, arguments)
             cell, total = (context.get_data_type(signature.args[n].dtype) for n in (2, 0))
             cell_bytes, total_bytes = (signature.args[n].dtype.bitwidth // 8 for n in (2, 0))
             is_integer = isinstance(cell, ir.IntType)
@@ -55,7 +48,7 @@ def subtracting(columns: int) -> Any:
                 result = builder.sext(builder.load(builder.gep(results_.data, [item])), _INDEX)
                 place = builder.add(first_, builder.mul(result, _INDEX(columns * TILE)))
                 places = [builder.add(place, _INDEX(column * TILE)) for column in range(columns)]
-                return [builder.load(vector_at(builder, cells_, each, cell), align=cell_bytes) for each in places]
+                return [builder.load(vector_at(builder, cells_, each, cell, TILE), align=cell_bytes) for each in places]
 
             start, second = row(begin_), builder.add(begin_, _INDEX(1))
             before = builder.block
@@ -74,10 +67,9 @@ def subtracting(columns: int) -> Any:
                 phi.add_incoming(later, body)
             builder.position_at_end(after)
             wide = ir.VectorType(total, TILE)
-            one = builder.insert_element(wide(ir.Undefined), weight_, ir.IntType(32)(0))
-            weights = builder.shuffle_vector(one, one, ir.VectorType(ir.IntType(32), TILE)([0] * TILE))
+            weights = splat(builder, weight_, wide)
             for column, found in enumerate(lowest):
-                pointer = vector_at(builder, totals_, _INDEX(column * TILE), total)
+                pointer = vector_at(builder, totals_, _INDEX(column * TILE), total, TILE)
                 old = builder.load(pointer, align=total_bytes)
                 if is_integer:
                     new = builder.sub(old, builder.mul(weights, builder.sext(found, wide)))

@@ -83,8 +83,8 @@ def sl_options(recipe: type, names: Collection[str] = SL_RECIPE) -> Callable[[Co
                 type=kind,
                 is_flag=kind is bool,
                 default=field.default,
-                show_default=field.default not in ("", False),
-                metavar=None if field.name in CHOICES or kind is bool else "UNITS" if field.default == "" else "N",
+                show_default=field.default != "",
+                metavar=None if field.name in CHOICES else "UNITS" if field.default == "" else "N",
                 help=SL_RECIPE[field.name],
             )(function)
         return function

@@ -15,21 +15,9 @@ from numba.extending import intrinsic
 from bgdata.endgames.layouts import MOST_CHECKERS
 from bgdata.endgames.steps import NOWHERE
 from bgdata.kernel import Array, kernel
+from bgdata.vectors import opened, splat, vector_at
 
-_INDEX, _FLOAT, _WORD = ir.IntType(64), ir.FloatType(), ir.IntType(32)
-
-
-def vector_at(builder: Any, array: Any, item: Any, kind: Any, lanes: int) -> Any:
-    """A pointer to the vector of so many lanes that begins with an item of an array."""
-    return builder.bitcast(builder.gep(array.data, [item]), ir.VectorType(kind, lanes).as_pointer())
-
-
-def opened(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
-    """The arguments of an instruction, arrays as structures that have a pointer to their data."""
-    return [
-        context.make_array(kind)(context, builder, value) if isinstance(kind, types.Array) else value
-        for kind, value in zip(signature.args, arguments, strict=True)
-    ]
+_INDEX, _FLOAT = ir.IntType(64), ir.FloatType()
 
 
 def lower_of(builder: Any, one: Any, other: Any) -> Any:
@@ -97,8 +85,7 @@ def storing_lowest_bounds(lanes: int) -> Any:
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             target_, at_, worths_, slack_, unit_, *given = opened(context, builder, signature, arguments)
             wide = ir.VectorType(_FLOAT, lanes)
-            one = builder.insert_element(wide(ir.Undefined), unit_, _WORD(0))
-            units = builder.shuffle_vector(one, one, ir.VectorType(_WORD, lanes)([0] * lanes))
+            units = splat(builder, unit_, wide)
             items = items_after(builder, given, _INDEX(0), lanes)
             values = [builder.load(vector_at(builder, worths_, each, _FLOAT, lanes), align=4) for each in items]
             for bound, moved in enumerate((builder.fsub, builder.fadd)):
@@ -129,8 +116,7 @@ def adding(lanes: int) -> Any:
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             totals_, weight_, source_, *items = opened(context, builder, signature, arguments)
             wide = ir.VectorType(ir.DoubleType(), lanes)
-            one = builder.insert_element(wide(ir.Undefined), weight_, _WORD(0))
-            weights = builder.shuffle_vector(one, one, ir.VectorType(_WORD, lanes)([0] * lanes))
+            weights = splat(builder, weight_, wide)
             found = [builder.load(vector_at(builder, source_, item, _FLOAT, lanes), align=4) for item in items]
             target = vector_at(builder, totals_, _INDEX(0), ir.DoubleType(), lanes)
             new = builder.fmul(weights, builder.fpext(lower_of(builder, *found), wide))

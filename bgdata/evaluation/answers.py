@@ -159,8 +159,7 @@ def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scrat
         return source
     which = network_of(position_class)
     network = network_at(networks, which)
-    fill_board(board, False, scratch.board)
-    fill_lane_anew(network, 0, scratch)
+    fill_lane_anew(network, board, 0, scratch)
     fill_alone(network, which, board, scratch, chances)
     return _FIRST_NETWORK + which
 
@@ -239,7 +238,7 @@ def fill_all_chances(
             if are_plays:
                 fill_lane(network, which, waiting, scratch)
             else:
-                fill_lane_anew(network, waiting, scratch)
+                fill_lane_anew(network, scratch.board, waiting, scratch)
             scratch.lanes[waiting] = row
             waiting += 1
             source = _FIRST_NETWORK + which
@@ -258,10 +257,10 @@ def fill_board(board: Boards, is_play: bool, found: Boards) -> None:
 
 
 @kernel(borrows=True)
-def fill_lane_anew(network: NetworkArrays, lane: int, scratch: Scratch) -> None:
-    """Fills scratch.hidden[lane, unit] with the first layer of scratch.board[slot], whatever it comes from."""
+def fill_lane_anew(network: NetworkArrays, board: Boards, lane: int, scratch: Scratch) -> None:
+    """Fills scratch.hidden[lane, unit] with the first layer of board[slot], whatever it comes from."""
     sums = scratch.sums[: network.sizes[0]]
-    fill_sums(network, scratch.board, scratch.extras, Changes(scratch.change_rows, scratch.change_values), sums)
+    fill_sums(network, board, scratch.extras, Changes(scratch.change_rows, scratch.change_values), sums)
     fill_first_hidden(network, sums, scratch.hidden[lane])
 
 

@@ -4,7 +4,7 @@ players."""
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,21 +202,15 @@ def units_of(row: list[int]) -> list[int]:
 
 def layers_of(networks: Networks, which: int) -> list[Layer]:
     """The layers of one network as floats."""
-    row = networks.shapes[which].tolist()
-    sizes = units_of(row)
-    weight, bias, layers = row[2], row[3], []
-    for place, (below, units) in enumerate(pairwise(sizes)):
-        weights = networks.weights[weight : weight + below * units].astype(np.float32)
-        biases = networks.biases[bias : bias + units].astype(np.float64)
-        weights = weights.reshape(below, units) if place == 0 else weights.reshape(units, below).T
-        one = (FIRST_WEIGHT, FIRST_SUM) if place == 0 else (LATER_WEIGHT, Activation(row[ACTIVATION]).later_sum)
-        layers.append((weights / np.float32(one[0]), (biases / one[1]).astype(np.float32)))
-        weight, bias = weight + below * units, bias + units
+    later, layers = (LATER_WEIGHT, Activation(networks.shapes[which, ACTIVATION]).later_sum), []
+    for place, (weights, biases) in enumerate(layer_views(networks, which)):
+        weight, bias = later if place else (FIRST_WEIGHT, FIRST_SUM)
+        layers.append((weights.astype(np.float32) / np.float32(weight), (biases / bias).astype(np.float32)))
     return layers
 
 
-def layer_views(networks: FloatNetworks, which: int) -> list[Layer]:
-    """The layers of one network in place."""
+def layer_views(networks: Networks | FloatNetworks, which: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    """The weights [below, unit] and biases [unit] of each layer of one network, in place."""
     row = networks.shapes[which].tolist()
     weight, bias, layers = row[2], row[3], []
     for place, (below, units) in enumerate(pairwise(units_of(row))):

@@ -47,6 +47,7 @@ def test_every_parameter_is_an_option_with_its_default() -> None:
     for name in RECIPE:
         assert options[name].default == parameters[name]
         assert options[name].help == RECIPE[name]
+        assert options[name].show_default is (parameters[name] != "")
 
 
 def test_it_trains_and_says_how_well(warehouse: Warehouse) -> None:

@@ -23,6 +23,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from bgdata.kernel import config, read_only
+from bgdata.vectors import opened, splat, vector_at
 
 LANES = 6  # plays that are computed together
 STEP = 32  # numbers of a vector
@@ -64,25 +65,22 @@ def _gather_active(_context: Any, hidden: Any, _count: Any, active: Any, gathere
     return types.intp(hidden, types.intp, active, gathered), _generate_gathered
 
 
-@intrinsic
-def _add_products_6(
-    _context: Any, weights: Any, _place: Any, _units: Any, active: Any, gathered: Any, _m: Any, sums: Any
-) -> Any:
-    """add_products_6(weights, place, units, active, gathered, m, sums), in a kernel: fills int32 sums[0:6, 0:units]
-    with themselves plus the sums over i < m of gathered[lane, i] * weights[place + active[i] * width + p], `width`
-    being `units` rounded up to whole vectors, and p the place of the unit by UNITS. Sums up to `width` are
-    overwritten. All arrays are contiguous, and what follows the first m is 0, as `gather_active` leaves it."""
-    arguments = weights, types.intp, types.intp, active, gathered, types.intp, sums
-    return types.void(*arguments), functools.partial(_generate_products, LANES)
+def adding_products(lanes: int) -> Any:
+    """The instruction for so many lanes."""
 
+    @intrinsic
+    def add_products(
+        _context: Any, weights: Any, _place: Any, _units: Any, active: Any, gathered: Any, _m: Any, sums: Any
+    ) -> Any:
+        """add_products(weights, place, units, active, gathered, m, sums), in a kernel: fills int32
+        sums[0:lanes, 0:units] with themselves plus the sums over i < m of gathered[lane, i] * weights[place +
+        active[i] * width + p], `width` being `units` rounded up to whole vectors, and p the place of the unit by UNITS.
+        Sums up to `width` are overwritten. All arrays are contiguous, and what follows the first m is 0, as
+        `gather_active` leaves it."""
+        arguments = weights, types.intp, types.intp, active, gathered, types.intp, sums
+        return types.void(*arguments), functools.partial(_generate_products, lanes)
 
-@intrinsic
-def _add_products_1(
-    _context: Any, weights: Any, _place: Any, _units: Any, active: Any, gathered: Any, _m: Any, sums: Any
-) -> Any:
-    """The same for the first lane alone."""
-    arguments = weights, types.intp, types.intp, active, gathered, types.intp, sums
-    return types.void(*arguments), functools.partial(_generate_products, 1)
+    return add_products
 
 
 @intrinsic
@@ -96,13 +94,11 @@ def _shift_down(_context: Any, numbers: Any, _shift: Any, _most: Any, shifted: A
 add_rows: Any = _add_rows
 shift_down: Any = _shift_down
 gather_active: Any = _gather_active
-add_products_6: Any = _add_products_6
-add_products_1: Any = _add_products_1
+add_products_1, add_products_6 = map(adding_products, (1, LANES))
 
 
 def _generate_rows(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    weights, rows, factors, before, sums = _arrays(context, builder, signature, values, 0, 1, 2, 4, 5)
-    n = values[3]
+    weights, rows, factors, n, before, sums = opened(context, builder, signature, values)
     (count,) = cgutils.unpack_tuple(builder, sums.shape)
 
     def add_block(start: Any, vectors: int) -> None:
@@ -112,12 +108,12 @@ def _generate_rows(context: Any, builder: Any, signature: Any, values: Any) -> A
             firsts = [builder.add(builder.mul(count, _item(builder, rows, item, row)), start) for row in (0, 1)]
             low, high = (_item(builder, factors, item, row) for row in (0, 1))
             both = builder.or_(builder.and_(low, _I32(0xFFFF)), builder.shl(high, _I32(16)))
-            splat = builder.bitcast(_splat(builder, both, _HALF), _NUMBERS)
+            numbers = builder.bitcast(splat(builder, both, _HALF), _NUMBERS)
             for place, halves in enumerate(totals):
                 pair = [_numbers(builder, weights, first, _number(place * STEP)) for first in firsts]
                 for total, in_turn in zip(halves, _IN_TURN, strict=True):
                     mixed = builder.shuffle_vector(*pair, in_turn)
-                    builder.store(_plus_products(builder, builder.load(total), mixed, splat), total)
+                    builder.store(_plus_products(builder, builder.load(total), mixed, numbers), total)
         for place, halves in enumerate(totals):
             found = [builder.load(total) for total in halves]
             for half, in_order in enumerate(_IN_ORDER):
@@ -135,8 +131,8 @@ def _generate_rows(context: Any, builder: Any, signature: Any, values: Any) -> A
 
 
 def _generate_shifted(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    numbers, shifted = _arrays(context, builder, signature, values, 0, 3)
-    shift, most = (_splat(builder, values[place], _HALF) for place in (1, 2))
+    numbers, shift, most, shifted = opened(context, builder, signature, values)
+    shift, most = (splat(builder, each, _HALF) for each in (shift, most))
     zeros, ones = (ir.Constant(_HALF, [value] * SUMS) for value in (0, 1))
     half, most = builder.shl(ones, builder.sub(shift, ones)), builder.shl(most, shift)
     (count,) = cgutils.unpack_tuple(builder, numbers.shape)
@@ -150,8 +146,8 @@ def _generate_shifted(context: Any, builder: Any, signature: Any, values: Any) -
 
 
 def _generate_gathered(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    hidden, active, gathered = _arrays(context, builder, signature, values, 0, 2, 3)
-    count, lanes = values[1], range(LANES)
+    hidden, count, active, gathered = opened(context, builder, signature, values)
+    lanes = range(LANES)
     most, room = (cgutils.unpack_tuple(builder, array.shape)[1] for array in (hidden, gathered))
     found = cgutils.alloca_once(builder, _I64)
     builder.store(_number(0), found)
@@ -166,12 +162,12 @@ def _generate_gathered(context: Any, builder: Any, signature: Any, values: Any) 
 
     with cgutils.for_range_slice(builder, _number(0), count, _number(STEP), intp=_I64) as (start, _):
         units = [_numbers(builder, hidden, builder.mul(most, _number(lane)), start) for lane in lanes]
-        left = _splat(builder, builder.trunc(builder.sub(count, start), _I16), _NUMBERS)
+        left = splat(builder, builder.trunc(builder.sub(count, start), _I16), _NUMBERS)
         is_active = builder.icmp_signed("<", numbers, left)
         if _has("avx512vbmi2"):
             any_lane = functools.reduce(builder.or_, units)
             is_active = builder.and_(is_active, builder.icmp_unsigned("!=", any_lane, zeros))
-        first = _splat(builder, builder.trunc(start, _I16), _NUMBERS)
+        first = splat(builder, builder.trunc(start, _I16), _NUMBERS)
         fill([_compressed(builder, vector, is_active) for vector in (builder.add(numbers, first), *units)])
         bits = builder.zext(builder.ctpop(builder.bitcast(is_active, _I32)), _I64)
         builder.store(builder.add(builder.load(found), bits), found)
@@ -191,8 +187,7 @@ def _compressed(builder: Any, vector: Any, is_active: Any) -> Any:
 
 
 def _generate_products(lanes: int, context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    weights, active, gathered, sums = _arrays(context, builder, signature, values, 0, 3, 4, 6)
-    _, place, units, _, _, m, _ = values
+    weights, place, units, active, gathered, m, sums = opened(context, builder, signature, values)
     room, most = (cgutils.unpack_tuple(builder, array.shape)[1] for array in (gathered, sums))
     width = _rounded_up(builder, units, STEP)
     vectors = builder.sdiv(_rounded_up(builder, units, SUMS), _number(SUMS))
@@ -216,11 +211,9 @@ def _generate_products(lanes: int, context: Any, builder: Any, signature: Any, v
             for lane, of_lane in enumerate(totals):
                 at = builder.add(builder.mul(room, _number(lane)), item)
                 address = builder.bitcast(builder.gep(gathered.data, [at]), _I32.as_pointer())
-                numbers = builder.load(address)
-                numbers.align = 2
-                splat = builder.bitcast(_splat(builder, numbers, _HALF), _NUMBERS)
+                numbers = builder.bitcast(splat(builder, builder.load(address, align=2), _HALF), _NUMBERS)
                 for total, factor in zip(of_lane, factors, strict=True):
-                    builder.store(_plus_products(builder, builder.load(total), factor, splat), total)
+                    builder.store(_plus_products(builder, builder.load(total), factor, numbers), total)
         for row, of_lane in zip(rows, totals, strict=True):
             for vector, total in enumerate(of_lane):
                 _store(builder, sums, builder.add(row, _number(vector * SUMS)), builder.load(total))
@@ -277,11 +270,6 @@ def _most_vectors() -> int:
     return 4 if _has("avx512bw") else 2
 
 
-def _arrays(context: Any, builder: Any, signature: Any, values: Any, *places: int) -> list[Any]:
-    """The arrays among the arguments, at these places."""
-    return [context.make_array(signature.args[place])(context, builder, values[place]) for place in places]
-
-
 def _new_total(builder: Any) -> Any:
     """The address of int32[16], zeros each time that this is reached."""
     address = cgutils.alloca_once(builder, _HALF)
@@ -308,24 +296,13 @@ def _item(builder: Any, array: Any, first: Any, place: int) -> Any:
     return builder.load(builder.gep(array.data, [builder.add(first, _number(place))]))
 
 
-def _splat(builder: Any, value: Any, kind: Any) -> Any:
-    """A vector of this kind, of one number."""
-    one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, _I32(0))
-    in_all = ir.Constant(ir.VectorType(_I32, kind.count), None)
-    return builder.shuffle_vector(one, one, in_all)
-
-
 def _numbers(builder: Any, array: Any, first: Any, start: Any, kind: Any = _NUMBERS) -> Any:
     """Numbers of an array from first + start on: STEP of int16, or what this kind of vector holds."""
-    found = builder.load(_address(builder, array, builder.add(first, start), kind))
-    found.align = kind.element.width // 8
-    return found
+    address = vector_at(builder, array, builder.add(first, start), kind.element, kind.count)
+    return builder.load(address, align=kind.element.width // 8)
 
 
 def _store(builder: Any, array: Any, first: Any, vector: Any) -> None:
     """Fills array[first:first + n] with a vector."""
-    builder.store(vector, _address(builder, array, first, vector.type)).align = vector.type.element.width // 8
-
-
-def _address(builder: Any, array: Any, first: Any, kind: Any) -> Any:
-    return builder.bitcast(builder.gep(array.data, [first]), kind.as_pointer())
+    kind = vector.type
+    builder.store(vector, vector_at(builder, array, first, kind.element, kind.count), align=kind.element.width // 8)

@@ -1,0 +1,32 @@
+"""What instructions for kernels are made of that are given to LLVM as vectors: see `numba.extending.intrinsic`.
+
+Arrays of such an instruction are contiguous, and all its vectors may begin at any item.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+
+_WORD = ir.IntType(32)
+
+
+def opened(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
+    """The arguments of an instruction, arrays as structures that have a pointer to their data."""
+    return [
+        context.make_array(kind)(context, builder, value) if isinstance(kind, types.Array) else value
+        for kind, value in zip(signature.args, arguments, strict=True)
+    ]
+
+
+def vector_at(builder: Any, array: Any, item: Any, kind: Any, lanes: int) -> Any:
+    """A pointer to the vector of so many lanes that begins with an item of an array."""
+    return builder.bitcast(builder.gep(array.data, [item]), ir.VectorType(kind, lanes).as_pointer())
+
+
+def splat(builder: Any, value: Any, kind: Any) -> Any:
+    """A vector of this kind with one value in all lanes."""
+    one = builder.insert_element(kind(ir.Undefined), value, _WORD(0))
+    return builder.shuffle_vector(one, one, ir.VectorType(_WORD, kind.count)([0] * kind.count))
