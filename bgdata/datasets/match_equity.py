@@ -86,7 +86,7 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
     """One row for each score, and two where a score with a 1-away side can be a Crawford or a post-Crawford game."""
 
     name = "match_equity"
-    revision = 2
+    revision = 3  # 3: 1-ply looks at 18 plays of each roll, in races too
     summary = "Match equity tables: the chance of winning a match at every score, from how a network opens."
     source = (
         "Computed: post-Crawford games from the 330 positions of first doubles, Crawford games without a cube, and the "

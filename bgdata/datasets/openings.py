@@ -68,7 +68,7 @@ class Openings(Dataset[OpeningParameters]):
     """One row for each candidate, ordered by first roll, then by reply, and by rank."""
 
     name = "openings"
-    revision = 1
+    revision = 2  # 2: luck in races is seen by likely plays too
     summary = "The opening book: candidates of the first rolls and of the replies to them, rolled out."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
     columns = (

@@ -80,7 +80,7 @@ class TrainingGames(Dataset[TrainingGameParameters]):
     """One row for each turn of each game, until the game is over or a bearoff table knows its chances."""
 
     name = "training_games"
-    revision = 2
+    revision = 3  # 3: the likely plays are looked at in races too
     summary = "Positions to learn from: games begun anywhere, every turn labelled by looking ahead, free of luck."
     source = "Computed: TD(lambda) returns over 1-ply chances; see play.training_games"
     columns = (

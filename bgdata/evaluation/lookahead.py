@@ -20,7 +20,7 @@ from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
 
-REVISION = 1  # grows when the same question may get another answer
+REVISION = 2  # grows when the same question may get another answer
 MOST_PLY = 3
 BATCH = 128  # positions looked into at a time: bounds the memory
 _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)

@@ -25,7 +25,7 @@ from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.cube_values import CubeStakes
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.pubeval import published_tables
-from bgdata.evaluation.pubeval_kernels import NO_SCORES, ScoreTables, score
+from bgdata.evaluation.pubeval_kernels import NO_SCORES, ScoreTables, is_off, score
 from bgdata.game.board_kernels import class_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
@@ -33,9 +33,10 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
 from bgdata.kernel import kernel
 
-LIKELY = 12  # plays of a roll, unless something else is said
+LIKELY = 18  # plays of a roll in values one roll ahead
+OF_LUCK = 12  # in the luck of rolls
 MOST_LIKELY = 21  # plays of a roll: what scratch has room for
-_LOWEST, _RACE = -(1 << 62), int(PositionClass.RACE)
+_LOWEST, _HIGHEST, _RACE = -(1 << 62), 1 << 62, int(PositionClass.RACE)
 _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
 _WEIGHTS = np.array([roll.weight for roll in ROLLS], np.float64) / 36.0
 # by high * 6 + low - 7: the place in ROLLS
@@ -45,7 +46,7 @@ for _place, _roll in enumerate(ROLLS):
 
 
 class LikelyPlays(NamedTuple):
-    """Which plays of a roll in contact are evaluated: the `most` that PubEval scores highest, or all if it is 0."""
+    """Which plays of a roll are evaluated: the `most` that PubEval scores highest, or all if it is 0."""
 
     most: int
     scores: ScoreTables
@@ -111,13 +112,13 @@ def fill_roll_values(
     stakes: CubeStakes | None = None,
 ) -> None:
     """Fills scratch.best[roll, slot], scratch.values[roll, 0:5] and scratch.mean[0:5] for board[slot] before the roll,
-    from all plays or, in contact, from the likely ones; the best by these stakes, as `answers.choose_by_chances`."""
+    from all plays or the likely ones; the best by these stakes, as `answers.choose_by_chances`."""
     for item in range(5):
         scratch.mean[item] = 0.0
-    most, end = likely.most if class_of(board) > _RACE else 0, 0
+    kind, end = int(class_of(board) <= _RACE), 0
     for roll in range(len(_DICE)):
         n = fill_plays(board, _DICE[roll, 0], _DICE[roll, 1], scratch.after, scratch.notes)
-        end += fill_likely(likely.scores, most, n, scratch, scratch.plays[end:])
+        end += fill_likely(likely, kind, n, scratch, scratch.plays[end:])
         scratch.ends[roll] = end
     plays, chances, sources = scratch.plays, scratch.chances, scratch.sources
     start_plays(board, scratch.evaluation)
@@ -135,18 +136,18 @@ def fill_roll_values(
 
 
 @kernel(borrows=True)
-def fill_likely(scores: ScoreTables, most: int, n: int, scratch: RollScratch, likely: Boards) -> int:
-    """Fills likely[0:k, slot] with the rows of scratch.after[0:n, slot] and returns k: with all of them if there are no
-    more than `most`, or if that is 0, else with those of the highest scores for contact, the highest first, of equals
-    the first."""
-    found, after = scratch.scores, scratch.after
+def fill_likely(likely: LikelyPlays, kind: int, n: int, scratch: RollScratch, plays: Boards) -> int:
+    """Fills plays[0:k, slot] with the rows of scratch.after[0:n, slot] and returns k: with all of them if there are no
+    more than likely.most, or if that is 0, else with those of the highest scores for contact (kind 0) or a race (1),
+    the highest first, of equals the first. A play that ends the game scores higher than all others."""
+    found, after, most = scratch.scores, scratch.after, likely.most
     if not 0 < most < n:
         for play in range(n):
             for slot in range(26):
-                likely[play, slot] = after[play, slot]
+                plays[play, slot] = after[play, slot]
         return n
     for play in range(n):
-        found[play] = score(scores, 0, after, play)
+        found[play] = _HIGHEST if is_off(after, play) else score(likely.scores, kind, after, play)
     for place in range(most):
         highest = 0
         for play in range(1, n):
@@ -154,7 +155,7 @@ def fill_likely(scores: ScoreTables, most: int, n: int, scratch: RollScratch, li
                 highest = play
         found[highest] = _LOWEST
         for slot in range(26):
-            likely[place, slot] = after[highest, slot]
+            plays[place, slot] = after[highest, slot]
     return most
 
 

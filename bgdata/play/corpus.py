@@ -16,7 +16,15 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.answers import fill_chances
 from bgdata.evaluation.chances import equity_of
 from bgdata.evaluation.choices import NETWORK, Chooser, networks_of, tables_of
-from bgdata.evaluation.roll_values import ALL_PLAYS, fill_roll_values, mean_equity, new_roll_scratch, roll_place
+from bgdata.evaluation.roll_values import (
+    OF_LUCK,
+    LikelyPlays,
+    fill_roll_values,
+    likely_plays,
+    mean_equity,
+    new_roll_scratch,
+    roll_place,
+)
 from bgdata.game.codec import Boards
 from bgdata.game.random import random_stream
 from bgdata.kernel import in_threads, kernel
@@ -89,7 +97,8 @@ def self_play(
     fill_turns(long, long_pages.turns, offsets, *long_pages[3:], *turns)
     values = np.full((2, n), np.nan, np.float32)
     if estimator.kind == NETWORK:
-        in_threads(fill_values, count, estimator, with_luck, offsets, *turns[:2], values)
+        likely = likely_plays(OF_LUCK)
+        in_threads(fill_values, count, estimator, likely, with_luck, offsets, *turns[:2], values)
     return Corpus(pages.outcomes, pages.begins, offsets, *turns, values[0], values[1])
 
 
@@ -178,6 +187,7 @@ def fill_values(
     begin: int,
     end: int,
     estimator: Chooser,
+    likely: LikelyPlays,
     with_luck: bool,
     offsets: NDArray[np.int64],
     boards: Boards,
@@ -193,6 +203,6 @@ def fill_values(
             fill_chances(networks, tables, boards[turn], scratch.evaluation, scratch.evaluation.chances[0])
             values[0, turn] = equity_of(scratch.evaluation.chances[0])
             if with_luck:
-                fill_roll_values(networks, tables, ALL_PLAYS, boards[turn], scratch)
+                fill_roll_values(networks, tables, likely, boards[turn], scratch)
                 best = equity_of(scratch.values[roll_place(dice[turn, 0], dice[turn, 1])])
                 values[1, turn] = best - mean_equity(scratch, turn == offsets[row])
