@@ -45,7 +45,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
     """One row for each game, and one for each turn."""
 
     name = "selfplay"
-    revision = 2  # 2: luck is seen by 12 plays of each roll
+    revision = 2  # 2: luck is seen by 8 plays of each roll
     summary = "Cubeless money games of a player against itself, every turn recorded, with the luck of the dice."
     source = "Computed: every choice by cubeless money equity; luck as Zare measures it (GammonVillage 2000)"
     columns = GAMES.columns
