@@ -80,6 +80,7 @@ class Scratch(NamedTuple):
     outputs: Chances  # [lane, 5]
     found: Chances  # [MOST_PLAYS, 5] of the OPPONENT after each play
     sources: NDArray[np.int8]  # [MOST_PLAYS] numbers of their `AnswerSource`
+    every: NDArray[np.int64]  # [MOST_PLAYS] 0, 1, 2, ...
     chances: Chances  # [2, 5] of the best play, and room for those of another
 
 
@@ -112,6 +113,7 @@ def new_scratch(networks: Networks) -> Scratch:
         np.empty((LANES, 5), np.float32),
         np.empty((MOST_PLAYS, 5), np.float32),
         np.empty(MOST_PLAYS, np.int8),
+        np.arange(MOST_PLAYS),
         np.empty((2, 5), np.float32),
     )
 
@@ -312,7 +314,7 @@ def choose_by_chances(
     """
     start_plays(board, scratch)
     fill_all_chances(networks, tables, after, 0, n, True, scratch, scratch.found, scratch.sources)
-    best = lowest_of(tables, after, 0, n, scratch.found, scratch.sources, scratch.board, stakes)
+    best = lowest_of(tables, after, scratch.every[:n], scratch.found, scratch.sources, scratch.board, stakes)
     for item in range(5):
         scratch.chances[0, item] = scratch.found[best, item]
     return best, int(scratch.sources[best])
@@ -322,21 +324,20 @@ def choose_by_chances(
 def lowest_of(
     tables: BearoffArrays,
     after: Boards,
-    begin: int,
-    end: int,
+    rows: NDArray[np.int64],
     chances: Chances,
     sources: NDArray[np.int8],
     board: Boards,
     stakes: CubeStakes | None,
 ) -> int:
-    """The best play of after[begin:end, slot], which have the chances[row, 0:5] and sources[row]: see
+    """The best play of after[row, slot] for the rows[0:n], which have the chances[row, 0:5] and sources[row]: see
     `choose_by_chances`. board[slot] is scratch."""
-    best, lowest, equity = begin, 0.0, 0.0  # of the first play, once it is looked at
-    for play in range(begin, end):
+    best, lowest, equity = rows[0], 0.0, 0.0  # of the first play, once it is looked at
+    for play in rows:
         if stakes is not None:
             flip_into(after[play], board)
         value, other = value_of(stakes, tables, board, sources[play], chances[play]), equity_of(chances[play])
-        if play == begin or value < lowest or (value == lowest and other < equity):
+        if play == rows[0] or value < lowest or (value == lowest and other < equity):
             best, lowest, equity = play, value, other
     return best
 

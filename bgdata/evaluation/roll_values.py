@@ -31,10 +31,13 @@ from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
+from bgdata.game.position_hash import Hashes, board_hash
 from bgdata.kernel import kernel
 
 LIKELY = 18  # plays of a roll in values one roll ahead
 OF_LUCK = 8  # in the luck of the rolls of games
+BUCKETS = 4096  # to find positions that several rolls lead to
+FULL = 2048  # positions after which none is looked for any more
 MOST_LIKELY = 21  # plays of a roll: what scratch has room for
 _LOWEST, _HIGHEST, _RACE = -(1 << 62), 1 << 62, int(PositionClass.RACE)
 _DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
@@ -69,30 +72,42 @@ class RollScratch(NamedTuple):
     after: Boards  # [MOST_PLAYS, 26] plays of one roll
     notes: Notes
     scores: NDArray[np.int64]  # [MOST_PLAYS] of PubEval
-    plays: Boards  # [21 * MOST_PLAYS, 26] those of all rolls that are evaluated
+    picked: NDArray[np.int64]  # [MOST_PLAYS] likely plays among those of one roll
+    plays: Boards  # [21 * MOST_PLAYS, 26] what is evaluated, each position once
+    hashes: Hashes  # [21 * MOST_PLAYS] of these
     chances: Chances  # [21 * MOST_PLAYS, 5] of the OPPONENT after each
     sources: NDArray[np.int8]  # [21 * MOST_PLAYS]
-    ends: NDArray[np.int64]  # [21] of the plays of each roll
+    buckets: NDArray[np.int16]  # [BUCKETS] by the hash: one more than the row of a position, or 0
+    rows: NDArray[np.int64]  # [22 * MOST_PLAYS] of the likely plays of each roll, one roll after the other, then of all
+    # plays of the roll that is played
+    ends: NDArray[np.int64]  # [22] of each of these
     best: Boards  # [21, 26] after the best play of each roll, seen by the player who moved
     values: Chances  # [21, 5] chances of that player after it
     mean: NDArray[np.float64]  # [5] over all rolls
+    played: Boards  # [26] after the best of all plays of the roll that is played, seen by the player who moved
 
 
 @kernel()
 def new_roll_scratch(networks: Networks) -> RollScratch:
     """Scratch for one thread."""
+    most = len(_DICE) * MOST_PLAYS
     return RollScratch(
         new_scratch(networks),
         np.empty((MOST_PLAYS, 26), np.int8),
         np.empty(MOST_NOTES, np.int64),
         np.empty(MOST_PLAYS, np.int64),
-        np.empty((len(_DICE) * MOST_PLAYS, 26), np.int8),
-        np.empty((len(_DICE) * MOST_PLAYS, 5), np.float32),
-        np.empty(len(_DICE) * MOST_PLAYS, np.int8),
-        np.empty(len(_DICE), np.int64),
+        np.empty(MOST_PLAYS, np.int64),
+        np.empty((most, 26), np.int8),
+        np.empty(most, np.uint64),
+        np.empty((most, 5), np.float32),
+        np.empty(most, np.int8),
+        np.empty(BUCKETS, np.int16),
+        np.empty(most + MOST_PLAYS, np.int64),
+        np.empty(len(_DICE) + 1, np.int64),
         np.empty((len(_DICE), 26), np.int8),
         np.empty((len(_DICE), 5), np.float32),
         np.empty(5, np.float64),
+        np.empty(26, np.int8),
     )
 
 
@@ -110,41 +125,98 @@ def fill_roll_values(
     board: Boards,
     scratch: RollScratch,
     stakes: CubeStakes | None = None,
+    played: int = -1,
 ) -> None:
     """Fills scratch.best[roll, slot], scratch.values[roll, 0:5] and scratch.mean[0:5] for board[slot] before the roll,
-    from all plays or the likely ones; the best by these stakes, as `answers.choose_by_chances`."""
-    for item in range(5):
-        scratch.mean[item] = 0.0
-    kind, end = int(class_of(board) <= _RACE), 0
-    for roll in range(len(_DICE)):
-        n = fill_plays(board, _DICE[roll, 0], _DICE[roll, 1], scratch.after, scratch.notes)
-        end += fill_likely(likely, kind, n, scratch, scratch.plays[end:])
-        scratch.ends[roll] = end
+    from all plays or the likely ones; the best by these stakes, as `answers.choose_by_chances`. If the roll at a place
+    is played, it also fills scratch.played[slot], with the best of all its plays."""
+    n = collect_plays(likely, board, scratch, played)
     plays, chances, sources = scratch.plays, scratch.chances, scratch.sources
     start_plays(board, scratch.evaluation)
-    fill_all_chances(networks, tables, plays, 0, end, True, scratch.evaluation, chances, sources)
+    fill_all_chances(networks, tables, plays, 0, n, True, scratch.evaluation, chances, sources)
     begin = 0
-    for roll in range(len(_DICE)):
+    for item in range(5):
+        scratch.mean[item] = 0.0
+    for roll in range(len(scratch.ends)):
         end = scratch.ends[roll]
-        best = lowest_of(tables, plays, begin, end, chances, sources, scratch.evaluation.board, stakes)
+        if begin == end:
+            continue  # the last one, if no roll is played
+        rows = scratch.rows[begin:end]
+        best = lowest_of(tables, plays, rows, chances, sources, scratch.evaluation.board, stakes)
+        begin = end
+        if roll == len(_DICE):
+            for slot in range(26):
+                scratch.played[slot] = plays[best, slot]
+            continue
         for slot in range(26):
             scratch.best[roll, slot] = plays[best, slot]
         fill_turned(chances[best], scratch.values[roll])
         for item in range(5):
             scratch.mean[item] += _WEIGHTS[roll] * scratch.values[roll, item]
-        begin = end
 
 
 @kernel(borrows=True)
-def fill_likely(likely: LikelyPlays, kind: int, n: int, scratch: RollScratch, plays: Boards) -> int:
-    """Fills plays[0:k, slot] with the rows of scratch.after[0:n, slot] and returns k: with all of them if there are no
-    more than likely.most, or if that is 0, else with those of the highest scores for contact (kind 0) or a race (1),
+def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, played: int) -> int:
+    """Fills scratch.plays[0:n, slot] with the positions to evaluate from board[slot], scratch.rows and scratch.ends
+    with where those of each roll are among them; returns n."""
+    for bucket in range(BUCKETS):
+        scratch.buckets[bucket] = 0
+    kind, n, end, of_played = int(class_of(board) <= _RACE), 0, 0, 0
+    after, all_rows = scratch.after, scratch.rows[len(_DICE) * MOST_PLAYS :]
+    for roll in range(len(_DICE)):
+        count = fill_plays(board, _DICE[roll, 0], _DICE[roll, 1], after, scratch.notes)
+        picked = pick_likely(likely, kind, count, scratch)
+        for place in range(picked):
+            scratch.rows[end + place], n = row_of(after[scratch.picked[place]], scratch, n)
+        end += picked
+        scratch.ends[roll] = end
+        if roll == played:
+            of_played = count
+            for play in range(count):
+                all_rows[play], n = row_of(after[play], scratch, n)
+    for play in range(of_played):
+        scratch.rows[end + play] = all_rows[play]
+    scratch.ends[len(_DICE)] = end + of_played
+    return n
+
+
+@kernel(borrows=True)
+def row_of(board: Boards, scratch: RollScratch, n: int) -> tuple[int, int]:
+    """(row of board[slot] in scratch.plays[0:n, slot], where it is added if it is not there, rows now). When there are
+    many, all others are added."""
+    found = board_hash(board)
+    bucket = np.int64(found % np.uint64(BUCKETS))
+    while n < FULL and scratch.buckets[bucket] > 0:
+        row = np.int64(scratch.buckets[bucket]) - 1
+        if scratch.hashes[row] == found and is_same(scratch.plays[row], board):
+            return row, n
+        bucket = (bucket + 1) % BUCKETS
+    if n < FULL:
+        scratch.buckets[bucket] = n + 1
+    scratch.hashes[n] = found
+    for slot in range(26):
+        scratch.plays[n, slot] = board[slot]
+    return n, n + 1
+
+
+@kernel(borrows=True)
+def is_same(board: Boards, other: Boards) -> bool:
+    """Whether board[slot] and other[slot] are the same."""
+    difference = np.int8(0)
+    for slot in range(26):
+        difference |= board[slot] ^ other[slot]
+    return difference == 0
+
+
+@kernel(borrows=True)
+def pick_likely(likely: LikelyPlays, kind: int, n: int, scratch: RollScratch) -> int:
+    """Fills scratch.picked[0:k] with plays among scratch.after[0:n, slot] and returns k: with all of them if there are
+    no more than likely.most, or if that is 0, else with those of the highest scores for contact (kind 0) or a race (1),
     the highest first, of equals the first. A play that ends the game scores higher than all others."""
     found, after, most = scratch.scores, scratch.after, likely.most
     if not 0 < most < n:
         for play in range(n):
-            for slot in range(26):
-                plays[play, slot] = after[play, slot]
+            scratch.picked[play] = play
         return n
     for play in range(n):
         found[play] = _HIGHEST if is_off(after, play) else score(likely.scores, kind, after, play)
@@ -154,8 +226,7 @@ def fill_likely(likely: LikelyPlays, kind: int, n: int, scratch: RollScratch, pl
             if found[play] > found[highest]:
                 highest = play
         found[highest] = _LOWEST
-        for slot in range(26):
-            plays[place, slot] = after[highest, slot]
+        scratch.picked[place] = highest
     return most
 
 

@@ -29,6 +29,15 @@ def position_hashes(boards: Boards) -> Hashes:
     return hashes
 
 
+@kernel(borrows=True)
+def board_hash(board: Boards) -> np.uint64:
+    """A hash of board[slot] alone, which its flip does not share."""
+    total = np.uint64(0)
+    for slot in range(26):
+        total += np.uint64(np.int64(board[slot])) * WEIGHTS[slot]
+    return random_bits(total, 0)
+
+
 @kernel()
 def fill_position_hashes(boards: Boards, hashes: Hashes) -> None:
     """Fills hashes[row] from boards[row, slot]."""

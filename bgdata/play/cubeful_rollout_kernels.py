@@ -21,7 +21,7 @@ from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.roll_values import LikelyPlays, RollScratch, fill_roll_values, new_roll_scratch, roll_place
 from bgdata.game.board import CHECKERS
-from bgdata.game.board_kernels import class_of, outcome_of
+from bgdata.game.board_kernels import outcome_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.play_kernels import fill_plays
@@ -153,17 +153,14 @@ def play(
     it is measured. `opponent` is the moment after it."""
     die, other_die = place // 6 + 1, place % 6 + 1
     stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
-    luck = 0.0
     if terms.with_luck:
-        fill_roll_values(networks, tables, settings.likely, board, scratch, stakes)
         roll = roll_place(die, other_die)
-        luck = roll_luck(terms, opponent, scratch, roll, False)
-        if settings.likely.most == 0 or class_of(board) <= _RACE:
-            for slot in range(26):
-                chosen[slot] = scratch.best[roll, slot]
-            return luck
+        fill_roll_values(networks, tables, settings.likely, board, scratch, stakes, roll)
+        for slot in range(26):
+            chosen[slot] = scratch.played[slot]
+        return roll_luck(terms, opponent, scratch, roll, False)
     n = fill_plays(board, max(die, other_die), min(die, other_die), scratch.after, scratch.notes)
     best, _ = choose_by_chances(networks, tables, board, scratch.after, n, scratch.evaluation, stakes)
     for slot in range(26):
         chosen[slot] = scratch.after[best, slot]
-    return luck
+    return 0.0

@@ -33,7 +33,7 @@ MOST_TRIALS = 1 << 40
 LAST_TURN = 1 << 30
 KEPT, _WINDOW = FILTERS[0].keep, np.float32(FILTERS[0].window)  # of plays that are looked into at 1-ply
 _NOTHING: Any = np.float32(np.inf)  # higher than any equity
-_OVER, _RACE = int(PositionClass.OVER), int(PositionClass.RACE)
+_OVER = int(PositionClass.OVER)
 Values = NDArray[np.float64]
 
 
@@ -155,12 +155,13 @@ def fill_trial(
         die, other_die = place // 6 + 1, place % 6 + 1
         roll = roll_place(die, other_die)
         if settings.with_luck:
-            fill_roll_values(networks, tables, settings.likely, scratch.board, scratch.tree.rolls)
+            played = roll if settings.play_ply == 0 else -1
+            fill_roll_values(networks, tables, settings.likely, scratch.board, scratch.tree.rolls, None, played)
             add_luck(scratch.tree.rolls, roll, turn % 2 == 0, scratch.luck)
         if settings.play_ply > 0:
             play_ahead(networks, tables, settings.ahead, max(die, other_die), min(die, other_die), scratch)
-        elif settings.with_luck and (settings.likely.most == 0 or class_of(scratch.board) <= _RACE):
-            flip_into(scratch.tree.rolls.best[roll], scratch.board)
+        elif settings.with_luck:
+            flip_into(scratch.tree.rolls.played, scratch.board)
         else:
             play(networks, tables, max(die, other_die), min(die, other_die), scratch)
         turn += 1
