@@ -25,7 +25,7 @@ from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.cube_values import CubeStakes
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.pubeval import published_tables
-from bgdata.evaluation.pubeval_kernels import NO_SCORES, ScoreTables, is_off, score
+from bgdata.evaluation.pubeval_kernels import NO_SCORES, ScoreTables, is_nearly_off, is_off, score
 from bgdata.game.board_kernels import class_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
@@ -161,11 +161,11 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
     with where those of each roll are among them; returns n."""
     for bucket in range(BUCKETS):
         scratch.buckets[bucket] = 0
-    kind, n, end, of_played = int(class_of(board) <= _RACE), 0, 0, 0
+    kind, can_finish, n, end, of_played = int(class_of(board) <= _RACE), is_nearly_off(board), 0, 0, 0
     after, all_rows = scratch.after, scratch.rows[len(_DICE) * MOST_PLAYS :]
     for roll in range(len(_DICE)):
         count = fill_plays(board, _DICE[roll, 0], _DICE[roll, 1], after, scratch.notes)
-        picked = pick_likely(likely, kind, count, scratch)
+        picked = pick_likely(likely, kind, can_finish, count, scratch)
         for place in range(picked):
             scratch.rows[end + place], n = row_of(after[scratch.picked[place]], scratch, n)
         end += picked
@@ -209,17 +209,17 @@ def is_same(board: Boards, other: Boards) -> bool:
 
 
 @kernel(borrows=True)
-def pick_likely(likely: LikelyPlays, kind: int, n: int, scratch: RollScratch) -> int:
+def pick_likely(likely: LikelyPlays, kind: int, can_finish: bool, n: int, scratch: RollScratch) -> int:
     """Fills scratch.picked[0:k] with plays among scratch.after[0:n, slot] and returns k: with all of them if there are
     no more than likely.most, or if that is 0, else with those of the highest scores for contact (kind 0) or a race (1),
-    the highest first, of equals the first. A play that ends the game scores higher than all others."""
+    the highest first, of equals the first. A play that ends the game, if one can, scores higher than all others."""
     found, after, most = scratch.scores, scratch.after, likely.most
     if not 0 < most < n:
         for play in range(n):
             scratch.picked[play] = play
         return n
     for play in range(n):
-        found[play] = _HIGHEST if is_off(after, play) else score(likely.scores, kind, after, play)
+        found[play] = _HIGHEST if can_finish and is_off(after, play) else score(likely.scores, kind, after, play)
     for place in range(most):
         highest = 0
         for play in range(1, n):
