@@ -43,7 +43,7 @@ class CubefulScores(Dataset[CubefulScoreParameters]):
     """One row for each money game or match."""
 
     name = "cubeful_scores"
-    revision = 1
+    revision = 2  # 2: luck is seen by 8 plays of each roll
     summary = "Money games with the cube, or matches, of a player against another, two with each sequence of dice."
     source = (
         "Computed: plays by cubeless money equity, the cube by Janowski's model from each player's own chances, at the "

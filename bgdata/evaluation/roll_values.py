@@ -85,6 +85,7 @@ class RollScratch(NamedTuple):
     values: Chances  # [21, 5] chances of that player after it
     mean: NDArray[np.float64]  # [5] over all rolls
     played: Boards  # [26] after the best of all plays of the roll that is played, seen by the player who moved
+    after_played: Chances  # [5] of the OPPONENT after it
 
 
 @kernel()
@@ -108,6 +109,7 @@ def new_roll_scratch(networks: Networks) -> RollScratch:
         np.empty((len(_DICE), 5), np.float32),
         np.empty(5, np.float64),
         np.empty(26, np.int8),
+        np.empty(5, np.float32),
     )
 
 
@@ -129,7 +131,7 @@ def fill_roll_values(
 ) -> None:
     """Fills scratch.best[roll, slot], scratch.values[roll, 0:5] and scratch.mean[0:5] for board[slot] before the roll,
     from all plays or the likely ones; the best by these stakes, as `answers.choose_by_chances`. If the roll at a place
-    is played, it also fills scratch.played[slot], with the best of all its plays."""
+    is played, it also fills scratch.played[slot] and scratch.after_played[0:5], of the best of all its plays."""
     n = collect_plays(likely, board, scratch, played)
     plays, chances, sources = scratch.plays, scratch.chances, scratch.sources
     start_plays(board, scratch.evaluation)
@@ -147,6 +149,8 @@ def fill_roll_values(
         if roll == len(_DICE):
             for slot in range(26):
                 scratch.played[slot] = plays[best, slot]
+            for item in range(5):
+                scratch.after_played[item] = chances[best, item]
             continue
         for slot in range(26):
             scratch.best[roll, slot] = plays[best, slot]

@@ -30,7 +30,7 @@ from bgdata.evaluation.chances import equity_of, fill_turned
 from bgdata.evaluation.choices import Chooser, networks_of, tables_of
 from bgdata.evaluation.cube_values import CUBELESS, MATCH, MONEY, CubeStakes, model_equities
 from bgdata.evaluation.roll_values import (
-    ALL_PLAYS,
+    OF_LUCK,
     RollScratch,
     fill_roll_values,
     likely_plays,
@@ -55,7 +55,8 @@ NOBODY = -1  # who owns a centered cube
 _NO_OFFER, _TAKEN, _PASSED = range(3)
 _DOUBLE_TAKE, _DOUBLE_PASS = int(Action.DOUBLE_TAKE), int(Action.DOUBLE_PASS)
 _START = np.array(START_BOARD, np.int8)
-_LIKELY = likely_plays(6)  # as for luck, two rolls of all plays take four times as long
+_LIKELY = likely_plays(6)  # for volatility: two rolls of all plays take four times as long
+LIKELY_FOR_LUCK = likely_plays(OF_LUCK)
 _WAYS = np.array([roll.weight for roll in ROLLS], np.float64)
 
 
@@ -266,11 +267,11 @@ def find_play(
     networks, tables = networks_of(chooser), tables_of(chooser)
     stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
     if terms.with_luck:
-        fill_roll_values(networks, tables, ALL_PLAYS, board, scratch, stakes)
-        place = roll_place(die, other_die)
+        fill_roll_values(networks, tables, LIKELY_FOR_LUCK, board, scratch, stakes, roll_place(die, other_die))
         for slot in range(26):
-            chosen[slot] = scratch.best[place, slot]
-        fill_turned(scratch.values[place], scratch.evaluation.chances[0])
+            chosen[slot] = scratch.played[slot]
+        for item in range(5):
+            scratch.evaluation.chances[0, item] = scratch.after_played[item]
         return True
     n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
     play = 0

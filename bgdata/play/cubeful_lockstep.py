@@ -23,13 +23,14 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.choices import NETWORK, Chooser, networks_of, tables_of
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.named import as_evaluator
-from bgdata.evaluation.roll_values import ALL_PLAYS, RollScratch, fill_roll_values, new_roll_scratch, roll_place
+from bgdata.evaluation.roll_values import RollScratch, fill_roll_values, new_roll_scratch, roll_place
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
 from bgdata.kernel import Array, in_threads, kernel
 from bgdata.play.cubeful_games import (
     GAME_TURNS,
+    LIKELY_FOR_LUCK,
     MOST_CUBE,
     NOBODY,
     PASSED,
@@ -307,5 +308,5 @@ def luck_of(
 ) -> float:
     """The luck of roll `place` for who rolled it in board[slot]; `opponent` is the moment after it."""
     stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
-    fill_roll_values(networks_of(chooser), tables_of(chooser), ALL_PLAYS, board, scratch, stakes)
+    fill_roll_values(networks_of(chooser), tables_of(chooser), LIKELY_FOR_LUCK, board, scratch, stakes)
     return roll_luck(terms, opponent, scratch, place, is_opening)

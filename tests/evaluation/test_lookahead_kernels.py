@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from importlib.resources import files
-from math import inf
 
 import numpy as np
 import pytest
@@ -31,15 +29,11 @@ from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from tests.evaluation.sample_networks import random_networks
 from tests.evaluation.test_lookahead import few_checkers
-from tests.reference.pubeval import integer_weights, score
+from tests.reference.pubeval import likely_boards
 
 GAMES = random_game_positions(25, seed=37).boards
 FINISHED = np.array([[0] * 6 + [-3] + [0] * 19, [0] * 20 + [5] + [0] * 4 + [1]], np.int8)  # won, lost
 SHORT = [[0, 2] + [0] * 20 + [-1, 0, -2, 0], [0, 0, 0, 1] + [0] * 18 + [-2, 0, 0, 0]]  # three checkers at most
-CONTACT, RACE = (
-    integer_weights(files("bgdata.evaluation").joinpath("weights", f"pubeval_{kind}.txt").read_text())
-    for kind in ("contact", "race")
-)
 PLAYER = NetworkPlayer(random_networks(0), NO_TABLES)
 SEEING_ALL = PLAYER.seeing_all()
 
@@ -112,11 +106,7 @@ def best_reply(board: Boards, die: int, other_die: int, most: int) -> Boards:
     """[1, 26]: after the best play of a roll, by the network, of those that PubEval's twin scores highest; the opponent
     on roll."""
     _, plays = batch_plays(board[None], np.array([[die, other_die]], np.int8))
-    if 0 < most < len(plays):
-        weights = CONTACT if position_classes(board[None])[0] > PositionClass.RACE else RACE
-        scores = [-inf if all(n <= 0 for n in play[1:]) else -score(play, weights) for play in plays.tolist()]
-        plays = plays[np.argsort(scores, kind="stable")[:most]]
-    after = flip_boards(plays)
+    after = flip_boards(np.array(likely_boards(board.tolist(), plays.tolist(), most), np.int8))
     return after[[cubeless_equities(PLAYER.evaluate_many(after).chances).argmin()]]
 
 

@@ -22,6 +22,7 @@ from bgdata.evaluation.player import RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.evaluation.roll_values import (
     ALL_PLAYS,
+    OF_LUCK,
     RollScratch,
     fill_roll_values,
     mean_equity,
@@ -133,7 +134,9 @@ def test_luck_of_the_twin(lucky: Corpus) -> None:
     equities = equities_of(SHIPPED)
     firsts = lucky.offsets[:-1]
     for turn in [*range(1, 12), *range(12, len(lucky.boards), 60), *firsts[:10], *(firsts[1:5] - 1)]:
-        expected = luck(equities, lucky.boards[turn].tolist(), tuple(lucky.dice[turn].tolist()), turn in firsts)
+        expected = luck(
+            equities, lucky.boards[turn].tolist(), tuple(lucky.dice[turn].tolist()), turn in firsts, OF_LUCK
+        )
         assert lucky.lucks[turn] == pytest.approx(expected, abs=2e-6)
     assert len(np.unique(lucky.lucks)) > 1000
 
@@ -162,7 +165,7 @@ def test_luck_averages_to_zero_over_the_rolls(lucky: Corpus) -> None:
 def test_values_of_rolls(lucky: Corpus) -> None:
     for turn in (0, 1, 17, 40):
         board = lucky.boards[turn].tolist()
-        scratch, worth = roll_room(SHIPPED, board), roll_equities(equities_of(SHIPPED), board)
+        scratch, worth = roll_room(SHIPPED, board), roll_equities(equities_of(SHIPPED), board, 0)
         for (die, other_die), value in worth.items():
             assert ROLLS[roll_place(die, other_die)] == roll_of(die, other_die)
             assert cubeless_equities(scratch.values)[roll_place(die, other_die)] == pytest.approx(value, abs=1e-6)
@@ -223,7 +226,7 @@ def test_luck_of_others_games(lucky: Corpus) -> None:
     equities = equities_of(SHIPPED)
     for turn in range(0, len(judged.boards), 9):
         is_opening = turn in judged.offsets
-        expected = luck(equities, judged.boards[turn].tolist(), tuple(judged.dice[turn].tolist()), is_opening)
+        expected = luck(equities, judged.boards[turn].tolist(), tuple(judged.dice[turn].tolist()), is_opening, OF_LUCK)
         assert judged.lucks[turn] == pytest.approx(expected, abs=2e-6)
     assert_same(self_play(chooser_of(SHIPPED), GAMES, SEED, with_luck=True, estimator=chooser_of(SHIPPED)), lucky)
 

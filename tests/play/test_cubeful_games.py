@@ -21,6 +21,7 @@ from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.roll_values import OF_LUCK
 from bgdata.evaluation.volatility import local_volatility_by
 from bgdata.game.dice import ROLLS, roll_of
 from bgdata.game.match import CubeOwner
@@ -52,6 +53,7 @@ from tests.reference.cubeful_games import (
     play_match,
 )
 from tests.reference.cubeful_games import janowski as slow_janowski
+from tests.reference.pubeval import likely_boards
 from tests.reference.self_play import flipped
 
 SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
@@ -368,7 +370,8 @@ def slow_worth(chances: Chances, cube: int, owner: str, score: Score) -> float:
 
 
 def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
-    """Luck of player 0 in a match: what each roll was worth after its best play less the mean of all that there are."""
+    """Luck of player 0 in a match: what each roll was worth after its best likely play less the mean of all that there
+    are."""
     total = 0.0
     for number in range(*found.results.offsets[match : match + 2].tolist()):
         record = found.results.games[number].tolist()
@@ -382,8 +385,9 @@ def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
             worths = {}
             for roll in ROLLS:
                 position = Position(found.boards[row].tolist())
-                plays = [flipped(list(play.after_play.board)) for play in legal_plays(position, roll)]
-                chances, equities = evaluate(plays)
+                after = [list(play.after_play.board) for play in legal_plays(position, roll)]
+                likely = likely_boards(found.boards[row].tolist(), after, OF_LUCK)
+                chances, equities = evaluate([flipped(board) for board in likely])
                 best = chances[equities.index(min(equities))]
                 worths[roll] = -slow_worth(best, cube, whose, seen)
             is_opening = row == int(found.first_turns[number])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -31,10 +30,8 @@ from bgdata.play.rollout_kernels import BLOCK, SUPERBLOCK, fill_blocks, fill_ord
 from bgdata.store.table import Table
 from tests.evaluation.sample_networks import pips_networks, random_networks
 from tests.reference.games import splitmix
-from tests.reference.pubeval import integer_weights
 from tests.reference.rollouts import Evaluator, Twin
 
-CONTACT = integer_weights(files("bgdata.evaluation").joinpath("weights", "pubeval_contact.txt").read_text())
 TO_THE_END = RolloutSettings("end")
 WITHOUT_LUCK = RolloutSettings("end", with_luck=False)
 
@@ -170,7 +167,7 @@ def test_trials_are_those_of_the_twin(tables: dict[str, Table], stop: str, level
     chooser = chooser_of(1, arrays)
     boards = bearoff_boards(3, 3 if level == 0 else 5, 5)
     boards[2] = random_game_positions(1, 3).boards[40] if turns == 2 else gammon_boards(1, 6)[0]
-    twin = Twin(evaluator_of(arrays, 1), splitmix, level, turns, likely, CONTACT)
+    twin = Twin(evaluator_of(arrays, 1), splitmix, level, turns, likely)
     items, first = np.array([7, 0, 1 << 33]), np.array([0, 35, 36])
     blocks = np.empty((3, 1, 2, 5))
     settings = RolloutSettings(stop, turns, likely=likely).for_kernels(9)
@@ -208,7 +205,7 @@ def test_perfect_play_gives_exact_chances(
 
 def test_luck_seen_perfectly_leaves_nothing_to_chance(exact: BearoffArrays) -> None:
     boards = bearoff_boards(50, 4, 2)
-    result = roll_out(boards, chooser_of(0, exact), 2 * BLOCK, 1, TO_THE_END)
+    result = roll_out(boards, chooser_of(0, exact), 2 * BLOCK, 1, RolloutSettings("end", likely=0))
     truth = evaluations(random_networks(0), exact, boards).chances
     assert result.chances == pytest.approx(truth, abs=2e-6)
     assert result.standard_errors.max() < 1e-6

@@ -9,6 +9,7 @@ from bgdata.game.dice import ROLLS, roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from tests.reference.games import PlayChooser, points_lost, stream_bits
+from tests.reference.pubeval import likely_boards
 from tests.reference.self_play import flipped
 
 Board = list[int]
@@ -56,18 +57,19 @@ def best_chooser(equities: Equities) -> PlayChooser:
     return choose
 
 
-def roll_equities(equities: Equities, board: Board) -> dict[tuple[int, int], float]:
-    """What each of the 36 ordered rolls is worth to the player on roll: the equity after his best play."""
+def roll_equities(equities: Equities, board: Board, likely: int) -> dict[tuple[int, int], float]:
+    """What each of the 36 ordered rolls is worth to the player on roll: the equity after his best play of the `likely`
+    ones, of all if this is 0."""
     worth = {}
     for roll in ROLLS:
-        plays = legal_plays(Position(board), roll)
-        value = -min(equities([flipped(play.after_play.board) for play in plays]))
+        after = [list(play.after_play.board) for play in legal_plays(Position(board), roll)]
+        value = -min(equities([flipped(each) for each in likely_boards(board, after, likely)]))
         worth[roll.dice[0], roll.dice[1]] = worth[roll.dice[1], roll.dice[0]] = value
     return worth
 
 
-def luck(equities: Equities, board: Board, dice: tuple[int, int], is_opening: bool) -> float:
+def luck(equities: Equities, board: Board, dice: tuple[int, int], is_opening: bool, likely: int = 0) -> float:
     """What a roll is worth more than the average of those that could have been rolled."""
-    worth = roll_equities(equities, board)
+    worth = roll_equities(equities, board, likely)
     possible = [value for (die, other), value in worth.items() if not (is_opening and die == other)]
     return worth[dice] - sum(possible) / len(possible)

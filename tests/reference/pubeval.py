@@ -6,13 +6,22 @@ Weights have five decimals, and inputs are multiples of a thirtieth: scores are 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.resources import files
+from math import inf
 
+Board = Sequence[int]
 WEIGHT_UNIT, INPUT_UNIT = 100_000, 30
 
 
 def integer_weights(text: str) -> list[int]:
     """The 122 weights of a file in units of 0.00001."""
     return [round(float(word) * WEIGHT_UNIT) for word in text.split()]
+
+
+CONTACT, RACE = (
+    integer_weights(files("bgdata.evaluation").joinpath("weights", f"pubeval_{kind}.txt").read_text())
+    for kind in ("contact", "race")
+)
 
 
 def inputs(board: Sequence[int]) -> list[int]:
@@ -54,3 +63,16 @@ def best_plays(
     weights = race if is_race(before) else contact
     scores = [score(board, weights) for board in boards_after]
     return [list(board) for board, found in zip(boards_after, scores, strict=True) if found == max(scores)]
+
+
+def likely_boards(before: Sequence[int], boards_after: Sequence[Board], most: int) -> list[Board]:
+    """The boards after a play that values of rolls look at: all if there are no more than `most`, or if that is 0, else
+    one that bears off the last checker and then those of the highest scores, the first of equals first."""
+    if not 0 < most < len(boards_after):
+        return list(boards_after)
+    weights = RACE if is_race(before) else CONTACT
+
+    def rank(board: Board) -> float:
+        return -score(board, weights) if any(count > 0 for count in board[1:]) else -inf
+
+    return sorted(boards_after, key=rank)[:most]

@@ -9,7 +9,7 @@ from bgdata.game.dice import ROLLS, Roll, roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from tests.reference.networks import Chances, turned
-from tests.reference.pubeval import is_race, score
+from tests.reference.pubeval import likely_boards
 from tests.reference.self_play import Board, flipped
 
 # boards of a player on roll -> the chances of each, and who answers: 0 the rules, 1 an exact table, 2 any, others more
@@ -27,14 +27,11 @@ class Best(NamedTuple):
 class Twin:
     """Rolls out; results for a position are cached.
 
-    In contact, luck is seen by the `likely` plays with the highest scores for `contact` weights, 0 for all.
+    Luck is seen by the `likely` plays by PubEval's scores, 0 for all.
     """
 
-    def __init__(
-        self, evaluate: Evaluator, bits: Bits, stop: int, turns: int, likely: int, contact: Sequence[int]
-    ) -> None:
-        self.evaluate, self.bits, self.stop, self.turns = evaluate, bits, stop, turns
-        self.likely, self.contact = likely, contact
+    def __init__(self, evaluate: Evaluator, bits: Bits, stop: int, turns: int, likely: int) -> None:
+        self.evaluate, self.bits, self.stop, self.turns, self.likely = evaluate, bits, stop, turns, likely
         self.found: dict[tuple[int, ...], dict[Roll, Best]] = {}
 
     def stream(self, seed: int, item: int) -> int:
@@ -45,17 +42,13 @@ class Twin:
         """What luck takes for the best play of every roll."""
         key = tuple(board)
         if key not in self.found:
-            likely = 0 if is_race(board) else self.likely
-            self.found[key] = {roll: self.best_play(board, roll, likely) for roll in ROLLS}
+            self.found[key] = {roll: self.best_play(board, roll, self.likely) for roll in ROLLS}
         return self.found[key]
 
     def best_play(self, board: Board, roll: Roll, likely: int = 0) -> Best:
         """The play that leaves the opponent least, the first of equals: of all, or of the likely ones."""
         boards = [play.after_play.board for play in legal_plays(Position(board), roll)]
-        if likely:
-            boards.sort(key=lambda after: -score(after, self.contact))
-            boards = boards[:likely]
-        after = [flipped(each) for each in boards]
+        after = [flipped(each) for each in likely_boards(board, boards, likely)]
         chances = self.evaluate(after)[0]
         equities = [2 * win - 1 + gammon + bg - lost - lost_bg for win, gammon, bg, lost, lost_bg in chances]
         best = equities.index(min(equities))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bgdata.errors import UsageError
 from bgdata.evaluation.choices import NETWORK, Chooser
 from bgdata.evaluation.player import Player
+from bgdata.evaluation.roll_values import ALL_PLAYS
 from bgdata.kernel import in_threads
 from bgdata.play.corpus import fill_values, net_lucks
 from bgdata.play.games import LOCKSTEP, Games, LockstepTurn, check_numbers, fill_results, turns_in_lockstep
@@ -53,5 +54,5 @@ def _net_lucks(
         places = offsets[turn.rows] + number
         boards[places], dice[places] = turn.boards, turn.rolls
     values = np.empty((2, len(boards)), np.float32)
-    in_threads(fill_values, len(numbers), estimator, True, offsets, boards, dice, values)
+    in_threads(fill_values, len(numbers), estimator, ALL_PLAYS, True, offsets, boards, dice, values)
     return net_lucks(numbers % 2, offsets, values[1])
