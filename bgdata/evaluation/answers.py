@@ -332,7 +332,7 @@ def lowest_of(
 ) -> int:
     """The best play of after[row, slot] for the rows[0:n], which have the chances[row, 0:5] and sources[row]: see
     `choose_by_chances`. board[slot] is scratch."""
-    best, lowest, equity = rows[0], 0.0, 0.0  # of the first play, once it is looked at
+    best, lowest, equity = int(rows[0]), 0.0, 0.0  # of the first play, once it is looked at
     for play in rows:
         if stakes is not None:
             flip_into(after[play], board)

@@ -189,9 +189,9 @@ def row_of(board: Boards, scratch: RollScratch, n: int) -> tuple[int, int]:
     """(row of board[slot] in scratch.plays[0:n, slot], where it is added if it is not there, rows now). When there are
     many, all others are added."""
     found = board_hash(board)
-    bucket = np.int64(found % np.uint64(BUCKETS))
+    bucket = int(np.int64(found % np.uint64(BUCKETS)))
     while n < FULL and scratch.buckets[bucket] > 0:
-        row = np.int64(scratch.buckets[bucket]) - 1
+        row = int(scratch.buckets[bucket]) - 1
         if scratch.hashes[row] == found and is_same(scratch.plays[row], board):
             return row, n
         bucket = (bucket + 1) % BUCKETS
@@ -206,7 +206,7 @@ def row_of(board: Boards, scratch: RollScratch, n: int) -> tuple[int, int]:
 @kernel(borrows=True)
 def is_same(board: Boards, other: Boards) -> bool:
     """Whether board[slot] and other[slot] are the same."""
-    difference = np.int8(0)
+    difference = 0
     for slot in range(26):
         difference |= board[slot] ^ other[slot]
     return difference == 0
