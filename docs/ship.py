@@ -112,6 +112,7 @@ class Follower:
     before: Any
     recipe: Any
     seconds: float  # that the one before took
+    is_together: bool  # whether all of its kind are taken in at once
 
     def variants(self) -> tuple[str, str]:
         """The variants of both recipes."""
@@ -127,13 +128,14 @@ def followers() -> list[Follower]:
         (openings.DATASET, openings.published_openings()),
         (reference_positions.DATASET, reference_positions.published_references()),
     ]
-    found = [
-        Follower(
-            kind, recipe, replace(recipe, network=DEFAULT_NETWORK, network_version=""), load_manifest(folder).seconds
-        )
-        for kind, recipes in published
-        for recipe, folder in recipes.items()
-    ]
+    found = []
+    for kind, recipes in published:
+        manifests = {recipe: load_manifest(folder) for recipe, folder in recipes.items()}
+        is_outdated = any(manifest.revision != kind.revision for manifest in manifests.values())
+        for recipe, manifest in manifests.items():
+            after = replace(recipe, network=DEFAULT_NETWORK, network_version="")
+            is_together = is_outdated or kind is rollout_decisions.DATASET
+            found.append(Follower(kind, recipe, after, manifest.seconds, is_together))
     kinds = [kind for kind, _ in published]
     return sorted(found, key=lambda follower: (kinds.index(follower.kind), follower.seconds))
 
@@ -145,12 +147,15 @@ def kept_variants() -> list[str]:
 
 def follow(root: str = "warehouse", lock: Path = LOCK) -> Iterator[Path]:
     """Build `followers` again, and let each take the place of the one before in the package, and its name in pages:
-    benchmarks all at once, as those before are of games that the warehouse has no more, others one after another.
+    benchmarks all at once, as those before are of games that the warehouse has no more, and so all of a kind of which
+    this code would not make again what the package has; others one after another.
     Yields their folders in the package, and the files that changed. Raises as `Warehouse.build` and `ship` do."""
     warehouse = bgdata.open_warehouse(root)
     found = [each for each in followers() if each.recipe != each.before]
-    benchmarks = [each for each in found if each.kind is rollout_decisions.DATASET]
-    for group in filter(None, (benchmarks, *([each] for each in found if each not in benchmarks))):
+    groups: dict[object, list[Follower]] = {}
+    for each in found:
+        groups.setdefault(each.kind if each.is_together else each, []).append(each)
+    for group in groups.values():
         kind, replaced = group[0].kind, [each.before for each in group]
         kept = [each.before for each in followers() if each.kind is kind and each.before not in replaced]
         recipes = [*kept, *(each.recipe for each in group)]

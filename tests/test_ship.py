@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -189,47 +190,70 @@ def test_what_follows_the_network_that_plays(monkeypatch: pytest.MonkeyPatch) ->
         assert each.variants()[1].replace("another", each.before.network) == each.variants()[0]
 
 
-def test_what_follows_is_taken_in_one_by_one(
-    warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A stopped command has taken in what was there, and the next one goes on with the rest."""
-    house, package = tmp_path / "house", tmp_path / "package"
+class House(NamedTuple):
+    """A package and a lock of its own, with two small studies of the network `tiny`, and a page that names them."""
+
+    root: Path  # of the warehouse that the studies were built in
+    lock: Path
+    package: Path
+    page: Path
+    before: list[str]  # the variants of the studies
+    after: list[str]  # those of the same by `tiny-supervised`
+
+    def variants(self) -> set[str]:
+        """Those of the lock, which are those of the package."""
+        locked = {entry.variant for entry in load_lock(self.lock) if entry.dataset == STUDIES.name}
+        assert locked == {path.parts[-3] for path in (self.package / STUDIES.name).glob("*/*/manifest.json")}
+        return locked
+
+
+@pytest.fixture
+def house(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+    root, package = tmp_path / "house", tmp_path / "package"
     for module in (rollout_decisions, cube_studies, openings, reference_positions):
         monkeypatch.setattr(module, "PUBLISHED", package / module.DATASET.name)
         monkeypatch.setitem(FOLDERS, module.DATASET.name, package / module.DATASET.name)
-    lock, page = house / "warehouse" / "warehouse.lock", house / "docs" / "page.md"
+    lock, page = root / "warehouse" / "warehouse.lock", root / "docs" / "page.md"
     for path in (lock, page):
         path.parent.mkdir(parents=True)
     shutil.copy(LOCK, lock)
-    small = STUDIES.smallest
-    recipes = [small, replace(small, games=6)]
+    recipes = [STUDIES.smallest, replace(STUDIES.smallest, games=6)]
     for recipe in recipes:
         warehouse.build(STUDIES.name, recipe)
     before = [STUDIES.slug(recipe) for recipe in recipes]
-    after = [STUDIES.slug(replace(recipe, network="tiny-supervised")) for recipe in recipes]
     ship([f"{STUDIES.name}/{variant}" for variant in before], str(warehouse.root), lock=lock)
     page.write_text(" ".join((*before, "tiny")))
-    subprocess.run("git init -q && git add -A", shell=True, cwd=house, check=True)
+    subprocess.run("git init -q && git add -A", shell=True, cwd=root, check=True)
+    after = [STUDIES.slug(replace(recipe, network="tiny-supervised")) for recipe in recipes]
+    return House(warehouse.root, lock, package, page, before, after)
 
-    def variants() -> set[str]:
-        locked = {entry.variant for entry in load_lock(lock) if entry.dataset == STUDIES.name}
-        assert locked == {path.parts[-3] for path in (package / STUDIES.name).glob("*/*/manifest.json")}
-        return locked
 
-    assert variants() == set(before)
+def test_what_follows_is_taken_in_one_by_one(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stopped command has taken in what was there, and the next one goes on with the rest."""
+    assert house.variants() == set(house.before)
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny")
-    assert list(shipping.follow(str(warehouse.root), lock)) == []
+    assert list(shipping.follow(str(house.root), house.lock)) == []
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny-supervised")
-    assert set(shipping.kept_variants()) == set(before)
-    next(shipping.follow(str(warehouse.root), lock))
-    (first,) = variants() & set(after)
-    assert len(variants()) == 2
-    changed = list(shipping.follow(str(warehouse.root), lock))
-    assert page in changed
-    assert variants() == set(after)
-    assert after[1 - after.index(first)] in page.read_text()
-    assert page.read_text().endswith(" tiny")
-    assert list(shipping.follow(str(warehouse.root), lock)) == []
+    assert set(shipping.kept_variants()) == set(house.before)
+    next(shipping.follow(str(house.root), house.lock))
+    (first,) = house.variants() & set(house.after)
+    assert len(house.variants()) == 2
+    changed = list(shipping.follow(str(house.root), house.lock))
+    assert house.page in changed
+    assert house.variants() == set(house.after)
+    assert house.after[1 - house.after.index(first)] in house.page.read_text()
+    assert house.page.read_text().endswith(" tiny")
+    assert list(shipping.follow(str(house.root), house.lock)) == []
+
+
+def test_what_this_code_makes_otherwise_is_taken_in_at_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of those before could stay, as this code would not make them again."""
+    monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny-supervised")
+    monkeypatch.setattr(type(STUDIES), "revision", STUDIES.revision + 1)
+    next(shipping.follow(str(house.root), house.lock))
+    assert house.variants() == set(house.after)
+    for variant in house.before:  # and none of them was made again
+        assert not list((house.root / STUDIES.name / variant).glob(f"r{STUDIES.revision}-*"))
 
 
 @pytest.mark.parametrize("name", ["selfplay/x", "network", "tiny"])
