@@ -99,19 +99,25 @@ def rounded_networks(networks: FloatNetworks) -> Networks:
 
 
 def check_sums(networks: Networks) -> None:
-    """Raise CheckFailedError if sums of later layers of a rectified network might not fit int32."""
+    """Raise CheckFailedError if sums of later layers of a rectified network might not fit int32.
+
+    Units are never negative, so a sum is highest with all those at their limit that have positive weights, and lowest
+    with all others.
+    """
     for row, name in zip(networks.shapes.tolist(), NETWORK_CLASSES, strict=True):
         if row[ACTIVATION] != Activation.RECTIFIED:
             continue
         sizes = units_of(row)
         place, bias = row[2] + sizes[0] * sizes[1], row[3] + sizes[1]
         for below, units in pairwise(sizes[1:]):
-            rows = np.abs(networks.weights[place : place + below * units].astype(np.int64)).reshape(units, below)
-            sums = rows.sum(axis=1) * RECTIFIED_LIMIT + np.abs(networks.biases[bias : bias + units].astype(np.int64))
-            if sums.max() >= 1 << 31:
+            rows = networks.weights[place : place + below * units].astype(np.int64).reshape(units, below)
+            biases = networks.biases[bias : bias + units]
+            highest = (rows.clip(min=0).sum(axis=1) * RECTIFIED_LIMIT + biases).max()
+            lowest = (rows.clip(max=0).sum(axis=1) * RECTIFIED_LIMIT + biases).min()
+            if max(highest, -lowest) >= 1 << 31:
                 raise CheckFailedError(
-                    f"expected weights of the {name} network whose sums fit 32 bits, found {sums.max() / 2**31:.2f} "
-                    "times as much; try a lower learning rate"
+                    f"expected weights of the {name} network whose sums fit 32 bits, found "
+                    f"{max(highest, -lowest) / 2**31:.2f} times as much; try a lower learning rate"
                 )
             place, bias = place + below * units, bias + units
 
