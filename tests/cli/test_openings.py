@@ -45,7 +45,7 @@ def test_a_roll_and_a_reply(warehouse: Warehouse, tmp_path: Path) -> None:
     assert {row["first_roll"] for row in rows} == {"31"}
     assert {row["reply_roll"] for row in rows} == {None}
     title, heads, *lines = succeeds(warehouse.root, *REPLIES, "13").splitlines()
-    assert title.startswith("first roll 31, money, openings/money-by-tiny-seed-0-31/r1-")
+    assert title.startswith("first roll 31, money, openings/money-by-tiny-seed-0-31/r2-")
     assert heads.split()[:5] == ["play", "equity", "+/-", "loss", "+/-"]
     for row, line in zip(rows, lines, strict=False):
         assert line.split()[0] == str(row["rank"] + 1)

@@ -105,7 +105,7 @@ def test_the_command_that_makes_a_corpus(variant: str, command: str) -> None:
         (
             (f"{CORPUS}/r1-01234567",),
             1,
-            r"no selfplay/pubeval-20-seed-3/r1-01234567 in .* \(have: r1-\w+\); try: bgdata use .*",
+            r"no selfplay/pubeval-20-seed-3/r1-01234567 in .* \(have: r2-\w+\); try: bgdata use .*",
         ),
         (
             ("selfplay/random-9-seed-1",),
@@ -153,7 +153,7 @@ def test_a_corpus_of_another_network(labels_root: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(Warehouse, "find", lambda *_: None)
     message = error_of(run(labels_root, "rescore", CORPUS), 1)
     assert re.fullmatch(
-        f"expected {CORPUS} as the player plays now, found r1-[0-9a-f]{{8}} by another network or tables; "
+        f"expected {CORPUS} as the player plays now, found r2-[0-9a-f]{{8}} by another network or tables; "
         "try: bgdata selfplay --player pubeval --games 20 --seed 3",
         message,
     )

@@ -63,7 +63,7 @@ def test_everything_is_measured_once(warehouse: Warehouse) -> None:
     assert re.fullmatch(r"bearoff_loss_without_tables .* \+/- 0\.\d+  points a decision, 20 decisions", rows[-2])
     assert re.fullmatch(r"equity_rmse .* 0\.\d+ \+/- 0\.\d+  points, 14 positions", rows[-1])
     (speed,) = (line for line in shown.stderr.splitlines() if line.startswith("speed: "))
-    place = r"reference_positions/2-by-tiny-seed-1/r1-[0-9a-f]{8}"
+    place = r"reference_positions/2-by-tiny-seed-1/r2-[0-9a-f]{8}"
     assert re.fullmatch(rf"speed: [\d,]+ positions a second, 0-ply, \d+ threads?, median of 3 runs on {place}", speed)
     assert [line for line in shown.stderr.splitlines() if line.startswith("left out: ")] == [
         f"left out: {GNUBG}",

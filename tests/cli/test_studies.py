@@ -14,7 +14,7 @@ from tests.cli.command_line import error_of, run, succeeds
 def test_a_study(network_root: Path) -> None:
     out = succeeds(network_root, "study", "index", "--games", "4", "--seed", "3").splitlines()
     assert re.fullmatch(
-        r"a cube life index against 0\.7: 4 games each, .*/index-[a-z0-9-]+-4-seed-3/r1-[0-9a-f]{8}", out[0]
+        r"a cube life index against 0\.7: 4 games each, .*/index-[a-z0-9-]+-4-seed-3/r2-[0-9a-f]{8}", out[0]
     )
     assert out[1].split() == ["money", "0", "0.25", "0.5", "0.75", "1"]
     assert re.fullmatch(r"points_per_game( +[+-]\d+\.\d{4} \+/- \d+\.\d{4}){5}", out[2])
@@ -46,7 +46,7 @@ def test_self_play_with_a_cube(network_root: Path) -> None:
     folder, games, points = succeeds(
         network_root, "selfplay", "--cube-model", "0.7,money:0.6", "--match-length", "3", "--games", "2"
     ).splitlines()
-    assert re.search(r"-match-3-cube-0-7-money-0-6-2-seed-1/r2-[0-9a-f]{8}$", folder)
+    assert re.search(r"-match-3-cube-0-7-money-0-6-2-seed-1/r3-[0-9a-f]{8}$", folder)
     assert re.fullmatch(r"\d+ games of \d+\.\d turns: \d+\.\d % passed, average cube \d\.\d\d", games)
     assert re.fullmatch(r"player 0: \d+\.\d \+/- \d+\.\d % of matches won", points)
     money = succeeds(network_root, "selfplay", "--cube-model", "0.7", "--games", "2").splitlines()
