@@ -22,7 +22,6 @@ from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.roll_values import LikelyPlays, RollScratch, fill_roll_values, new_roll_scratch, roll_place
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import outcome_of
-from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.play_kernels import fill_plays
 from bgdata.game.random import random_stream
@@ -31,7 +30,7 @@ from bgdata.play.cubeful_games import NOBODY, Moment, Terms, doubles, owner_code
 from bgdata.play.rollout_kernels import BLOCK, MOST_TRIALS, fill_order, first_rolls, roll_at
 
 Values = NDArray[np.float64]
-_RACE, _EXACT = int(PositionClass.RACE), int(AnswerSource.EXACT)
+_EXACT = int(AnswerSource.EXACT)
 
 
 class Start(NamedTuple):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 import numpy as np
 import pytest
 
@@ -18,11 +16,9 @@ from bgdata.game.position import START, Position
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from tests.formats.samples import shared_file
-from tests.reference.pubeval import best_plays, integer_weights, is_race, score
+from tests.reference.pubeval import CONTACT, RACE, best_plays, is_race, score
 
 GAMES = random_game_positions(60, seed=31)
-TEXTS = [(files("bgdata.evaluation") / "weights" / f"pubeval_{name}.txt").read_text() for name in ("contact", "race")]
-CONTACT, RACE = map(integer_weights, TEXTS)
 
 
 def choose(board: list[int], roll: tuple[int, int]) -> Position:

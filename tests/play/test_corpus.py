@@ -38,9 +38,9 @@ from bgdata.play import corpus as corpus_module
 from bgdata.play.corpus import Corpus, net_lucks, self_play
 from bgdata.warehouse import Warehouse
 from tests.evaluation.sample_networks import pips_networks
-from tests.evaluation.test_pubeval import CONTACT, RACE
 from tests.reference.corpus import Board, Equities, best_chooser, luck, roll_equities, self_played
 from tests.reference.games import PlayChooser, pubeval_chooser, random_chooser
+from tests.reference.pubeval import CONTACT, RACE
 
 SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
 PIPS = pips_networks()  # its games take ten thousands of turns: single positions only

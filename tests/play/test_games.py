@@ -20,8 +20,8 @@ from bgdata.kernel import threads
 from bgdata.play import games
 from bgdata.play.games import Games, play_games
 from bgdata.play.series import result_of
-from tests.evaluation.test_pubeval import CONTACT, RACE
 from tests.reference.games import PlayChooser, dice, play_game, pubeval_chooser, random_chooser
+from tests.reference.pubeval import CONTACT, RACE
 
 PUBEVAL_TWIN = pubeval_chooser(CONTACT, RACE)
 

@@ -19,11 +19,11 @@ from bgdata.play.luck import games as luck_games
 from bgdata.play.luck.games import play_games_with_luck
 from bgdata.play.series import pair_error
 from bgdata.warehouse import Warehouse
-from tests.evaluation.test_pubeval import CONTACT, RACE
 from tests.play.test_corpus import chooser_of, equities_of
 from tests.play.test_games import Plain, Turned, assert_same
 from tests.reference.corpus import luck
 from tests.reference.games import played_turns, pubeval_chooser
+from tests.reference.pubeval import CONTACT, RACE
 
 SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
 JUDGE = chooser_of(SHIPPED)
