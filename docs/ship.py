@@ -8,10 +8,11 @@ name the one before name it. Scores of networks that the warehouse has (`bgdata 
 values, SQL checks, a sample computed again, and that this code would compute it.
 
 `python -m docs.ship --follow` builds the benchmarks (rollout_decisions), studies of the cube (cube_studies), opening
-books (openings) and reference positions of the package again by the network that plays as `network` now. It takes in
-the benchmarks together, and then each of the others once it is there, the quickest of each kind first: some take an
-hour. A stopped one goes on where it was; until then the package has those of the network before. `make generation
-NETWORK=KIND/VARIANT` does both, and then all that follows: `make build`, the lock, the pictures, and what pages show.
+books (openings) and reference positions of the package again by the network that plays as `network` now, and those
+whose kind has a newer revision. It takes in the benchmarks together, and then each of the others once it is there, the
+quickest of each kind first: some take an hour. A stopped one goes on where it was; until then the package has those of
+the network before. `make generation NETWORK=KIND/VARIANT` does both, and then all that follows: `make build`, the lock,
+the pictures, and what pages show.
 
 `python -m docs.ship --tables` writes the Parquet files of all versions in the package anew from their arrays, with what
 the kinds declare of their columns now; names, recipe keys and digests of values stay.
@@ -112,6 +113,7 @@ class Follower:
     before: Any
     recipe: Any
     seconds: float  # that the one before took
+    is_outdated: bool  # whether this code would make the one before otherwise
     is_together: bool  # whether all of its kind are taken in at once
 
     def variants(self) -> tuple[str, str]:
@@ -131,11 +133,11 @@ def followers() -> list[Follower]:
     found = []
     for kind, recipes in published:
         manifests = {recipe: load_manifest(folder) for recipe, folder in recipes.items()}
-        is_outdated = any(manifest.revision != kind.revision for manifest in manifests.values())
+        outdated = {recipe for recipe, manifest in manifests.items() if manifest.revision != kind.revision}
+        is_together = bool(outdated) or kind is rollout_decisions.DATASET
         for recipe, manifest in manifests.items():
             after = replace(recipe, network=DEFAULT_NETWORK, network_version="")
-            is_together = is_outdated or kind is rollout_decisions.DATASET
-            found.append(Follower(kind, recipe, after, manifest.seconds, is_together))
+            found.append(Follower(kind, recipe, after, manifest.seconds, recipe in outdated, is_together))
     kinds = [kind for kind, _ in published]
     return sorted(found, key=lambda follower: (kinds.index(follower.kind), follower.seconds))
 
@@ -151,7 +153,7 @@ def follow(root: str = "warehouse", lock: Path = LOCK) -> Iterator[Path]:
     this code would not make again what the package has; others one after another.
     Yields their folders in the package, and the files that changed. Raises as `Warehouse.build` and `ship` do."""
     warehouse = bgdata.open_warehouse(root)
-    found = [each for each in followers() if each.recipe != each.before]
+    found = [each for each in followers() if each.recipe != each.before or each.is_outdated]
     groups: dict[object, list[Follower]] = {}
     for each in found:
         groups.setdefault(each.kind if each.is_together else each, []).append(each)

@@ -256,6 +256,16 @@ def test_what_this_code_makes_otherwise_is_taken_in_at_once(house: House, monkey
         assert not list((house.root / STUDIES.name / variant).glob(f"r{STUDIES.revision}-*"))
 
 
+def test_newer_code_makes_them_again_by_the_same_network(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny")
+    monkeypatch.setattr(type(STUDIES), "revision", STUDIES.revision + 1)
+    list(shipping.follow(str(house.root), house.lock))
+    assert house.variants() == set(house.before)
+    for variant in house.before:
+        assert list((house.package / STUDIES.name / variant).glob(f"r{STUDIES.revision}-*"))
+    assert list(shipping.follow(str(house.root), house.lock)) == []
+
+
 @pytest.mark.parametrize("name", ["selfplay/x", "network", "tiny"])
 def test_kinds_that_do_not_come_with_the_package(warehouse: Warehouse, tmp_path: Path, lock: Path, name: str) -> None:
     known = " or ".join(
