@@ -122,7 +122,7 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
     default=GameParameters.likely,
     show_default=True,
     metavar="N",
-    help="Plays of each roll to evaluate in contact, those PubEval scores highest; 0 for all.",
+    help="Plays of each roll to evaluate, those PubEval scores highest; 0 for all.",
 )
 @click.option(
     "--overlooked",

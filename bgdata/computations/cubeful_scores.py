@@ -11,7 +11,7 @@ from bgdata.computations.game_scores import open_judge
 from bgdata.datasets.common.cube_players import MET
 from bgdata.datasets.cubeful_scores import CubefulScoreParameters
 from bgdata.equity.stored_met import met_names, met_of_arrays
-from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
 from bgdata.evaluation.choices import Chooser, KernelPlayer
 from bgdata.evaluation.player import Player, open_named_player
 from bgdata.play.cubeful_lockstep import play_cubeful
@@ -75,7 +75,7 @@ class CubefulScoresComputation(Computation[CubefulScoreParameters]):
         table, parameters = recheck.table, recheck.parameters
         try:
             series = Series.of(recheck)
-        except InvalidParameterError as error:
+        except BgdataError as error:
             raise CheckSkippedError(f"no game can be played again: {error}") from error
         if slow := [player.label for player in series.players if not isinstance(player, KernelPlayer)]:
             raise CheckSkippedError(f"games of {slow[0]} take too long to play again")

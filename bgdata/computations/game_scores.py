@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.datasets.game_scores import GameParameters
-from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser, KernelPlayer
 from bgdata.evaluation.networks.player import MappedNetwork
@@ -82,7 +82,7 @@ class GameScoresComputation(Computation[GameParameters]):
         table, parameters = recheck.table, recheck.parameters
         try:
             players = open_players(parameters, recheck.warehouse)
-        except InvalidParameterError as error:
+        except BgdataError as error:
             raise CheckSkippedError(f"no game can be played again: {error}") from error
         slow = [player.label for player in players if not isinstance(player, KernelPlayer)]
         if slow:

@@ -21,7 +21,7 @@ from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, sampled
 
 STEP = 4096  # positions evaluated at a time: a killed run resumes between them
-LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three numbered as `evaluator.Source`
+LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three numbered as `evaluator.AnswerSource`
 
 
 class LookaheadLabelsComputation(Computation[LookaheadParameters]):

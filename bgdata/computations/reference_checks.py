@@ -12,13 +12,7 @@ from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import open_roller
 from bgdata.datasets.reference_checks import ReferenceCheckParameters
 from bgdata.datasets.reference_positions import THEMES
-from bgdata.errors import (
-    CheckFailedError,
-    CheckSkippedError,
-    InvalidParameterError,
-    MissingTableError,
-    UnknownPlayerError,
-)
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.player import Player, open_named_player
 from bgdata.game.board_kernels import position_classes
@@ -97,7 +91,7 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
         check_arrays(table, derived_arrays(reference, rows, arrays))
         try:
             player = open_player(recheck)
-        except (UnknownPlayerError, InvalidParameterError, MissingTableError) as error:
+        except BgdataError as error:
             raise CheckSkippedError(f"the player cannot be asked: {error}") from error
         count = min(recheck.rows, MOST_REPLAYED, len(rows))
         chosen = np.sort(recheck.generator.permutation(len(rows))[:count])

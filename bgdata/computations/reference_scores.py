@@ -14,13 +14,7 @@ from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import SAMPLE_ROWS
 from bgdata.datasets.reference_positions import THEMES
 from bgdata.datasets.reference_scores import EVERY_THEME, GROUPS, HALVES, ReferenceScoreParameters, statistic_name
-from bgdata.errors import (
-    CheckFailedError,
-    CheckSkippedError,
-    InvalidParameterError,
-    MissingTableError,
-    UnknownPlayerError,
-)
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.named import open_named_evaluator
@@ -89,7 +83,7 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
         check_arrays(table, derived_arrays(reference, found))
         try:
             evaluator = open_evaluator(recheck)
-        except (UnknownPlayerError, InvalidParameterError, MissingTableError) as error:
+        except BgdataError as error:
             raise CheckSkippedError(f"the player cannot be asked: {error}") from error
         chosen = np.sort(recheck.generator.permutation(len(found))[: min(recheck.rows, 10 * SAMPLE_ROWS)])
         expected = evaluator.evaluate_many(np.ascontiguousarray(reference.array("boards")[chosen])).chances

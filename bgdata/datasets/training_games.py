@@ -60,7 +60,7 @@ MIXED = (
 class TrainingGameParameters(NetworkChoice):
     """The network that plays and looks ahead, its tables, and the games.
 
-    In contact, `likely` plays of each roll are looked at, by PubEval's choice; 0 for all. `overlooked` is the share of
+    `likely` plays of each roll are looked at, by PubEval's choice; 0 for all. `overlooked` is the share of
     turns played without seeing half of the plays, so that games leave the beaten track.
     `td_lambda` is how much of the label is from how the game went on: 0 for 1-ply chances, 1 for the outcome less all
     luck. Games that begin as doubtful do so at positions of `doubts`, a version of training_games.

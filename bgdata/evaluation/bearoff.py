@@ -147,7 +147,8 @@ def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> Bearoff
 
 def most_checkers(warehouse: Versions) -> Table | None:
     """The contact endgames with the most checkers a side."""
-    found = [int(slug) for slug in warehouse.variants(ENDGAMES) if next(warehouse.versions(ENDGAMES, slug), None)]
+    slugs = [slug for slug in warehouse.variants(ENDGAMES) if slug.isdecimal()]
+    found = [int(slug) for slug in slugs if next(warehouse.versions(ENDGAMES, slug), None)]
     return warehouse.open(ENDGAMES, str(max(found))) if found else None
 
 

@@ -28,7 +28,7 @@ class Chooser(NamedTuple):
     kind: int
     seed: int = 0  # RANDOM
     pubeval: ScoreTables = NO_SCORES  # PUBEVAL: int32[2, 26, 32]
-    # NETWORK: the fields of `Networks` and `BearoffArrays`, flat since parallel kernels take no tuples of tuples
+    # NETWORK: the fields of `Networks` and `BearoffArrays`, side by side
     shapes: NDArray[np.int64] = NO_NETWORKS.shapes
     weights: Units = NO_NETWORKS.weights
     biases: Sums = NO_NETWORKS.biases

@@ -69,7 +69,7 @@ def turned_stakes(stakes: CubeStakes) -> CubeStakes:
 
 def cubeful_values(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
     """float64[n]: what legal int8[n, 26] boards are worth at a ply to the player on roll, before a double: points per
-    unit cube, or mwc. In money play the two-sided table of `tables` answers where it reaches."""
+    unit cube, or mwc. In money play an exact table of `tables` answers where one reaches."""
     values = values_ahead(look, tables, stakes, boards, ply)
     return after_decisions(stakes, values)[:, 0, stakes.owner]
 

@@ -1,7 +1,7 @@
 """What a position is worth with the cube: the value that plays are chosen by where there is one.
 
 The value is that of the position before the roll and before the cube is turned, both sides turning it best: points per
-unit cube in money play, mwc in a match. It is exact in money play where a two-sided table covers both sides, elsewhere
+unit cube in money play, mwc in a match. It is exact in money play where an exact table covers both sides, elsewhere
 by a cube model from the five chances. To choose a play by it takes 1.01 to 1.11 times as long as by cubeless equity.
 """
 
@@ -53,7 +53,7 @@ def model_equities(stakes: CubeStakes, chances: Chances) -> CubeEquities:
 
 @kernel(borrows=True)
 def exact_equities(tables: BearoffArrays, board: Boards, owner: int) -> CubeEquities:
-    """The equity of each cube action in money play, points per unit cube, for board[slot] of the two-sided table."""
+    """The equity of each cube action in money play, points per unit cube, for board[slot] of an exact table."""
     cell = exact_cell(tables, board)
     now = exact_equity(tables, cell + _COLUMNS[owner])
     if owner == OPPONENT:

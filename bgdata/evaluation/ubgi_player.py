@@ -119,8 +119,10 @@ class UbgiPlayer:
             raise UsageError(f"expected an engine that answers go eval, got {self.label}: {error}") from error
         except ValueError:
             chances = []
-        if len(chances) != 5:
-            raise ExternalProgramError(f"expected five chances of {self.label} for {position.id}, got {shown(told)}")
+        if len(chances) != 5 or not all(0 <= chance <= 1 for chance in chances):
+            raise ExternalProgramError(
+                f"expected five chances from 0 to 1 of {self.label} for {position.id}, got {shown(told)}"
+            )
         return chances
 
     @property
@@ -139,7 +141,7 @@ class _Engine:
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a null byte
             raise UnknownPlayerError(
                 f"expected a command that starts an engine, got {shown(command)}: {error}"
             ) from error

@@ -21,7 +21,7 @@ from bgdata.evaluation.lookahead import evaluate_ahead, rank_all
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.roll_values import LikelyPlays, RollScratch, fill_roll_values, new_roll_scratch
 from bgdata.game.board import CHECKERS
-from bgdata.game.board_kernels import outcome_of
+from bgdata.game.board_kernels import game_outcomes, outcome_of
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.dice import ROLLS
 from bgdata.game.outcome import check_in_progress
@@ -37,7 +37,7 @@ def chances_in_two_rolls(evaluator: Evaluator, position: Position) -> NDArray[np
     any evaluator. Raises InvalidPositionError for a finished game."""
     board = np.array([check_in_progress(position).board], np.int8)
     replies, own = best_replies(evaluator, board)
-    open_rows = np.flatnonzero((replies > 0)[:, 1:].any(axis=1) & (replies < 0)[:, :25].any(axis=1))
+    open_rows = np.flatnonzero(game_outcomes(replies) == 0)
     wins = np.repeat(own[:, None], len(_DICE), axis=1)
     if len(open_rows):
         wins[open_rows] = 1 - best_replies(evaluator, replies[open_rows])[1].reshape(-1, len(_DICE))
@@ -81,7 +81,7 @@ def new_volatility_scratch(networks: Networks) -> VolatilityScratch:
 def local_volatility(
     networks: Networks, tables: BearoffArrays, likely: LikelyPlays, board: Boards, scratch: VolatilityScratch
 ) -> float:
-    """The local volatility of board[slot] before the roll, by networks, from all plays or, in contact, likely ones."""
+    """The local volatility of board[slot] before the roll, by networks, from all plays or likely ones."""
     n, first, second, reply, wins = len(_WEIGHTS), scratch.first, scratch.second, scratch.reply, scratch.wins
     fill_roll_values(networks, tables, likely, board, first)
     mean = 0.0

@@ -31,8 +31,7 @@ def is_in_contact(layouts: Layouts) -> NDArray[np.bool_]:
 
 
 def contact_decisions(layouts: Layouts, count: int, seed: int) -> Decisions:
-    """The first `count` decisions of a seed, drawn with the chances of rolls. Raises UsageError for a count below 1 and
-    for layouts without a decision, of one checker."""
+    """The first `count` decisions of a seed, drawn with the chances of rolls. Raises UsageError for a count below 1."""
     if count < 1:
         raise UsageError(f"expected at least 1 decision, got {count}")
     pairs = np.argwhere(is_in_contact(layouts))

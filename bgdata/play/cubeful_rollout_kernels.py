@@ -46,7 +46,7 @@ class TrialSettings(NamedTuple):
     """The settings of a rollout as numbers."""
 
     seed: int
-    likely: LikelyPlays  # plays of each roll that luck in contact is seen by
+    likely: LikelyPlays  # plays of each roll that luck is seen by
 
 
 @kernel()

@@ -94,7 +94,7 @@ class Turns(NamedTuple):
     dice: NDArray[np.int8]  # [turn, 2]
     after_play: Boards  # [turn, 26] still seen by the player who moved
     chances: Chances  # [turn + 1, 5] of the opponent after the play of a turn, as the player saw them
-    sources: NDArray[np.int8]  # [turn + 1] who says so: a number of `evaluator.Source`
+    sources: NDArray[np.int8]  # [turn + 1] who says so: a number of `evaluator.AnswerSource`
 
 
 class GameScratch(NamedTuple):

@@ -36,7 +36,8 @@ class GamePositions(NamedTuple):
 def random_games(count: int, seed: int, first: int = 0) -> RandomGames:
     """Play games first, first + 1, ... of a seed to the end; each distinct play of a roll has the same chance.
 
-    Game g of a seed is always the same, on any number of threads. The first roll of a game is never a double.
+    Game g of a seed is always the same, on any number of threads. The first roll of a game is never a double. Raises
+    UsageError for numbers beyond 0 to 2^63 - 1, that of the last game among them.
     """
     _check_count(count, seed, first)
     outcomes, turns = np.empty(count, np.int8), np.empty(count, np.int64)
@@ -45,7 +46,7 @@ def random_games(count: int, seed: int, first: int = 0) -> RandomGames:
 
 
 def random_game_positions(count: int, seed: int, first: int = 0) -> GamePositions:
-    """Every position and roll of the games that `random_games` plays."""
+    """Every position and roll of the games that `random_games` plays. Raises as it does."""
     _, turns = random_games(count, seed, first)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(turns)])
     boards, rolls = np.empty((offsets[-1], 26), np.int8), np.empty((offsets[-1], 2), np.int8)
@@ -54,7 +55,7 @@ def random_game_positions(count: int, seed: int, first: int = 0) -> GamePosition
 
 
 def _check_count(count: int, seed: int, first: int) -> None:
-    if min(count, seed, first) < 0 or max(count, seed, first) >= 1 << 63:
+    if min(count, seed, first) < 0 or max(first + count, seed) >= 1 << 63:
         raise UsageError(f"expected numbers from 0 to 2^63 - 1, got count {count}, seed {seed}, first {first}")
 
 

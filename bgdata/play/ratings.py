@@ -24,6 +24,7 @@ LEAST_ERROR = 0.001  # of points: two players that play alike would have none, a
 MOST_RATING = 12.0  # where a player lost more than the scale, no rating would be low enough
 DIGITS = 9  # to which ratings are rounded: `tanh` may differ in its last bit from machine to machine
 _STEPS, _CLOSE = 200, 1e-13
+_LEAST_SLOPE = 1e-5  # far from 0 the curve is flat, and no step would be large enough
 
 
 class Pairing(NamedTuple):
@@ -120,7 +121,7 @@ def _normal(values: list[float], pairings: Sequence[Pairing], scale: float) -> t
     matrix, gradient = [[0.0] * count for _ in range(count)], [0.0] * count
     for each in pairings:
         expected = expected_points(values[each.player] - values[each.opponent], scale)
-        slope, weight = 1.0 - (expected / scale) ** 2, _weight(each)
+        slope, weight = max(1.0 - (expected / scale) ** 2, _LEAST_SLOPE), _weight(each)
         for sign, player in ((1.0, each.player), (-1.0, each.opponent)):
             gradient[player] += sign * weight * slope * (each.points - expected)
             matrix[player][player] += weight * slope * slope

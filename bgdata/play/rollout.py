@@ -86,7 +86,7 @@ class RolloutSettings(NamedTuple):
     stop: str = "exact"  # of STOPS: where a trial ends before the game does: nowhere, at exact tables, at any
     turns: int = 0  # rolls after which the static evaluation stands for the rest; 0: any number
     with_luck: bool = True  # whether to subtract luck; the games are the same
-    likely: int = 6  # plays of each roll that luck in contact is seen by, by PubEval's choice; 0: all
+    likely: int = 6  # plays of each roll that luck is seen by, by PubEval's choice; 0: all
     play_ply: int = 0  # 0 or 1: how far the plays of both sides are chosen ahead
 
     def for_kernels(self, seed: int) -> KernelSettings:
@@ -154,10 +154,20 @@ def roll_out(
     step = max(1, BATCH_BLOCKS * BLOCK // max(trials, most_trials, 1))
     results = []
     for start in range(0, max(len(boards), 1), step):
-        rows = slice(start, start + step)
-        blocks = rolled_blocks(boards[rows], chooser, seed, settings, limits, numbers[rows], numbers[rows], through)
+        rows, of_batch = slice(start, start + step), _of_batch(through, start)
+        blocks = rolled_blocks(boards[rows], chooser, seed, settings, limits, numbers[rows], numbers[rows], of_batch)
         results += [result_of(found[None]) for found in blocks]
     return RolloutResult.joined(results) if results else result_of(np.empty((0, 2, 2, 5)))
+
+
+def _of_batch(through: Through, start: int) -> Through:
+    """The same for a batch of boards that begins at `start`: `through` counts rows from the first of all boards."""
+
+    def of_batch(rolled: Rolled) -> Rolled:
+        roll = through(lambda rows, begin, end: rolled(rows - start, begin, end))
+        return lambda rows, begin, end: roll(rows + start, begin, end)
+
+    return of_batch
 
 
 def rolling(

@@ -44,7 +44,7 @@ class KernelSettings(NamedTuple):
     last_turn: int  # roll after which the static evaluation stands for the rest of the game
     stop: int  # greatest `BearoffSource` that ends a game; 0: none does
     with_luck: bool  # whether to subtract luck
-    likely: LikelyPlays  # plays of each roll that luck in contact is seen by
+    likely: LikelyPlays  # plays of each roll that luck is seen by
     ahead: LikelyPlays  # those of the next roll, where plays are chosen one roll ahead
     play_ply: int  # 0 or 1: how far the plays are chosen ahead
 

@@ -79,7 +79,7 @@ def training_games(
     """Play games first, first + 1, ... of a seed; game g begins as starts[g - first], a number of `Start`, and if that
     is GIVEN at positions[g - first] of int8[games, 26], the player on roll about to roll.
 
-    A game ends where it is over or a bearoff table knows its chances, which no network is asked for. In contact only
+    A game ends where it is over or a bearoff table knows its chances, which no network is asked for. Only
     the `likely` plays of each roll are looked at, 0: all. A share of `overlooked` turns is played without seeing half
     of the plays. Always the same for a seed, on any number of threads. Raises UsageError for numbers beyond 0 to 2^63 -
     1, more likely plays than MOST_LIKELY, or a game whose position is missing.

@@ -111,6 +111,10 @@ def test_players_that_are_others_now_are_not_asked(small_root: Path) -> None:
     recheck = Recheck(replace(SMALL, version="older"), inputs, warehouse, table, 9, np.random.default_rng(0))
     with pytest.raises(CheckSkippedError, match="no game can be played again: expected version b49ded87 of network/"):
         DATASET.computation.check_sample(recheck)
+    parameters = replace(SMALL, player="gone.ubgi")
+    recheck = Recheck(parameters, inputs, warehouse, table, 9, np.random.default_rng(0))
+    with pytest.raises(CheckSkippedError, match="no game can be played again: expected a file of text that starts"):
+        DATASET.computation.check_sample(recheck)
 
 
 @pytest.mark.parametrize(

@@ -332,10 +332,12 @@ def test_a_warehouse_without_tables(tmp_path: Path) -> None:
         open_bearoff(bgdata.open_warehouse(tmp_path / "none"))
     (tmp_path / "bearoff_two_sided" / "6x6").mkdir(parents=True)  # a build that never finished
     (tmp_path / "bearoff_two_sided" / "copy of mine" / "r1-00000000").mkdir(parents=True)
+    (tmp_path / "contact_endgame" / "copy of mine" / "r1-00000000").mkdir(parents=True)
     empty = open_bearoff(bgdata.open_warehouse(tmp_path))
     assert not empty.evaluate_many(random_pairs(6, 15, 50)).sources.any()
     assert empty.accuracy == {NONE: "not covered"}
     assert repr(empty) == "BearoffEvaluator(no tables)"
+    assert open_bearoff(bgdata.open_warehouse(tmp_path), with_endgames=True).endgame is None
 
 
 def test_what_is_said_of_the_accuracy(evaluator: BearoffEvaluator, root: Path, tmp_path: Path) -> None:

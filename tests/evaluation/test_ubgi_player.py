@@ -39,6 +39,9 @@ def test_commands_that_are_not_there(tmp_path: Path) -> None:
     path.write_text(str(tmp_path / "nothing"))
     with pytest.raises(UnknownPlayerError, match="expected a command that starts an engine, got "):
         UbgiPlayer(str(path)).choose_plays(BOARD, ROLL)
+    path.write_text("engine\0")
+    with pytest.raises(UnknownPlayerError, match=r"expected a command that starts an engine, .*: embedded null byte"):
+        UbgiPlayer(str(path)).choose_plays(BOARD, ROLL)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +113,12 @@ def test_versions_that_nobody_knows(version: str, tmp_path: Path) -> None:
 def test_engines_that_do_not_evaluate(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected an engine that answers go eval, got tiny-0ply"):
         UbgiPlayer(tiny(tmp_path, '"error unsupported eval"')).evaluate_many(BOARD)
+
+
+@pytest.mark.parametrize("said", ["0.5 0.1", "nan 0 0 0 0", "7 0 0 0 0", "0.5 -3 0 0 0", "0.5 0 0 0 one"])
+def test_chances_that_cannot_be(said: str, tmp_path: Path) -> None:
+    with pytest.raises(ExternalProgramError, match="expected five chances from 0 to 1 of tiny-0ply for 4HPwATDgc/ABMA"):
+        UbgiPlayer(tiny(tmp_path, f'"chances {said}"')).evaluate_many(BOARD)
 
 
 def test_keys_that_an_engine_does_not_have(tmp_path: Path) -> None:

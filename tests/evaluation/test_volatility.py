@@ -50,7 +50,8 @@ def slow_chances(position: Position) -> list[list[Fraction]]:
     rows = []
     for roll in ROLLS:
         reply, theirs = best_after(position, roll)
-        is_over = not any(count > 0 for count in reply.board) or not any(count < 0 for count in reply.board)
+        ours, theirs = any(count > 0 for count in reply.board[1:]), any(count < 0 for count in reply.board)
+        is_over = not ours or not (theirs or reply.board[0])
         rows.append([1 - theirs if is_over else best_after(reply, answer)[1] for answer in ROLLS])
     return rows
 
@@ -65,6 +66,15 @@ def test_by_hand() -> None:
 @pytest.mark.parametrize("checkers", [[0, 0, 2, 0, 1, 0], [1, 1, 0, 0, 0, 1]])
 def test_by_plain_enumeration(checkers: list[int]) -> None:
     position = Position([0, *checkers, *[0] * 12, 0, 0, -1, 0, -1, -1, 0])
+    check_by_plain_enumeration(position)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_side_with_all_its_checkers_on_the_bar_has_not_won(count: int) -> None:
+    check_by_plain_enumeration(Position([0, *[0] * 18, *[-2] * 6, count]))
+
+
+def check_by_plain_enumeration(position: Position) -> None:
     expected = slow_chances(position)
     assert chances_in_two_rolls(Scrambled(), position).tolist() == [[float(win) for win in row] for row in expected]
     weights = [[Fraction(a.weight * b.weight, 1296) for b in ROLLS] for a in ROLLS]
@@ -75,7 +85,8 @@ def test_by_plain_enumeration(checkers: list[int]) -> None:
 
 def test_the_kernel_agrees() -> None:
     scratch = new_volatility_scratch(NETWORKS)
-    boards = [*BOARDS, np.array(LAST_ROLLS.board, np.int8)]
+    on_the_bar = [0, *[0] * 17, 0, *[-2] * 6, 1]
+    boards = [*BOARDS, np.array(on_the_bar, np.int8), np.array(LAST_ROLLS.board, np.int8)]
     slow = [local_volatility_by(PLAYER, Position(board.tolist())) for board in boards]
     found = [local_volatility(NETWORKS, NO_TABLES, ALL_PLAYS, board, scratch) for board in boards]
     assert found == pytest.approx(slow, abs=1e-6)

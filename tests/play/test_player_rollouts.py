@@ -13,6 +13,7 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards
 from bgdata.kernel import threads
+from bgdata.play import rollout
 from bgdata.play.player_rollouts import rolled_by
 from bgdata.play.random_games import random_game_positions
 from bgdata.play.rollout import Rolled, RolloutSettings, roll_out
@@ -50,6 +51,14 @@ def test_a_network_rolls_out_as_the_kernel(player: object, settings: RolloutSett
     )
     for values, others in zip(found, expected, strict=True):
         assert np.array_equal(values, others)
+
+
+def test_batches_do_not_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = roll_out(BOARDS, PLAYER.chooser, 4 * BLOCK, 7, SHORT, items=ITEMS)
+    monkeypatch.setattr(rollout, "BATCH_BLOCKS", 8)  # two of the four positions at a time
+    found = roll_out(BOARDS, PLAYER.chooser, 4 * BLOCK, 7, SHORT, items=ITEMS, through=lambda _: rolled())
+    assert np.array_equal(found.equities, expected.equities)
+    assert len(set(found.equities.tolist())) > 2
 
 
 def test_one_that_looks_ahead_rolls_out_as_the_kernel() -> None:

@@ -67,7 +67,9 @@ def test_no_games() -> None:
     assert random_game_positions(0, seed=1).boards.shape == (0, 26)
 
 
-@pytest.mark.parametrize(("count", "seed", "first"), [(-1, 0, 0), (1, -1, 0), (1, 1 << 63, 0), (1, 0, -1)])
+@pytest.mark.parametrize(
+    ("count", "seed", "first"), [(-1, 0, 0), (1, -1, 0), (1, 1 << 63, 0), (1, 0, -1), (2, 0, (1 << 63) - 1)]
+)
 def test_wrong_numbers(count: int, seed: int, first: int) -> None:
     with pytest.raises(UsageError, match="expected numbers from 0 to"):
         random_games(count, seed, first)

@@ -74,6 +74,13 @@ def test_more_lost_than_can_be_lost_stays_within_bounds() -> None:
     assert found.covariances[1][1] > 1
 
 
+def test_matches_that_one_side_always_won() -> None:
+    pairs = ((1, 0), (2, 0), (3, 0), (3, 1), (2, 3), (4, 0), (1, 4), (4, 2))
+    found = rated(5, 0, [Pairing(winner, loser, 1.0, 0.0) for winner, loser in pairs], 1.0)
+    assert found.values[0] == 0
+    assert all(2 < value <= MOST_RATING for value in found.values[1:])
+
+
 def test_pairings_must_lead_everywhere() -> None:
     with pytest.raises(UsageError, match="lead from every player to player 0, none leads from 2"):
         rated(4, 0, [Pairing(0, 1, 0.1, 0.1), Pairing(2, 3, 0.1, 0.1)], 3.0)

@@ -95,7 +95,7 @@ class Gathered(NamedTuple):
 
 
 class Networks(NamedTuple):
-    """The networks of a player: flat arrays, since parallel kernels take no tuples of tuples."""
+    """The networks of a player, in flat arrays."""
 
     shapes: NDArray[np.int64]  # [network, column]: input set, inputs, first weight, first bias, activation, layers,
     # and the units of each layer

@@ -36,7 +36,7 @@ _NETWORKS = {
 class NetworkPlayer:
     """Chooses the play after which the opponent's cubeless equity is lowest, the first of equals.
 
-    Looking ahead, it evaluates the `likely` plays of each roll in contact, or all of them if that is 0.
+    Looking ahead, it evaluates the `likely` plays of each roll, or all of them if that is 0.
     """
 
     likely = LIKELY

@@ -26,7 +26,7 @@ class Record(NamedTuple):
 
     boards: Boards  # [games, MOST_TURNS, 26]
     chances: Chances  # [games, MOST_TURNS + 1, 5] as the player saw the position when it chose it; row 0 is not filled
-    sources: NDArray[np.int8]  # [games, MOST_TURNS + 1] of the evaluation: a number of `evaluator.Source`
+    sources: NDArray[np.int8]  # [games, MOST_TURNS + 1] of the evaluation: a number of `evaluator.AnswerSource`
     turns: NDArray[np.int32]  # [games]
     outcomes: NDArray[np.int8]  # [games] points to the player who rolls first, 0 where the game was cut
 
