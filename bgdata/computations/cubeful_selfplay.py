@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bgdata.computations.common.columns import text_arrays, text_column
+from bgdata.computations.common.columns import constant, text_arrays, text_column
 from bgdata.computations.common.cube_players import folders_of, open_played
 from bgdata.computations.common.games import GameRows, TurnRows, slices, turn_places
 from bgdata.computations.common.rechecking import check_arrays
@@ -54,8 +54,7 @@ class CubefulSelfPlayComputation(Computation[CubefulParameters]):
         for rows in slices(len(arrays["games"]), self.kind.row_group_rows):
             records = np.asarray(arrays["games"][rows])
             n_turns = np.diff(arrays["first_turns"][rows.start : rows.stop + 1])
-            place = pa.array(np.zeros(len(records), np.int8))
-            players = [pa.DictionaryArray.from_arrays(place, pa.array([name])) for name in names]
+            players = [constant(name, "VARCHAR", len(records)) for name in names]
             found = GameRows(rows.start, records, n_turns, (players[0], players[1])).columns()
             yield pa.record_batch(found | {"seed": np.full(len(records), computed.parameters.seed, np.int64)})
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from bgdata.computations.common.columns import chance_columns
+from bgdata.computations.common.columns import chance_columns, constant
 from bgdata.computations.common.games import slices
 from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import SAMPLE_ROWS, network_text, open_roller
@@ -43,7 +43,7 @@ class EngineLabelsComputation(Computation[EngineParameters]):
 
     def batches(self, computed: Computed[EngineParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
-        engine = pa.array([np.asarray(arrays["engine"]).tobytes().decode()])
+        engine = np.asarray(arrays["engine"]).tobytes().decode()
         for rows in slices(len(arrays["rows"]), self.kind.row_group_rows):
             found = {name: np.asarray(values[rows]) for name, values in arrays.items() if name != "engine"}
             count = len(found["rows"])
@@ -52,7 +52,7 @@ class EngineLabelsComputation(Computation[EngineParameters]):
                     **place_columns(found),
                     **chance_columns(found["chances"]),
                     "cubeless_equity": cubeless_equities(found["chances"]),
-                    "engine": pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int8)), engine),
+                    "engine": constant(engine, "VARCHAR", count),
                     "ply": np.full(count, computed.parameters.ply, np.int32),
                     "split": split_column(found["splits"]),
                 }

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from bgdata.computations.common.columns import chance_columns, chosen_texts
+from bgdata.computations.common.columns import chance_columns, chosen_texts, constant
 from bgdata.computations.common.games import slices
 from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import network_text, open_roller
@@ -44,7 +44,7 @@ class LookaheadLabelsComputation(Computation[LookaheadParameters]):
 
     def batches(self, computed: Computed[LookaheadParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
-        network = pa.array([np.asarray(arrays["network"]).tobytes().decode()])
+        network = np.asarray(arrays["network"]).tobytes().decode()
         for rows in slices(len(arrays["rows"]), self.kind.row_group_rows):
             found = {name: np.asarray(values[rows]) for name, values in arrays.items() if name != "network"}
             yield pa.record_batch(
@@ -55,7 +55,7 @@ class LookaheadLabelsComputation(Computation[LookaheadParameters]):
                     "static_equity": cubeless_equities(found["static_chances"]),
                     "change": found["changes"],
                     "label_source": chosen_texts(pa.array(LABEL_SOURCES), found["sources"].astype(np.int32)),
-                    "network": pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(found["rows"]), np.int8)), network),
+                    "network": constant(network, "VARCHAR", len(found["rows"])),
                     "split": split_column(found["splits"]),
                 }
             )

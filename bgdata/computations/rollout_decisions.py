@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from bgdata.computations.bgsage_rollouts import flipped_chances
 from bgdata.computations.common.benchmarks import BenchmarkRows, decision_columns, play_columns, rollout_columns
+from bgdata.computations.common.columns import constant
 from bgdata.computations.common.decision_file import CHANCE_DECIMALS, DECIMALS, with_lines
 from bgdata.computations.common.decision_sample import SampledTurns, decision_hashes, sampled_turns
 from bgdata.computations.common.rechecking import check_arrays
@@ -65,7 +66,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
     def batches(self, computed: Computed[DecisionParameters]) -> Iterator[pa.RecordBatch]:
         rows = BenchmarkRows(with_lines(computed.arrays), "decisions")
         text = np.asarray(computed.arrays["network"]).tobytes().decode()
-        network = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(rows), np.int8)), pa.array([text]))
+        network = constant(text, "VARCHAR", len(rows))
         more = {"n_legal_plays": rows["n_legal_plays"], "game": rows["games"], "turn": rows["turns"]}
         return rows.batches(decision_columns(rows, pa.array(rows["seeds"])), more, {"network": network})
 

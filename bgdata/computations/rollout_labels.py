@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bgdata.computations.common.columns import chance_columns, class_column, position_columns
+from bgdata.computations.common.columns import chance_columns, class_column, constant, position_columns
 from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import SAMPLE_ROWS, network_text, open_roller
 from bgdata.datasets.common.rollouts import SeededRoller
@@ -49,10 +49,7 @@ class RolloutLabelsComputation(Computation[RolloutLabelParameters]):
 
     def batches(self, computed: Computed[RolloutLabelParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
-        until, network = (
-            computed.parameters.limits().until,
-            pa.array([np.asarray(arrays["network"]).tobytes().decode()]),
-        )
+        until, network = computed.parameters.limits().until, np.asarray(arrays["network"]).tobytes().decode()
         for start in range(0, len(arrays["boards"]), self.kind.row_group_rows):
             rows = slice(start, start + self.kind.row_group_rows)
             errors = chance_columns(arrays["standard_errors"][rows])
@@ -66,7 +63,7 @@ class RolloutLabelsComputation(Computation[RolloutLabelParameters]):
                     **{f"{name}_standard_error": values for name, values in errors.items()},
                     **{column: np.asarray(arrays[name][rows]) for name, column in COLUMNS.items()},
                     "is_reached": pa.array(arrays["equity_standard_errors"][rows] <= until),
-                    "network": pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int8)), network),
+                    "network": constant(network, "VARCHAR", count),
                 }
             )
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bgdata.computations.common.columns import text_arrays, text_column
+from bgdata.computations.common.columns import constant, text_arrays, text_column
 from bgdata.computations.common.games import GameRows, TurnRows, slices, turn_places
 from bgdata.computations.common.rechecking import check_arrays
 from bgdata.datasets.selfplay import PLAIN_PLAYERS, SESSION_GAMES, TABLES, SelfPlayParameters
@@ -67,7 +67,7 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
         for rows in slices(len(arrays["outcomes"]), self.kind.row_group_rows):
             outcomes, luck = np.asarray(arrays["outcomes"])[rows], luck_0[rows]
             n_turns = np.diff(arrays["first_turns"][rows.start : rows.stop + 1])
-            names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(outcomes), np.int8)), pa.array([name]))
+            names = constant(name, "VARCHAR", len(outcomes))
             games = GameRows(rows.start, game_records(outcomes, rows.start), n_turns, (names, names))
             more = {"luck_0": luck, "hedged_points": outcomes - luck}
             yield pa.record_batch(

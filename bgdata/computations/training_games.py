@@ -10,7 +10,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from bgdata.computations.common.columns import chance_columns, chosen_texts, class_column, position_columns
+from bgdata.computations.common.columns import (
+    chance_columns,
+    chosen_texts,
+    class_column,
+    constant,
+    position_columns,
+)
 from bgdata.computations.common.cube_players import folders_of
 from bgdata.computations.common.games import slices
 from bgdata.computations.common.rechecking import check_arrays
@@ -51,7 +57,7 @@ class TrainingGamesComputation(Computation[TrainingGameParameters]):
 
     def batches(self, computed: Computed[TrainingGameParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
-        network = pa.array([np.asarray(arrays["network"]).tobytes().decode()])
+        network = np.asarray(arrays["network"]).tobytes().decode()
         for rows in slices(len(arrays["games"]), self.kind.row_group_rows):
             found = {name: np.asarray(arrays[name][rows]) for name in ROW_ARRAYS}
             yield pa.record_batch(
@@ -65,9 +71,7 @@ class TrainingGamesComputation(Computation[TrainingGameParameters]):
                     "cubeless_equity": cubeless_equities(found["chances"]),
                     "lookahead_equity": found["lookahead_equities"],
                     "static_equity": found["static_equities"],
-                    "network": pa.DictionaryArray.from_arrays(
-                        pa.array(np.zeros(len(found["games"]), np.int8)), network
-                    ),
+                    "network": constant(network, "VARCHAR", len(found["games"])),
                     "split": chosen_texts(pa.array(SPLITS), found["splits"].astype(np.int32)),
                 }
             )

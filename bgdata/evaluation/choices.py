@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.errors import UsageError
 from bgdata.evaluation.answers import Scratch, choose_by_chances, new_scratch
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
 from bgdata.evaluation.networks.inference import NO_NETWORKS, Networks, Sums, Units
@@ -64,6 +65,12 @@ class KernelPlayer(Protocol):
 def network_chooser(networks: Networks, tables: BearoffArrays) -> Chooser:
     """The `Chooser` of a player with networks and bearoff tables."""
     return Chooser(NETWORK, **networks._asdict(), **tables._asdict())
+
+
+def require_networks(chooser: Chooser, purpose: str) -> None:
+    """Raise UsageError unless a player has networks, for a purpose such as "to roll out"."""
+    if chooser.kind != NETWORK:
+        raise UsageError(f"expected a player with networks {purpose}, got one that only chooses plays")
 
 
 @kernel(inline=True)

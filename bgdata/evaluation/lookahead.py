@@ -143,11 +143,19 @@ def passing(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArray[np.i
     counts = np.diff(ranked.offsets)
     came = (ranked.plies == depth - 1) & np.repeat(counts > 1, counts)
     losses = np.where(came, ranked.losses, np.float32(np.inf))
-    decision = np.repeat(np.arange(len(counts)), counts)
-    order = np.lexsort((losses, decision))  # stable: of equals the first
-    place = np.empty(len(losses), np.int64)
-    place[order] = np.arange(len(losses)) - ranked.offsets[:-1][decision]
-    return np.flatnonzero(came & (place < play_filter.keep) & (losses <= play_filter.window))
+    return np.flatnonzero(
+        came & (places_of(losses, ranked.offsets) < play_filter.keep) & (losses <= play_filter.window)
+    )
+
+
+def places_of(losses: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[k]: the place of each loss in its group losses[offsets[i]:offsets[i + 1]], 0 for the smallest and the first
+    of equals."""
+    group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((losses, group))  # stable
+    places = np.empty(len(losses), np.int64)
+    places[order] = np.arange(len(losses)) - offsets[:-1][group]
+    return places
 
 
 def largest_of(values: NDArray[Number], offsets: NDArray[np.int64]) -> NDArray[Number]:

@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import UsageError
 from bgdata.evaluation.answers import fill_chances
 from bgdata.evaluation.chances import equity_of
-from bgdata.evaluation.choices import NETWORK, Chooser, networks_of, tables_of
+from bgdata.evaluation.choices import NETWORK, Chooser, networks_of, require_networks, tables_of
 from bgdata.evaluation.roll_values import (
     OF_LUCK,
     LikelyPlays,
@@ -85,8 +84,8 @@ def self_play(
     """
     check_numbers(count, seed, first)
     estimator = chooser if estimator is None else estimator
-    if with_luck and estimator.kind != NETWORK:
-        raise UsageError("expected a player with networks to estimate luck, got one that only chooses plays")
+    if with_luck:
+        require_networks(estimator, "to estimate luck")
     pages = played_pages(chooser, seed, first + np.arange(count), ROOM)
     long = np.flatnonzero(pages.turns > ROOM)
     long_pages = played_pages(chooser, seed, first + long, int(pages.turns.max(initial=0)))

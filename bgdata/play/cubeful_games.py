@@ -26,7 +26,7 @@ from bgdata.equity.doubling import DEFAULT_STRATEGY, Action, CubeEquities, Strat
 from bgdata.equity.jump import MOST_VOLATILITY
 from bgdata.equity.match_cube import Cells, MatchGame
 from bgdata.evaluation.answers import choose_by_chances, fill_chances
-from bgdata.evaluation.chances import equity_of, fill_turned
+from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.choices import Chooser, networks_of, tables_of
 from bgdata.evaluation.cube_values import CUBELESS, MATCH, MONEY, CubeStakes, model_equities
 from bgdata.evaluation.roll_values import (
@@ -46,7 +46,6 @@ from bgdata.game.play_kernels import fill_plays
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
 from bgdata.kernel import kernel
 
-Chances = NDArray[np.float32]
 MOST_CUBE = 64  # as on the cube itself
 GAME_TURNS = 1 << 20  # turns of dice that each game of a match has
 PLAY, DOUBLE, TAKE, PASS = range(4)  # actions of turns

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.match_cube import Cells, MatchGame
-from bgdata.errors import UsageError
-from bgdata.evaluation.choices import NETWORK, Chooser, networks_of, tables_of
+from bgdata.evaluation.chances import Chances
+from bgdata.evaluation.choices import Chooser, networks_of, require_networks, tables_of
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.named import as_evaluator
 from bgdata.evaluation.roll_values import RollScratch, fill_roll_values, new_roll_scratch, roll_place
@@ -34,7 +34,6 @@ from bgdata.play.cubeful_games import (
     MOST_CUBE,
     NOBODY,
     PASSED,
-    Chances,
     Moment,
     Terms,
     doubles,
@@ -74,8 +73,8 @@ def play_cubeful(
     """
     check_numbers(count, seed, first)
     rules.check(SIDES)
-    if estimator is not None and estimator.kind != NETWORK:
-        raise UsageError("expected a player with networks to estimate luck, got one that only chooses plays")
+    if estimator is not None:
+        require_networks(estimator, "to estimate luck")
     judges = [as_evaluator(player.label, player) for player in players]
     table = _Table.of(np.arange(first, first + count), rules, seed)
     while len(table.rows):

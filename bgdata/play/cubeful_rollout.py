@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bgdata.equity.cube import CubeRules, check_rules
 from bgdata.equity.doubling import check_money
 from bgdata.errors import UsageError
-from bgdata.evaluation.choices import NETWORK, Chooser
+from bgdata.evaluation.choices import Chooser, require_networks
 from bgdata.evaluation.lookahead_player import RankedPlay
 from bgdata.evaluation.roll_values import likely_plays
 from bgdata.game.codec import Boards
@@ -89,8 +89,7 @@ def roll_out_with_cube(
     limits.check()
     if (settings.stop, settings.turns, settings.play_ply) != (PLAIN.stop, PLAIN.turns, PLAIN.play_ply):
         raise UsageError("expected rollouts with the cube to go to the end, with plays at 0-ply, got other settings")
-    if chooser.kind != NETWORK:
-        raise UsageError("expected a player with networks to handle the cube, got one that only chooses plays")
+    require_networks(chooser, "to handle the cube")
     boards = np.array([start.board for start in starts], np.int8)
     numbers, stakes = numbers_of(boards, items), starts[0].stakes
     terms = terms_of(stakes, rules, with_luck=settings.with_luck)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bgdata.equity.doubling import DEFAULT_STRATEGY, JANOWSKI, MODEL_NAMES, MONEY_ONLY, Strategy
 from bgdata.equity.match_equity import CROOKED, MOST_AWAY, MatchEquity
 from bgdata.errors import UsageError
-from bgdata.evaluation.choices import NETWORK, Chooser
+from bgdata.evaluation.choices import Chooser, require_networks
 from bgdata.game.codec import Boards
 from bgdata.kernel import Array, in_threads
 from bgdata.play.cubeful_games import fill_matches
@@ -171,8 +171,7 @@ def _played(
     rules.check(sides)
     if with_luck and rules.length:
         rules.check_met()
-    if chooser.kind != NETWORK:
-        raise UsageError("expected a player with networks to handle the cube, got one that only chooses plays")
+    require_networks(chooser, "to handle the cube")
     rows = np.array([side.row for side in sides])
     cells: Array = np.zeros((2, 1, 1)) if rules.met is None else rules.met.cells.copy()
     counts, lucks = np.empty((len(matches), 2), np.int64), np.empty(len(matches), np.float64)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.evaluation.chances import ordered_chances
-from bgdata.evaluation.choices import NETWORK, Chooser
+from bgdata.evaluation.choices import Chooser, require_networks
 from bgdata.evaluation.roll_values import LIKELY, likely_plays
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import in_threads
@@ -176,8 +176,7 @@ def rolling(
     """The result of `roll_out` for one int8[26] board after each round of `trials`, up to `most_trials` in all: whoever
     watches it may stop at any time. Raises what `roll_out` raises."""
     Limits(trials, most_trials=most_trials).check()
-    if chooser.kind != NETWORK:
-        raise UsageError("expected a player with networks to roll out, got one that only chooses plays")
+    require_networks(chooser, "to roll out")
     kernel_settings, count = settings.for_kernels(seed), trials // BLOCK
     boards, items, blocks = board[None], numbers_of(board[None], None), np.empty((1, 0, 2, 5))
     for begin in range(0, most_trials // BLOCK, count):
@@ -208,8 +207,7 @@ def rolled_blocks(
     Raises UsageError for wrong limits and for a player without networks.
     """
     limits.check()
-    if chooser.kind != NETWORK:
-        raise UsageError("expected a player with networks to roll out, got one that only chooses plays")
+    require_networks(chooser, "to roll out")
     kernel_settings, count = settings.for_kernels(seed), limits.trials // BLOCK
     boards, rows = np.ascontiguousarray(boards), np.arange(len(boards))
     blocks = [np.empty((0, 2, 5))] * len(boards)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.choices import NETWORK, Chooser, networks_of, tables_of
-from bgdata.evaluation.lookahead import largest_of
+from bgdata.evaluation.choices import Chooser, networks_of, require_networks, tables_of
+from bgdata.evaluation.lookahead import largest_of, places_of
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.play.rollout import (
@@ -123,8 +123,7 @@ def plays_within(boards: Boards, rolls: NDArray[np.integer], chooser: Chooser, w
     Raises UsageError for a wrong window and for a player without networks, and what `batch_plays` raises.
     """
     window.check()
-    if chooser.kind != NETWORK:
-        raise UsageError("expected a player with networks to roll out, got one that only chooses plays")
+    require_networks(chooser, "to roll out")
     offsets, after_play = batch_plays(np.ascontiguousarray(boards), rolls)
     after, counts = flip_boards(after_play), np.diff(offsets)
     losses = static_losses(chooser, after, offsets)
@@ -141,10 +140,7 @@ def static_losses(chooser: Chooser, after: Boards, offsets: NDArray[np.int64]) -
 
 def within_window(losses: NDArray[np.float32], offsets: NDArray[np.int64], window: Window) -> NDArray[np.int64]:
     """int64[m]: the plays that are rolled out, ascending."""
-    decision = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    order = np.lexsort((losses, decision))  # stable: of equals the first
-    place = np.empty(len(losses), np.int64)
-    place[order] = np.arange(len(losses)) - offsets[:-1][decision]
+    place = places_of(losses, offsets)
     is_near = (losses <= window.within) & (place < window.most_plays)
     return np.flatnonzero(is_near | (place < window.least_plays))
 

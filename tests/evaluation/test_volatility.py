@@ -50,8 +50,8 @@ def slow_chances(position: Position) -> list[list[Fraction]]:
     rows = []
     for roll in ROLLS:
         reply, theirs = best_after(position, roll)
-        ours, theirs = any(count > 0 for count in reply.board[1:]), any(count < 0 for count in reply.board)
-        is_over = not ours or not (theirs or reply.board[0])
+        has_own = any(count > 0 for count in reply.board[1:])
+        is_over = not has_own or not (reply.board[0] or any(count < 0 for count in reply.board))
         rows.append([1 - theirs if is_over else best_after(reply, answer)[1] for answer in ROLLS])
     return rows
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import UsageError
-from bgdata.evaluation.choices import NETWORK, Chooser
+from bgdata.evaluation.choices import Chooser, require_networks
 from bgdata.evaluation.player import Player
 from bgdata.evaluation.roll_values import ALL_PLAYS
 from bgdata.kernel import in_threads
@@ -31,8 +30,7 @@ def play_games_with_luck(
     `play_games` raises.
     """
     check_numbers(count, seed, first)
-    if estimator.kind != NETWORK:
-        raise UsageError("expected a player with networks to estimate luck, got one that only chooses plays")
+    require_networks(estimator, "to estimate luck")
     numbers = np.arange(first, first + count, dtype=np.int64)
     games = Games(numbers, np.empty(count, np.int8), np.empty(count, np.int32), numbers % 2 == 0)
     lucks = np.empty(count)
