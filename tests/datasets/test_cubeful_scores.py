@@ -113,7 +113,7 @@ def test_players_that_are_others_now_are_not_asked(small_root: Path) -> None:
         DATASET.computation.check_sample(recheck)
     parameters = replace(SMALL, player="gone.ubgi")
     recheck = Recheck(parameters, inputs, warehouse, table, 9, np.random.default_rng(0))
-    with pytest.raises(CheckSkippedError, match="no game can be played again: expected a file of text that starts"):
+    with pytest.raises(CheckSkippedError, match="no game can be played again: expected a network to play without"):
         DATASET.computation.check_sample(recheck)
 
 

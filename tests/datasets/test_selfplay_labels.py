@@ -100,7 +100,8 @@ def test_labels_of_the_twin(small_root: Path, memory_path: Path, parameters: Sel
 def test_labels_less_luck(network_root: Path) -> None:
     """Of the network's games: those of the twin, as good on average as the labels, and less noisy."""
     warehouse = bgdata.open_warehouse(network_root)
-    parameters = SelfPlayLabelParameters(**vars(LUCKY), points=6, checkers=6)
+    games = replace(LUCKY, games=16)  # that some of them come to the table
+    parameters = SelfPlayLabelParameters(**vars(games), points=6, checkers=6)
     table = warehouse.build(DATASET.name, parameters)
     corpus = inputs_of(bgdata.open_warehouse(network_root), DATASET, parameters)["games"]
     equities, later = cubeless_equities(table.array("chances")).tolist(), table.array("turns_later")

@@ -177,7 +177,8 @@ def test_net_luck_is_that_of_player_0(lucky: Corpus) -> None:
     found = net_lucks(lucky.begins, lucky.offsets, lucky.lucks)
     for game in range(GAMES):
         lucks = lucky.lucks[lucky.offsets[game] : lucky.offsets[game + 1]].tolist()
-        expected = sum(luck if (lucky.begins[game] + turn) % 2 == 0 else -luck for turn, luck in enumerate(lucks))
+        begins = int(lucky.begins[game])
+        expected = sum(luck if (begins + turn) % 2 == 0 else -luck for turn, luck in enumerate(lucks))
         assert found[game] == expected
     assert np.isnan(net_lucks(lucky.begins, lucky.offsets, np.full_like(lucky.lucks, np.nan))).all()
     assert net_lucks(np.zeros(0, np.int8), np.zeros(1, np.int64), np.zeros(0, np.float32)).tolist() == []
