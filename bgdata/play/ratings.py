@@ -24,7 +24,7 @@ LEAST_ERROR = 0.001  # of points: two players that play alike would have none, a
 MOST_RATING = 12.0  # where a player lost more than the scale, no rating would be low enough
 DIGITS = 9  # to which ratings are rounded: `tanh` may differ in its last bit from machine to machine
 _STEPS, _CLOSE = 200, 1e-13
-_LEAST_SLOPE = 1e-5  # far from 0 the curve is flat, and no step would be large enough
+_LEAST_SLOPE = 1e-5  # far from 0 the curve is flat: a slope of 0 leaves no step to take
 
 
 class Pairing(NamedTuple):
