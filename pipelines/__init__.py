@@ -38,6 +38,7 @@ SETTINGS = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_LOGGING_LEVEL": "CRITICAL",  # failures are raised too: `main` prints one line of them, not two tracebacks
     "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
+    "PREFECT_LOGGING_ROOT_LEVEL": "CRITICAL",  # its server's database complains when the server ends at a bad moment
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
 } | {f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in _SERVICES}
 for _name, _value in SETTINGS.items():

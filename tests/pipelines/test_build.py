@@ -145,6 +145,7 @@ def test_settings_are_known_to_prefect_and_hold(flows: Run) -> None:
     settings = flows.cases["settings"].result
     expected = flows.cases["environment"].result
     assert expected.pop("DO_NOT_TRACK") == "1"
+    assert expected.pop("PREFECT_LOGGING_ROOT_LEVEL") == "CRITICAL"  # no setting, but a line of its logging.yml
     assert settings.pop("PREFECT_HOME") == str(flows.folder / "home" / "prefect")
     assert expected
     for name, value in expected.items():
@@ -171,18 +172,22 @@ def test_the_page_shows_what_a_flow_prints(flows: Run) -> None:
     assert {line.partition(" in ")[0] for line in notes} == built
 
 
-def settings_after_import(folder: Path, **variables: str) -> dict[str, str]:
-    """The environment of a new process after `import pipelines`, which must not load Prefect itself."""
+def run_python(folder: Path, program: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A program in a new process, in which no setting of Prefect's is set but these."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     kept.pop("DO_NOT_TRACK", None)
-    program = (
-        "import pipelines, os, json, sys\nassert 'prefect' not in sys.modules\nprint(json.dumps(dict(os.environ)))"
-    )
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True, text=True, timeout=600, cwd=folder, env=kept | variables, check=True,
     )  # fmt: skip
-    found: dict[str, str] = json.loads(done.stdout)
+
+
+def settings_after_import(folder: Path, **variables: str) -> dict[str, str]:
+    """The environment of a new process after `import pipelines`, which must not load Prefect itself."""
+    program = (
+        "import pipelines, os, json, sys\nassert 'prefect' not in sys.modules\nprint(json.dumps(dict(os.environ)))"
+    )
+    found: dict[str, str] = json.loads(run_python(folder, program, **variables).stdout)
     return found
 
 
@@ -201,3 +206,16 @@ def test_settings_of_the_user_are_left_alone(tmp_path: Path) -> None:
     found = settings_after_import(tmp_path, **mine)
     assert {name: found[name] for name in mine} == mine
     assert not (tmp_path / ".bgdata").exists()
+
+
+@pytest.mark.prefect
+def test_a_library_of_prefects_prints_nothing(tmp_path: Path) -> None:
+    """As SQLAlchemy did when Prefect's server ended in the middle of a connection."""
+    program = """
+import logging, pipelines
+from prefect.logging.configuration import setup_logging  # as at the beginning of a flow, and of its server
+setup_logging()
+logging.getLogger("sqlalchemy.pool").error("while resetting")
+"""
+    done = run_python(tmp_path, program)
+    assert (done.stdout, done.stderr) == ("", "")
