@@ -14,6 +14,7 @@ from bgdata.equity.doubling import janowski, jump, money_points
 from bgdata.equity.jump import implied_index
 from bgdata.equity.jump_numeric import SolvedJumps, solve_jumps
 from bgdata.equity.match_cube import MatchGame
+from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.met_induction import crawford_row, induced_table
 from bgdata.game.match import CubeOwner
 
@@ -123,11 +124,29 @@ def mwc_formula(equities: Sequence[float], chances: Sequence[float]) -> str:
     return " or ".join(found) or "none"
 
 
+def equity_before_game(away: int, opponent_away: int, post_crawford: Sequence[float], gammon_rate: float) -> float:
+    """Equity before a game at a score, by Keith's algorithm from post-Crawford equities of the leader; 1-away is the
+    Crawford game."""
+    cells = table_by_keith(tuple(post_crawford), gammon_rate).cells
+    return float(2 * cells[0, away, opponent_away] - 1)
+
+
+def percent_before_game(away: int, opponent_away: int, post_crawford: Sequence[float], gammon_rate: float) -> float:
+    """The same as the chance of winning the match, in percent."""
+    return 50 + 50 * equity_before_game(away, opponent_away, post_crawford, gammon_rate)
+
+
+@lru_cache(maxsize=64)
+def table_by_keith(post_crawford: tuple[float, ...], gammon_rate: float) -> MatchEquity:
+    """The table, kept for the next score: each is asked with every printed figure moved a little."""
+    return induced_table("", [(1 - equity) / 2 for equity in post_crawford], gammon_rate)
+
+
 def diffusion_gap(post_crawford: Sequence[float], gammon_rate: float, points: int) -> float:
     """The largest difference in equity between a table by Keith's algorithm, from post-Crawford equities of the leader,
     and one in which the winning chance drifts on a grid of so many intervals, an even number; of scores at which both
     sides need two points or more. Each score goes by the table's own values after the game."""
-    cells = induced_table("", [(1 - equity) / 2 for equity in post_crawford], gammon_rate).cells
+    cells = table_by_keith(tuple(post_crawford), gammon_rate).cells
     chances = np.array([0.5, gammon_rate / 2, 0.0, gammon_rate / 2, 0.0])
     gaps = (
         abs(2 * (drifting_match(cells, MatchGame(away, other), chances, points=points)[CENTERED, points // 2] - cell))
@@ -142,6 +161,7 @@ FORMULAS = {
     function.__name__: function
     for function in (
         *(janowski_point, jump_point, normal_jump_point, implied_index),
-        *(crawford_equity, post_crawford_equity, crawford_lags, mwc_formula, diffusion_gap),
+        *(crawford_equity, post_crawford_equity, crawford_lags, mwc_formula),
+        *(equity_before_game, percent_before_game, diffusion_gap),
     )
 }

@@ -50,7 +50,8 @@ class Claim:
 
     `correction` is the right value where the published one is wrong. `needs` are patterns KIND/VARIANT of default
     variants that the query reads, `wants` patterns of versions that a warehouse may have or not, or that may come with
-    the package or not.
+    the package or not. `recorded` is what the query answered (a value, its standard error, the games) where what it
+    wants was once, by the programs `recorded_with`; it is the answer where that is not.
     """
 
     claim: str  # its name, such as A2.mean-6x9
@@ -67,6 +68,8 @@ class Claim:
     published_games: int = 0  # in place of it: how many games or matches the published number is the mean of
     needs: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()
+    recorded: tuple[float, ...] = ()
+    recorded_with: str = ""
     query: str = ""
     status: str = ""
     explanation: str = ""
@@ -181,7 +184,10 @@ def claim_of(given: dict[str, Any], values: Mapping[str, Any], part: str, where:
     if missing:
         raise CorruptFileError(f"expected a field {missing[0]} in {where}, found none")
     texts = {name: filled(str(merged[name]), values, where) for name in WORDS if name in merged}
-    lists = {name: patterns(merged[name], values, where) for name in ("needs", "wants") if name in merged}
+    lists: dict[str, Any] = {
+        name: patterns(merged[name], values, where) for name in ("needs", "wants") if name in merged
+    }
+    lists |= {"recorded": recorded_numbers(merged["recorded"], where)} if "recorded" in merged else {}
     complete: dict[str, Any] = merged | texts | lists | {"claim": texts["claim"].replace("_", "-"), "part": part}
     claim = Claim(**complete)
     check_claim(claim, where)
@@ -204,6 +210,13 @@ def patterns(given: object, values: Mapping[str, Any], where: str) -> tuple[str,
     return found
 
 
+def recorded_numbers(given: object, where: str) -> tuple[float, ...]:
+    """A value, its standard error and the games, of which the last may be missing. Raises CorruptFileError."""
+    if not isinstance(given, list) or not 1 <= len(given) <= 3 or any(type(each) not in (int, float) for each in given):
+        raise CorruptFileError(f"expected a value, its error and the games as recorded in {where}, got {given!r}")
+    return tuple(given)
+
+
 def check_claim(claim: Claim, where: str) -> None:
     """Raise CorruptFileError for a claim that cannot be."""
     if not re.fullmatch(rf"{claim.part}\.[a-z0-9.-]+", claim.claim):
@@ -224,6 +237,11 @@ def check_claim(claim: Claim, where: str) -> None:
         raise CorruptFileError(f"expected an explanation of {claim.claim} in {where}, as it is not simply right")
     if not claim.query and not claim.status:
         raise CorruptFileError(f"expected a query or a status of {claim.claim} in {where}, found neither")
+    if bool(claim.recorded) != bool(claim.recorded_with) or (claim.recorded and not claim.wants):
+        raise CorruptFileError(
+            f"expected recorded together with recorded_with, and only of what wants something, in {where}, got "
+            f"{claim.recorded!r} and {claim.recorded_with!r}"
+        )
     for name in NUMBERS:
         if not isinstance(getattr(claim, name), int | float):
             raise CorruptFileError(f"expected a number as {name} of {claim.claim}, got {getattr(claim, name)!r}")

@@ -31,6 +31,7 @@ ERRORS = 3  # combined standard errors that an answer may deviate by, besides th
 DECIMALS = 15  # what is smaller is rounding
 COARSEST = 4  # times the standard error of what was published: a sample with a larger one tells little
 SQL_VALUES = 3  # of `Found`, at most, that a query in SQL answers: a table says nothing of its rounding
+MORE_THAN = "more than "  # before a published number that ours has to exceed
 Run = Callable[[str], Sequence[Any]]  # answers an SQL query with the values of its only row
 
 
@@ -59,16 +60,21 @@ def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Ite
     """
     for claim in claims:
         missing = [wanted for wanted in (*claim.needs, *claim.wants) if not matching(wanted, tables)]
+        none = f"there is no {', no '.join(missing)}"
         if not claim.query:
             yield Judged(claim, None, claim.status, claim.explanation)
+        elif missing and claim.recorded:
+            value, error, games = (*claim.recorded, 0.0, 0)[:3]
+            yield judged(claim, Found(value, error, int(games)), f"as measured with {claim.recorded_with}, as {none}")
         elif missing:
-            yield unanswered(claim, f"not computed, as there is no {', no '.join(missing)}")
+            yield unanswered(claim, f"not computed, as {none}")
         else:
             yield judged(claim, answered(claim, tables, run))
 
 
-def judged(claim: Claim, found: Found) -> Judged:
-    """An answered claim. It is open, and keeps no answer, if the answer agrees but its sample is too small to tell."""
+def judged(claim: Claim, found: Found, remark: str = "") -> Judged:
+    """An answered claim, with a remark on the answer. It is open, and keeps no answer, if the answer agrees but its
+    sample is too small to tell."""
     answer, error, theirs, bound = (
         kept(found.answer),
         kept(found.error),
@@ -79,7 +85,7 @@ def judged(claim: Claim, found: Found) -> Judged:
     if is_too_small(claim, found) and (status != OPEN or not error):
         return unanswered(claim, f"{found.games:,} games of ours are too few beside what was published", theirs)
     why = claim.explanation or (UNEXPLAINED if status == OPEN else "")
-    return Judged(claim, answer, status, why, error, theirs, bound)
+    return Judged(claim, answer, status, both(why, remark), error, theirs, bound)
 
 
 def is_too_small(claim: Claim, found: Found) -> bool:
@@ -92,7 +98,12 @@ def is_too_small(claim: Claim, found: Found) -> bool:
 
 def unanswered(claim: Claim, reason: str, theirs: float = 0.0) -> Judged:
     """A claim that could be answered but is not, for this reason."""
-    return Judged(claim, None, OPEN, "; ".join(filter(None, [claim.explanation, reason])), 0.0, theirs)
+    return Judged(claim, None, OPEN, both(claim.explanation, reason), 0.0, theirs)
+
+
+def both(explanation: str, reason: str) -> str:
+    """An explanation, and behind it a reason."""
+    return "; ".join(filter(None, [explanation, reason]))
 
 
 def published_error(claim: Claim, found: Found) -> float:
@@ -117,7 +128,11 @@ def status_of(claim: Claim, answer: Answer, bound: float, *errors: float) -> str
 
 
 def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
-    """Whether an answer equals the printed value within `margin`; words must be the same."""
+    """Whether an answer equals the printed value within `margin`, or is more than it where that was printed; words must
+    be the same."""
+    least = parse_published(text.removeprefix(MORE_THAN)) if text.startswith(MORE_THAN) else None
+    if least is not None and not isinstance(answer, str):
+        return answer > least[0]
     number = parse_published(text)
     if number is None or isinstance(answer, str):
         return text == answer

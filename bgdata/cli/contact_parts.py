@@ -17,6 +17,7 @@ from bgdata.datasets.contact_parts import CONTACT_THEMES, ContactPartsParameters
 from bgdata.datasets.contact_parts import DATASET as CONTACT_PARTS
 from bgdata.rows.plain import Row
 from bgdata.steps.queries import rows_of
+from bgdata.store.parameters import VersionRef
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
@@ -26,6 +27,12 @@ from contact_parts
 where variant = $variant
 order by arm, grouping, try_cast(group_name as integer), group_name
 """
+
+
+MEASURES = (  # groupings, and what equities are compared with
+    ("theme", "all", "labels that none has learned from"),
+    ("reference-theme", "reference", "rollouts of reference positions"),
+)
 
 
 @click.command(name="parts")
@@ -59,20 +66,22 @@ def parts(
 ) -> None:  # fmt: skip
     """Train a network for each part of the contact positions.
 
-    Positions with contact are divided by hand, by gnubg's classes (contact, crashed) and by theme, and by k-means over
-    their inputs, which knows nothing of backgammon. A network for each part learns from the labels of that part; beside
-    them one learns from all. All have the same inputs, the same hidden units and the same batches. The command prints
-    how far their equities are from labels of the validation split, by theme. The table is `contact_parts`; no player
-    uses these networks. A stopped command, run again, resumes from its last checkpoint; the result is the same on any
-    number of threads.
+    Positions with contact are divided by hand, by gnubg's classes (contact, crashed) and by theme, and by k-means
+    over their inputs, which knows nothing of backgammon. A network for each part learns from the labels of that
+    part; beside them one learns from all. All have the same inputs, the same hidden units and the same batches. The
+    command prints how far their equities are from labels of the validation split, and from the rollouts of
+    reference positions of that split, by theme. The table is `contact_parts`; no player uses these networks. A
+    stopped command, run again, resumes from its last checkpoint; the result is the same on any number of threads.
 
     \b
       bgdata train parts --labels selfplay_labels/network-10000-seed-1-6x9 --plot parts.png
       bgdata train parts --labels training_games --parts 3 --parts 12 --units 128
     """
     from bgdata.steps.networks import label_parameters
+    from bgdata.steps.references import find_references
 
-    parameters = ContactPartsParameters(**label_parameters(warehouse, labels, guard), **recipe)
+    reference = VersionRef.parse(find_references(warehouse).name)
+    parameters = ContactPartsParameters(**label_parameters(warehouse, labels, guard), reference=reference, **recipe)
     with progress_bars() as progress:
         table = warehouse.build(CONTACT_PARTS.name, parameters, progress=progress, force=force)
     rows = rows_of(warehouse, ROWS, {"variant": table.manifest.variant})
@@ -86,17 +95,17 @@ def parts(
 
 
 def part_lines(rows: Sequence[Row], parameters: ContactPartsParameters) -> Iterator[str]:
-    """RMSE of each arm, a line for each theme, in thousandths of a point."""
+    """RMSE of each arm, a line for each theme, in thousandths of a point: from labels, then from rollouts."""
     found = {(row["arm"], row["grouping"], row["group_name"]): row for row in rows}
-    yield "RMSE of cubeless equity in thousandths of a point, on positions that none has learned from"
-    yield f"{'theme':<26}{'positions':>10}" + "".join(arm.rjust(11) for arm in parameters.arms)
-    for theme in CONTACT_THEMES:
-        cells = [found[arm, "theme", theme] for arm in parameters.arms]
-        yield line_of(theme, cells)
-    cells = [found[arm, "all", "all"] for arm in parameters.arms]
-    yield line_of("all", cells)
-    errors = "".join(f"+/- {1000 * (cell['rmse_standard_error'] or 0):.1f}".rjust(11) for cell in cells)
-    yield " " * 36 + errors
+    for by_theme, overall, judge in MEASURES:
+        yield f"RMSE of cubeless equity in thousandths of a point, from {judge}"
+        yield f"{'theme':<26}{'positions':>10}" + "".join(arm.rjust(11) for arm in parameters.arms)
+        for theme in CONTACT_THEMES:
+            yield line_of(theme, [found[arm, by_theme, theme] for arm in parameters.arms])
+        cells = [found[arm, overall, "all"] for arm in parameters.arms]
+        yield line_of("all", cells)
+        errors = "".join(f"+/- {1000 * (cell['rmse_standard_error'] or 0):.1f}".rjust(11) for cell in cells)
+        yield " " * 36 + errors
     yield f"{'parts':<36}" + "".join(f"{size:>11}" for size in parameters.sizes)
     smallest = [
         min(row["tested"] for row in rows if row["arm"] == arm and row["grouping"] == "part") for arm in parameters.arms
@@ -111,21 +120,22 @@ def line_of(name: str, cells: Sequence[Row]) -> str:
 
 
 def draw_parts(rows: Sequence[Row], parameters: ContactPartsParameters, path: Path) -> None:
-    """Write a picture of the RMSE by theme, a mark for each arm. Raises StorageError."""
-    found = {(row["arm"], row["group_name"]): row["rmse"] for row in rows if row["grouping"] != "part"}
+    """Write a picture of the RMSE by theme, a mark for each arm, from labels and from rollouts. Raises StorageError."""
+    found = {(row["arm"], row["grouping"], row["group_name"]): row["rmse"] for row in rows}
     names = [*CONTACT_THEMES, "all"]
-    with new_figure(7.5, 4.4) as figure:
-        axes = figure.subplots()
-        for place, arm in enumerate(parameters.arms):
-            colour, marker = LOOKS[place % len(LOOKS)]
-            values = [found[arm, name] for name in names]
-            figures = np.array([np.nan if value is None else 1000 * value for value in values])
-            face = colour if place < len(LOOKS) else "none"
-            axes.plot(figures, range(len(names)), marker, color=colour, markerfacecolor=face, label=arm)
+    with new_figure(10.5, 4.6) as figure:
+        for axes, (by_theme, overall, judge) in zip(figure.subplots(1, 2, sharey=True), MEASURES, strict=True):
+            for place, arm in enumerate(parameters.arms):
+                colour, marker = LOOKS[place % len(LOOKS)]
+                values = [*(found[arm, by_theme, theme] for theme in CONTACT_THEMES), found[arm, overall, "all"]]
+                figures = np.array([np.nan if value is None else 1000 * value for value in values])
+                face = colour if place < len(LOOKS) else "none"
+                axes.plot(figures, range(len(names)), marker, color=colour, markerfacecolor=face, label=arm)
+            axes.set_title(f"from {judge}", fontsize="medium")
+            axes.set_xlabel("RMSE of cubeless equity, thousandths of a point")
+            axes.set_xlim(left=0)
         axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
-        axes.set_xlabel("RMSE of cubeless equity, thousandths of a point")
-        axes.set_xlim(left=0)
         axes.legend()
         figure.suptitle("One network for all contact positions, and networks for parts of them")
         write_figure(figure, path)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from bgdata.computations.supervised_network import open_feed
 from bgdata.datasets.contact_parts import CONTACT_THEMES, GROUPINGS, ContactPartsParameters
@@ -15,8 +16,10 @@ from bgdata.errors import CheckFailedError, CorruptFileError, UsageError
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.value_errors import ErrorSummary
+from bgdata.game.codec import Boards
 from bgdata.game.themes import position_themes
 from bgdata.kernel import read_only, thread_count
+from bgdata.play.splits import SPLITS
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation
@@ -39,6 +42,14 @@ from bgdata.training.supervised.parts import (
 from bgdata.training.supervised.run import FEED_BATCH_ROWS
 
 
+class Measure(NamedTuple):
+    """Contact positions to measure networks on."""
+
+    boards: Boards  # [n, 26]
+    equities: NDArray[np.float32]  # [n], cubeless, of labels or rollouts
+    games: NDArray[np.int64]  # [n], of which positions depend on one another
+
+
 class Group(NamedTuple):
     """What a row is of."""
 
@@ -53,7 +64,7 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
 
     def compute(self, build: Build[ContactPartsParameters]) -> None:
         parameters, job = build.parameters, build.job
-        training, validation = open_feed(build, parameters.seed, "train"), validation_examples(build)
+        training, measures = open_feed(build, parameters.seed, "train"), measures_of(build)
         arms = found_arms(training, parameters)
         run = PartsRun(parameters.recipe(), arms, new_part_networks(arms, parameters.units, parameters.seed))
         count = batches_per_epoch(training, parameters)
@@ -62,7 +73,7 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
             for epoch in job.steps("positions", range(parameters.epochs), sizes, run.state()):
                 run.learn_epoch(training, epoch, count, executor)
         networks = rounded_parts(run.networks)
-        errors = measured(networks, arms, validation)
+        errors = measured(networks, arms, measures)
         job.save("weights", networks.weights)
         job.save("biases", networks.biases)
         job.save("centres", np.concatenate([arm.centres for arm in arms]).astype(np.int16))
@@ -110,7 +121,7 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
                 f"expected {counts.tolist()} positions to learn from in {table.name}, "
                 f"found {table.array('learned').tolist()}"
             )
-        expected = measured(stored_networks(table, arms, parameters), arms, validation_examples(recheck))
+        expected = measured(stored_networks(table, arms, parameters), arms, measures_of(recheck))
         found = zip(table.array("tested").tolist(), table.array("errors").tolist(), strict=True)
         for group, want, (tested, errors) in zip(groups_of(parameters), expected, found, strict=True):
             if tested != want.positions or not np.array_equal(errors, kept_of(want), equal_nan=True):
@@ -152,6 +163,20 @@ def validation_examples(context: Context[ContactPartsParameters]) -> Examples:
     return examples
 
 
+def measures_of(context: Context[ContactPartsParameters]) -> tuple[Measure, Measure]:
+    """What networks are measured on: labels of the validation split, and reference positions of theirs. Raises
+    UsageError where there are no labels of contact positions."""
+    labels, table = validation_examples(context), context.inputs["reference"]
+    rows = np.flatnonzero(
+        (table.array("themes") < len(CONTACT_THEMES)) & (table.array("splits") == SPLITS.index("validation"))
+    )
+    boards, chances, games = (table.array(name).take(rows, axis=0) for name in ("boards", "chances", "games"))
+    return (
+        Measure(labels.boards, cubeless_equities(labels.targets), np.arange(len(labels.boards))),
+        Measure(boards, cubeless_equities(chances), games.astype(np.int64)),
+    )
+
+
 def groups_of(parameters: ContactPartsParameters) -> list[Group]:
     """What each row is of, in the order of the arrays."""
     found, first = [], 0
@@ -159,18 +184,20 @@ def groups_of(parameters: ContactPartsParameters) -> list[Group]:
         found.append(Group(arm, GROUPINGS[0], GROUPINGS[0], -1))
         found += [Group(arm, GROUPINGS[1], str(part), first + part) for part in range(size)]
         found += [Group(arm, GROUPINGS[2], theme, -1) for theme in CONTACT_THEMES]
+        found.append(Group(arm, GROUPINGS[3], GROUPINGS[0], -1))
+        found += [Group(arm, GROUPINGS[4], theme, -1) for theme in CONTACT_THEMES]
         first += size
     return found
 
 
 def learned_of(groups: list[Group], row: int, learned: Array) -> int | None:
-    """The positions that were learned from for a row: of its network, of all networks of its arm, or None for a
-    theme."""
+    """The positions that were learned from for a row: of its network, of all networks of its arm, or None for groups
+    of positions that are no part."""
     group = groups[row]
-    if group.grouping == "theme":
-        return None
     if group.network >= 0:
         return int(learned[group.network])
+    if group.grouping != GROUPINGS[0]:
+        return None
     return int(sum(learned[each.network] for each in groups if each.arm == group.arm and each.network >= 0))
 
 
@@ -179,16 +206,17 @@ def kept_of(errors: ErrorSummary) -> tuple[float, float, float]:
     return errors.rmse, errors.rmse_standard_error, errors.bias
 
 
-def measured(networks: Networks, arms: list[Arm], examples: Examples) -> list[ErrorSummary]:
+def measured(networks: Networks, arms: list[Arm], measures: tuple[Measure, Measure]) -> list[ErrorSummary]:
     """The errors of each group, in the order of `groups_of`."""
-    values, labels = whole_inputs(examples.boards), cubeless_equities(examples.targets)
-    themes, found, first = position_themes(examples.boards), [], 0
+    found, first = [], 0
     for arm in arms:
-        parts = arm.parts(examples.boards, values)
-        equities = part_equities(networks, first, parts, examples.boards)
-        masks = [np.ones(len(parts), np.bool_), *(parts == part for part in range(arm.size))]
-        masks += [themes == theme for theme in range(len(CONTACT_THEMES))]
-        found += [errors_of(equities[mask], labels[mask]) for mask in masks]
+        for measure in measures:
+            parts = arm.parts(measure.boards, whole_inputs(measure.boards))
+            equities, themes = part_equities(networks, first, parts, measure.boards), position_themes(measure.boards)
+            masks = [np.ones(len(parts), np.bool_)]
+            masks += [parts == part for part in range(arm.size)] if measure is measures[0] else []
+            masks += [themes == theme for theme in range(len(CONTACT_THEMES))]
+            found += [errors_of(equities[mask], measure.equities[mask], measure.games[mask]) for mask in masks]
         first += arm.size
     return found
 

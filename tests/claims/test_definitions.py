@@ -131,6 +131,17 @@ def test_a_group_is_a_table(tmp_path: Path) -> None:
         ('"1"', '"1"\npublished_games = 1\npublished_error = 1', "expected published_error or published_games of A1"),
         ('"1"', '"1"\nis_erratum = 1\nexplanation = "so"', "expected true or false as is_erratum of A1.one, got 1"),
         ('"1"', '"1"\nneeds = ["scores"]', r"expected a list of KIND/VARIANT in group 1 of .*, got \['scores'\]"),
+        (
+            '"1"',
+            '"1"\nrecorded = [1]\nrecorded_with = "gnubg"',
+            "expected recorded .* of what wants something, .*, got",
+        ),
+        ('"1"', '"1"\nrecorded = [1]\nwants = ["a/b"]', r"expected recorded together with .*, got \(1,\) and ''"),
+        ('"1"', '"1"\nrecorded_with = "gnubg"\nwants = ["a/b"]', r"expected recorded .*, got \(\) and 'gnubg'"),
+        *(
+            ('"1"', f'"1"\nrecorded = {given}\nrecorded_with = "x"\nwants = ["a/b"]', "expected a value, its error and")
+            for given in ("1", "[]", '["1"]', "[true]", "[1, 2, 3, 4]")
+        ),
         ('"1"', '"1"\ncolumns = ["points"]', "expected both columns and rows in group 1 of .*, got one of them"),
         ('"1"', '"1"\ncolumns = ["points"]\nrows = [[1, 2]]', r"expected 1 values in every row of .*, got \[1, 2\]"),
         ("[[group]]", "[[claims]]", r"expected \[values\] and \[\[group\]\] in .*A1.toml, got claims"),

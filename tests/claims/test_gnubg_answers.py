@@ -43,6 +43,8 @@ def test_differences_from_gnubgs_match_equity_tables(tmp_path: Path) -> None:
         for published in ("0.0051", "0.0016", "0.0126", "0.0059", "0.0104", "0.0055", "0.0204")
     ]
     (largest,) = answers("A8.mec26-most", [published, imported])
+    for each in (*found, largest):
+        assert each.claim.recorded == (each.answer,)
     assert (largest.status, largest.claim.kind, largest.answer) == ("reproduced", "published", pytest.approx(0.50680))
 
 
@@ -62,4 +64,5 @@ def test_the_start_position(tmp_path: Path) -> None:
     for each in found:
         assert isinstance(each.answer, float)
         assert abs(each.answer - float(each.claim.published)) < 1
+        assert each.claim.recorded == pytest.approx((each.answer,))
         assert each.claim.restates == each.claim.claim.removesuffix("-gnubg-0ply")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import comb, nan
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import bgdata
 from bgdata.claims import counting, register
 from bgdata.claims.bearoff import READINGS
 from bgdata.claims.definitions import Claim, read_definitions
 from bgdata.claims.register import FORMULAS, judge, kept
+from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
+from bgdata.equity.stored_met import find_met
 from bgdata.errors import CorruptFileError
 
 CLAIM = Claim("A1.one", "A1", "somebody", "a number", "0.50", query="select one", explanation="so")
@@ -51,6 +55,11 @@ def judged(claim: Claim, *values: Any, tables: dict[str, Any] | None = None) -> 
         ({"published": "18528584051601162496"}, 18528584051601162496, "reproduced"),
         ({"published": "18528584051601162496"}, 18528584051601162497, "open"),
         ({"published": "small", "correction": "0.375"}, 0.3750001, "corrected"),
+        ({"published": "more than 10"}, 10.01, "reproduced"),
+        ({"published": "more than 10"}, 10, "open"),
+        ({"published": "more than 10", "correction": "9"}, 9, "corrected"),
+        ({"published": "more than 10"}, "more than 10", "reproduced"),
+        ({"published": "more than words"}, 10, "open"),
     ],
 )
 def test_statuses(change: dict[str, Any], answer: Any, status: str) -> None:
@@ -135,6 +144,16 @@ def test_what_is_not_computed() -> None:
     )
 
 
+def test_what_was_measured_once() -> None:
+    """A record answers where what it was measured with is missing, as a query would: with its error and its games."""
+    claim = replace(CLAIM, needs=("a/b",), wants=("c/*",), recorded=(0.534, 0.01, 400), recorded_with="gnubg 1.07")
+    why = "so; as measured with gnubg 1.07, as there is no c/*"
+    assert judged(claim, 0.6, tables={"a/b": None}) == (0.534, "reproduced", why)
+    assert judged(replace(claim, recorded=(0.534,)), 0.6, tables={"a/b": None})[:2] == (0.534, "open")
+    assert judged(replace(claim, published_games=6401), 0.6, tables={"a/b": None})[:2] == (None, "open")
+    assert judged(claim, 0.5, tables={"a/b": None, "c/d": None}) == (0.5, "reproduced", "so")
+
+
 @pytest.mark.parametrize(
     ("query", "message"),
     [
@@ -166,13 +185,7 @@ def test_answers_of_another_number_of_values(values: tuple[Any, ...]) -> None:
         judged(CLAIM, *values)
 
 
-OPEN = {
-    "A3.smaller",
-    "A7.first-gain",
-    "A12.matches-off",
-    "A12.more-matches",
-    "A12.rating-gap-0.6",
-}  # words; a round one
+OPEN = {"A3.smaller", "A7.first-gain", "A12.matches-off"}  # words
 
 
 @pytest.mark.parametrize("claim", QUICK, ids=lambda claim: claim.claim)
@@ -201,3 +214,17 @@ def test_counts_by_listing() -> None:
     assert counting.layouts(6, 15) + 1 == comb(21, 6)
     assert counting.rest_of_percent([50.5, 20, 0.5]) == 29
     assert counting.parabola_top([0, 3], [-1, -4], 1) == 0
+
+
+def test_the_published_table_is_the_one_that_claims_ask(tmp_path: Path) -> None:
+    """`equity_before_game` and match_equity/published-12 are the same table."""
+    row = [0.0, 0.028, 0.362, 0.388, 0.626, 0.645, 0.774, 0.788, 0.865, 0.874, 0.919, 0.925]
+    warehouse = bgdata.open_warehouse(tmp_path)
+    warehouse.build("match_equity", MATCH_EQUITY.default("published-12"))
+    met = find_met(warehouse, "published-12")
+    for away in range(1, 13):
+        for other in range(1, 13):
+            assert FORMULAS["equity_before_game"](away, other, row, 0.276) == pytest.approx(
+                2 * met.mwc(away, other) - 1
+            )
+            assert FORMULAS["percent_before_game"](away, other, row, 0.276) == pytest.approx(100 * met.mwc(away, other))

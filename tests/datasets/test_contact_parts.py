@@ -11,6 +11,7 @@ import pytest
 import bgdata
 from bgdata.computations.contact_parts import groups_of, stored_arms
 from bgdata.datasets.contact_parts import DATASET, ContactPartsParameters
+from bgdata.datasets.reference_positions import DATASET as REFERENCE
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.kernel import threads
 from bgdata.store import job
@@ -21,7 +22,7 @@ from tests.datasets.killer import ReportKiller
 from tests.rechecking import check_sample, inputs_of
 
 SMALL = DATASET.smallest
-DIGEST = "3033bb3655a7cc0a1fa6a15f90c84d02e1e88082da151021bae7ab5e55a88ed6"  # of SMALL, on any machine
+DIGEST = "f124e677382b6d8eacd3f3e1414c1d6b8f5366ad0e5da2b3e9609ec7dd158355"  # of SMALL, on any machine
 
 
 def test_digest(small_root: Path) -> None:
@@ -32,6 +33,7 @@ def test_digest(small_root: Path) -> None:
 
 def test_digest_on_one_thread_and_after_a_kill(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    untaught.build(REFERENCE.name, REFERENCE.smallest)
     with threads(1):
         with pytest.raises(KeyboardInterrupt):
             untaught.build(DATASET.name, SMALL, progress=ReportKiller(2))
@@ -52,10 +54,11 @@ def test_rows_of_each_arm(small_root: Path) -> None:
     (tested,), (learned,) = ({row[place] for row in rows if row[1] == "all"} for place in (3, 4))
     assert tested > 0
     assert learned > 0
+    rolled_out = 12 * REFERENCE.smallest.positions // 2  # those for validation
     for arm, grouping, count, each_tested, each_learned in rows:
-        assert count == {"all": 1, "part": sizes[arm], "theme": 12}[grouping]
-        assert each_tested == tested
-        assert each_learned == (None if grouping == "theme" else learned)
+        assert count == {"all": 1, "part": sizes[arm], "theme": 12, "reference": 1, "reference-theme": 12}[grouping]
+        assert each_tested == (rolled_out if grouping.startswith("reference") else tested)
+        assert each_learned == (learned if grouping in ("all", "part") else None)
 
 
 def test_arms_are_stored(small_root: Path) -> None:

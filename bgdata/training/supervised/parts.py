@@ -215,10 +215,10 @@ def part_equities(networks: Networks, first: int, parts: Places, boards: Boards)
     return found
 
 
-def errors_of(equities: NDArray[np.float32], labels: NDArray[np.float32]) -> ErrorSummary:
-    """How far equities are from their labels, in points, as if positions did not depend on one another; NaN without
-    positions."""
+def errors_of(equities: NDArray[np.float32], labels: NDArray[np.float32], games: NDArray[np.int64]) -> ErrorSummary:
+    """How far equities are from their labels, in points, where positions depend on those of the same game and on no
+    others; NaN without positions."""
     count, errors = len(labels), equities.astype(np.float64) - labels
     if not count:
         return ErrorSummary(0, *[np.nan] * 5)
-    return error_summary(errors, np.zeros(count), np.arange(count))
+    return error_summary(errors, np.zeros(count), games)

@@ -117,11 +117,12 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
     ],
     "contact_parts__arms_have_the_same_themes": [
         Corruption(
-            "update contact_parts set group_name = 'other' where arm = 'classes' and group_name = 'blitz'",
-            {"arm": "classes"},
+            "update contact_parts set group_name = 'other' where arm = 'classes' and group_name = 'blitz' and grouping = 'theme'",
+            {"arm": "classes", "grouping": "theme"},
         ),
         Corruption(
-            "delete from contact_parts where arm = 'k-means 2' and group_name = 'opening'", {"arm": "k-means 2"}
+            "delete from contact_parts where arm = 'k-means 2' and group_name = 'opening' and grouping <> 'theme'",
+            {"arm": "k-means 2", "grouping": "reference-theme"},
         ),
     ],
 }

@@ -14,6 +14,10 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
             *("status = 'open'", "status = 'right'", "status = null", "answer = null", "our_value = 0.2"),
             *("our_value = null", "published_value = 0.2"),
         )
+    ]
+    + [
+        changed("claims", change, claim="A12.more-matches")
+        for change in ("our_value = 10", "our_value = null", "status = 'open'", "published = 'more than 12'")
     ],
     "claims__tolerances_cover_the_errors": [
         changed("claims", change, claim="A12.total-luck")

@@ -165,10 +165,12 @@ def test_networks_learn_from_their_part_alone(labels: Labels) -> None:
         errors = errors_of(
             part_equities(rounded_parts(networks), 0, np.zeros(len(examples.boards), np.int64), examples.boards),
             cubeless_equities(labels.targets),
+            np.arange(len(labels.targets)),
         )
         untaught = errors_of(
             part_equities(rounded_parts(networks), 2, np.zeros(len(examples.boards), np.int64), examples.boards),
             cubeless_equities(labels.targets),
+            np.arange(len(labels.targets)),
         )
         assert errors.rmse < untaught.rmse
     assert np.array_equal(found[0], found[1])
@@ -189,12 +191,16 @@ def test_equities_are_those_of_the_part(labels: Labels) -> None:
 
 def test_errors() -> None:
     equities, expected = np.array([1, 0, -1, 2], np.float32), np.array([0, 0, 0, 0], np.float32)
-    errors = errors_of(equities, expected)
+    apart = np.arange(4)
+    errors = errors_of(equities, expected, apart)
     assert errors.positions == 4
     assert errors.rmse == pytest.approx(1.5**0.5)
     assert errors.bias == 0.5
     assert errors.rmse_standard_error == pytest.approx(np.std([1, 0, 1, 4], ddof=1) / 2 / (2 * 1.5**0.5))
-    assert set(errors_of(expected, expected)[1:]) == {0}
-    none = errors_of(equities[:0], expected[:0])
+    of_two_games = errors_of(equities, expected, np.array([0, 0, 1, 1]))
+    assert of_two_games[:2] == errors[:2]
+    assert of_two_games.rmse_standard_error == pytest.approx(np.std([1, 5], ddof=1) / 2 / 2**0.5 / (2 * 1.5**0.5))
+    assert set(errors_of(expected, expected, apart)[1:]) == {0}
+    none = errors_of(equities[:0], expected[:0], apart[:0])
     assert none.positions == 0
     assert np.isnan(none.rmse)
