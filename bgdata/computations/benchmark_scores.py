@@ -11,7 +11,7 @@ from bgdata.computations.common.columns import class_column, position_columns
 from bgdata.computations.common.rechecking import check_arrays
 from bgdata.datasets.benchmark_scores import ScoreParameters
 from bgdata.errors import CheckFailedError
-from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.player import open_player_of_version
 from bgdata.play.benchmark import RolledOutDecisions, losses_of, rank_choices, score_of
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, sampled
@@ -26,7 +26,7 @@ class BenchmarkScoresComputation(Computation[ScoreParameters]):
         table = build.inputs["benchmark"]
         decisions = decisions_of(table)
         job.progress.start(job.title, len(decisions.boards), "decisions")
-        player = open_named_player(parameters.player, parameters.ply, build.warehouse)
+        player = open_player_of_version(parameters.player, parameters.ply, parameters.version, build.warehouse)
         chosen = player.choose_plays(decisions.boards, decisions.rolls)
         job.progress.advance(len(chosen))
         ranks = rank_choices(decisions, chosen)

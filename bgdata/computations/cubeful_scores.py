@@ -11,9 +11,9 @@ from bgdata.computations.game_scores import open_judge
 from bgdata.datasets.common.cube_players import MET
 from bgdata.datasets.cubeful_scores import CubefulScoreParameters
 from bgdata.equity.stored_met import met_names, met_of_arrays
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
 from bgdata.evaluation.choices import Chooser, KernelPlayer
-from bgdata.evaluation.player import Player, open_named_player
+from bgdata.evaluation.player import Player, open_player_of_version
 from bgdata.play.cubeful_lockstep import play_cubeful
 from bgdata.play.cubeful_series import CubefulResults, CubefulRules
 from bgdata.play.series import pair_error
@@ -132,18 +132,14 @@ def turns_of(found: CubefulResults) -> Array:
 
 
 def open_players(context: Context[CubefulScoreParameters]) -> tuple[Player, Player]:
-    """The two players. Raises what `Series` raises."""
+    """The two players. Raises what `open_player_of_version` raises."""
     wanted = context.parameters
-    first = opened(context, wanted.player, wanted.ply, wanted.version)
-    return first, opened(context, wanted.opponent, wanted.opponent_ply, wanted.opponent_version)
-
-
-def opened(context: Context[CubefulScoreParameters], name: str, ply: int, version: str) -> Player:
-    """A player of this version."""
-    found = open_named_player(name, ply, context.warehouse, tables=context.parameters.tables)
-    if found.version != version:
-        raise InvalidParameterError(f"expected version {found.version} of {name}, as it plays here, got {version}")
-    return found
+    sides = (
+        (wanted.player, wanted.ply, wanted.version),
+        (wanted.opponent, wanted.opponent_ply, wanted.opponent_version),
+    )
+    first, second = (open_player_of_version(*side, context.warehouse, tables=wanted.tables) for side in sides)
+    return first, second
 
 
 COMPUTATION = CubefulScoresComputation

@@ -17,7 +17,8 @@ from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterE
 from bgdata.evaluation.chances import cubeless_equities, ordered_chances
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.lookahead import evaluate_ahead
-from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.named import as_evaluator
+from bgdata.evaluation.player import open_player_of_version
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation, sampled
@@ -85,13 +86,9 @@ def open_engine(context: Context[EngineParameters]) -> Evaluator:
     parameters = context.parameters
     if parameters.engine == "network":
         return open_roller(Context(parameters.choice(), context.inputs, context.warehouse))
-    engine = open_named_player(parameters.engine, parameters.ply)
-    assert isinstance(engine, Evaluator)  # all of PROGRAMS are
-    if engine.version != parameters.version:
-        raise InvalidParameterError(
-            f"expected version {engine.version} of {parameters.engine}, as it is here, got {parameters.version}"
-        )
-    return engine
+    return as_evaluator(
+        parameters.engine, open_player_of_version(parameters.engine, parameters.ply, parameters.version)
+    )
 
 
 def asked(engine: Evaluator, parameters: EngineParameters, boards: Array) -> Array:

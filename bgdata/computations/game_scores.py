@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.datasets.game_scores import GameParameters
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser, KernelPlayer
 from bgdata.evaluation.networks.player import MappedNetwork
-from bgdata.evaluation.player import Player, open_named_player
+from bgdata.evaluation.player import Player, open_player_of_version
 from bgdata.play.games import Games, play_games
 from bgdata.play.luck.games import play_games_with_luck
 from bgdata.play.series import pair_error, result_of
@@ -125,16 +125,11 @@ def open_judge(inputs: Mapping[str, Table]) -> Chooser | None:
 
 
 def open_players(parameters: GameParameters, warehouse: Versions | None) -> tuple[Player, Player]:
-    """The two players. Raises UnknownPlayerError, MissingTableError, and InvalidParameterError for another version."""
-    player = open_named_player(parameters.player, parameters.ply, warehouse)
-    opponent = open_named_player(parameters.opponent, parameters.opponent_ply, warehouse)
-    for name, wanted, found in (
-        (parameters.player, parameters.version, player.version),
-        (parameters.opponent, parameters.opponent_version, opponent.version),
-    ):
-        if wanted != found:
-            raise InvalidParameterError(f"expected version {found} of {name}, as it plays here, got {wanted}")
-    return player, opponent
+    """The two players. Raises what `open_player_of_version` raises."""
+    return (
+        open_player_of_version(parameters.player, parameters.ply, parameters.version, warehouse),
+        open_player_of_version(parameters.opponent, parameters.opponent_ply, parameters.opponent_version, warehouse),
+    )
 
 
 def games_of(arrays: Mapping[str, Array]) -> Games:

@@ -13,10 +13,10 @@ from bgdata.computations.common.endgames import ERROR_BOUND
 from bgdata.datasets.contact_endgame import POINTS as ANYWHERE
 from bgdata.datasets.referee_scores import RefereeParameters
 from bgdata.endgames.layouts import all_layouts
-from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.errors import CheckFailedError
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
-from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.player import open_player_of_version
 from bgdata.play.contact_referee import contact_decisions, contact_verdicts
 from bgdata.play.referee import Decisions, Verdicts, exact_decisions, verdicts
 from bgdata.store.arrays import Array
@@ -32,11 +32,9 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
 
     def compute(self, build: Build[RefereeParameters]) -> None:
         parameters, job = build.parameters, build.job
-        player = open_named_player(parameters.player, parameters.ply, build.warehouse, tables=parameters.tables)
-        if player.version != parameters.version:
-            raise InvalidParameterError(
-                f"expected version {player.version} of {parameters.player}, as it plays here, got {parameters.version}"
-            )
+        player = open_player_of_version(
+            parameters.player, parameters.ply, parameters.version, build.warehouse, tables=parameters.tables
+        )
         decisions = decisions_of(build.inputs["table"], parameters)
         job.progress.start(job.title, len(decisions.boards), "decisions")
         chosen = player.choose_plays(*decisions)

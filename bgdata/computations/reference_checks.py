@@ -12,9 +12,9 @@ from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import open_roller
 from bgdata.datasets.reference_checks import ReferenceCheckParameters
 from bgdata.datasets.reference_positions import THEMES
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.player import Player, open_named_player
+from bgdata.evaluation.player import Player, open_player_of_version
 from bgdata.game.board_kernels import position_classes
 from bgdata.play.player_rollouts import rolled_by
 from bgdata.play.rollout import RolloutResult, roll_out
@@ -105,15 +105,9 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
 
 
 def open_player(context: Context[ReferenceCheckParameters]) -> Player:
-    """Who plays. Raises InvalidParameterError for another version of it, and what `open_named_player` raises."""
-    parameters = context.parameters
-    found = open_named_player(parameters.player, parameters.ply, context.warehouse)
-    if found.version != parameters.version:
-        got = parameters.version or "none"
-        raise InvalidParameterError(
-            f"expected version {found.version} of {parameters.player}, as it is here, got {got}"
-        )
-    return found
+    """Who plays. Raises what `open_player_of_version` raises."""
+    wanted = context.parameters
+    return open_player_of_version(wanted.player, wanted.ply, wanted.version, context.warehouse)
 
 
 def sampled_rows(themes: Array, count: int) -> Array:

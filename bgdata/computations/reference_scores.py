@@ -14,10 +14,11 @@ from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import SAMPLE_ROWS
 from bgdata.datasets.reference_positions import THEMES
 from bgdata.datasets.reference_scores import EVERY_THEME, GROUPS, HALVES, ReferenceScoreParameters, statistic_name
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.evaluator import Evaluator
-from bgdata.evaluation.named import open_named_evaluator
+from bgdata.evaluation.named import as_evaluator
+from bgdata.evaluation.player import open_player_of_version
 from bgdata.evaluation.value_errors import error_summary
 from bgdata.game.board_kernels import position_classes
 from bgdata.play.splits import SPLITS
@@ -96,15 +97,10 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
 
 
 def open_evaluator(context: Context[ReferenceScoreParameters]) -> Evaluator:
-    """Who is asked. Raises InvalidParameterError for another version of it, and what `open_named_evaluator` raises."""
-    parameters = context.parameters
-    found = open_named_evaluator(parameters.player, parameters.ply, context.warehouse, tables=parameters.tables)
-    if found.version != parameters.version:
-        got = parameters.version or "none"
-        raise InvalidParameterError(
-            f"expected version {found.version} of {parameters.player}, as it is here, got {got}"
-        )
-    return found
+    """Who is asked. Raises what `as_evaluator` and `open_player_of_version` raise."""
+    wanted = context.parameters
+    player = open_player_of_version(wanted.player, wanted.ply, wanted.version, context.warehouse, tables=wanted.tables)
+    return as_evaluator(wanted.player, player)
 
 
 def derived_arrays(reference: Table, chances: Array) -> dict[str, Array]:

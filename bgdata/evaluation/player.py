@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import UnknownPlayerError, UsageError
+from bgdata.errors import InvalidParameterError, UnknownPlayerError, UsageError
 from bgdata.evaluation.bgsage_player import BgsagePlayer
 from bgdata.evaluation.choices import RANDOM, Chooser
 from bgdata.evaluation.gnubg_player import GnubgPlayer
@@ -109,3 +109,16 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
     if ply:
         raise UnknownPlayerError(f"expected --ply 0 for {name}, which does not look ahead, got {ply}")
     return players[name]()
+
+
+def open_player_of_version(
+    name: str, ply: int, version: str, warehouse: Versions | None = None, *, tables: bool = True
+) -> Player:
+    """The player of this name that a recipe means. Raises InvalidParameterError where it reports another version, and
+    what `open_named_player` raises."""
+    player = open_named_player(name, ply, warehouse, tables=tables)
+    if player.version != version:
+        raise InvalidParameterError(
+            f"expected version {player.version} of {name}, as it plays here, got {version or 'none'}"
+        )
+    return player

@@ -63,7 +63,7 @@ def answers(boards: Boards) -> Chances:
 def program(monkeypatch: pytest.MonkeyPatch) -> Program:
     """In the place of every program that is installed."""
     found = Program()
-    monkeypatch.setattr("bgdata.computations.engine_labels.open_named_player", lambda *_: found)
+    monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda *_, **__: found)
     return found
 
 
@@ -120,7 +120,7 @@ def test_verify_asks_again(warehouse: Warehouse, program: Program, monkeypatch: 
         check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
     monkeypatch.setattr(program, "version", "10")  # nobody is left who could tell
     with pytest.raises(
-        CheckSkippedError, match=r"the engine cannot be asked: expected version 10 of gnubg, as it is here"
+        CheckSkippedError, match=r"the engine cannot be asked: expected version 10 of gnubg, as it plays here"
     ):
         check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
     (table.folder / "games.npy").chmod(0o644)
@@ -130,7 +130,7 @@ def test_verify_asks_again(warehouse: Warehouse, program: Program, monkeypatch: 
 
 
 def test_another_version_is_not_asked(warehouse: Warehouse, program: Program) -> None:
-    with pytest.raises(InvalidParameterError, match=r"expected version 9\.9 of gnubg, as it is here, got 9\.8"):
+    with pytest.raises(InvalidParameterError, match=r"expected version 9\.9 of gnubg, as it plays here, got 9\.8"):
         warehouse.build(DATASET.name, replace(PROGRAM, version="9.8"))
     assert program.asked == []
 

@@ -93,5 +93,5 @@ def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
 
 
 def test_another_version_of_the_player(warehouse: Warehouse) -> None:
-    with pytest.raises(InvalidParameterError, match="expected version 2 of pubeval, as it is here, got 1"):
+    with pytest.raises(InvalidParameterError, match="expected version 2 of pubeval, as it plays here, got 1"):
         warehouse.build(DATASET.name, replace(DATASET.smallest, version="1"))

@@ -321,6 +321,8 @@ def test_scores(warehouse: Warehouse) -> None:
         assert connection.sql(
             "select benchmark, class, decisions from benchmark_summary where benchmark like 'rollout_decisions/%'"
         ).fetchall() == [(f"rollout_decisions/{SLUG}", "contact", 3)]
+    with pytest.raises(InvalidParameterError, match="expected version 2 of pubeval, as it plays here, got 1"):
+        warehouse.build("benchmark_scores", replace(own, version="1"))
 
 
 @pytest.mark.parametrize(

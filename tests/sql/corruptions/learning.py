@@ -117,7 +117,8 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
     ],
     "contact_parts__arms_have_the_same_themes": [
         Corruption(
-            "update contact_parts set group_name = 'other' where arm = 'classes' and group_name = 'blitz' and grouping = 'theme'",
+            "update contact_parts set group_name = 'other' "
+            "where arm = 'classes' and group_name = 'blitz' and grouping = 'theme'",
             {"arm": "classes", "grouping": "theme"},
         ),
         Corruption(
