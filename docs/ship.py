@@ -225,14 +225,21 @@ def write_tables_anew(folders: Iterable[Path]) -> list[Path]:
 
 def measured_scores(warehouse: Warehouse, versions: list[Table], folder: Path) -> dict[str, list[NetworkScore]]:
     """How good the networks among these versions are, by their names: each figure as measured in the warehouse, else as
-    the package said so far."""
+    the package said so far; of decisions that we rolled out, those of the sets in the package alone."""
+    decisions = rollout_decisions.DATASET
+    sets = {f"{decisions.name}/{decisions.slug(recipe)}" for recipe in rollout_decisions.published_decisions()}
     found = {}
     for table in versions:
         if table.manifest.dataset in KINDS:
             name = table.folder.parent.name
             version = MappedNetwork(table, open_bearoff(warehouse)).version
             scores = (*shipped_scores(table, folder), *scores_in(warehouse, name, version))
-            found[recorded_name(table)] = list({(each.measure, each.against): each for each in scores}.values())
+            newest = {(each.measure, each.against): each for each in scores}
+            found[recorded_name(table)] = [
+                each
+                for each in newest.values()
+                if each.against in sets or not each.against.startswith(f"{decisions.name}/")
+            ]
     return found
 
 

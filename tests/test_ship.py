@@ -143,6 +143,24 @@ def test_scores_that_the_package_has_stay_until_they_are_measured_again(
     assert shipping.measured_scores(warehouse, [table], tmp_path) == {recorded_name(table): [shipped[0], here]}
 
 
+def test_scores_on_sets_that_have_left_the_package_leave_it_too(
+    warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = warehouse.open("network", "tiny")
+    monkeypatch.setattr(rollout_decisions, "published_decisions", lambda: {DECISIONS.smallest: tmp_path})
+    old, there, imported = (
+        NetworkScore("error_rate", against, 0.5, 0.01, 10, "x")
+        for against in (
+            "rollout_decisions/contact-old",
+            f"rollout_decisions/{DECISIONS.slug(DECISIONS.smallest)}",
+            "gnubg_benchmark/contact",
+        )
+    )
+    write_file(tmp_path, {recorded_name(table): [old]})
+    monkeypatch.setattr(shipping, "scores_in", lambda *_: [there, imported])
+    assert shipping.measured_scores(warehouse, [table], tmp_path) == {recorded_name(table): [there, imported]}
+
+
 def test_pages_and_code_name_the_network_that_plays(tmp_path: Path) -> None:
     texts = {
         "README.md": "old-1 plays",

@@ -49,6 +49,12 @@ STYLE: dict[Any, Any] = {
 }
 
 
+def look_of(place: int) -> dict[str, Any]:
+    """How the mark of a player is drawn, by its place among them, from 0: hollow once colours come up again."""
+    colour, marker = LOOKS[place % len(LOOKS)]
+    return {"color": colour, "marker": marker, "markerfacecolor": colour if place < len(LOOKS) else "white"}
+
+
 @contextmanager
 def new_figure(width: float, height: float) -> Iterator[Figure]:
     """An empty figure of this size in inches. Draw on it and write it inside the block, where our style is in force."""

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from bgdata.cli.charts import LOOKS, new_figure, write_figure
+from bgdata.cli.charts import look_of, new_figure, write_figure
 from bgdata.cli.options import force_option, format_option, plot_option, seed_option, threads_option
 from bgdata.cli.output import write_rows
 from bgdata.cli.recipes import label_options, sl_options
@@ -126,11 +126,9 @@ def draw_parts(rows: Sequence[Row], parameters: ContactPartsParameters, path: Pa
     with new_figure(10.5, 4.6) as figure:
         for axes, (by_theme, overall, judge) in zip(figure.subplots(1, 2, sharey=True), MEASURES, strict=True):
             for place, arm in enumerate(parameters.arms):
-                colour, marker = LOOKS[place % len(LOOKS)]
                 values = [*(found[arm, by_theme, theme] for theme in CONTACT_THEMES), found[arm, overall, "all"]]
                 figures = np.array([np.nan if value is None else 1000 * value for value in values])
-                face = colour if place < len(LOOKS) else "none"
-                axes.plot(figures, range(len(names)), marker, color=colour, markerfacecolor=face, label=arm)
+                axes.plot(figures, range(len(names)), linestyle="none", label=arm, **look_of(place))
             axes.set_title(f"from {judge}", fontsize="medium")
             axes.set_xlabel("RMSE of cubeless equity, thousandths of a point")
             axes.set_xlim(left=0)

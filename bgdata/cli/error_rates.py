@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bgdata.cli.charts import GREY, LOOKS, new_figure, write_figure
+from bgdata.cli.charts import GREY, look_of, new_figure, write_figure
 from bgdata.cli.output import write_rows
 from bgdata.errors import UsageError
 from bgdata.rows.plain import Row
@@ -128,7 +128,7 @@ def draw_rates(rows: Sequence[Row], path: Path) -> None:
         if several:
             draw_figures(panels[1], rows, "difference", "difference_standard_error")
             panels[1].axvline(0, color=GREY, linewidth=0.8)
-            panels[1].set_xlabel(f"difference from {first_label(rows)}, below 0: better")
+            panels[1].set_xlabel(f"difference from {first_label(rows)},\nbelow 0: better")
         figure.suptitle(UNIT)
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
         write_figure(figure, path)
@@ -139,12 +139,11 @@ def draw_figures(axes: Axes, rows: Sequence[Row], name: str, error_name: str) ->
     players, found = labels_of(rows), by_benchmark(rows)
     step = min(0.18, 0.7 / len(players))
     for n, player in enumerate(players):
-        colour, mark = LOOKS[n % len(LOOKS)]
         heights = [place + step * (n - (len(players) - 1) / 2) for place in range(len(found))]
         values, errors = (
             [known(each.get(player, {}).get(wanted)) for each in found.values()] for wanted in (name, error_name)
         )
-        axes.errorbar(values, heights, xerr=errors, fmt=mark, color=colour, label=player)
+        axes.errorbar(values, heights, xerr=errors, linestyle="none", label=player, **look_of(n))
 
 
 def known(figure: float | None) -> float:

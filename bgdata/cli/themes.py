@@ -10,7 +10,7 @@ from typing import NamedTuple
 import click
 from click.core import ParameterSource
 
-from bgdata.cli.charts import GREY, LOOKS, new_figure, write_figure
+from bgdata.cli.charts import GREY, look_of, new_figure, write_figure
 from bgdata.cli.completion import complete_players
 from bgdata.cli.error_rates import compare_on_benchmarks
 from bgdata.cli.options import format_option, on_option, plot_option, reference_option, threads_option
@@ -199,10 +199,9 @@ def draw_errors(references: Table, split: str, quantity: str, players: Sequence[
         axes = figure.subplots()
         axes.plot(players[0].figures("judge_rmse"), places, "|", color=GREY, markersize=9, label="rollouts themselves")
         for n, each in enumerate(players):
-            colour, mark = LOOKS[n % len(LOOKS)]
             heights = [place + step * (n - (len(players) - 1) / 2) for place in places]
             errors = each.figures("rmse_standard_error")
-            axes.errorbar(each.figures("rmse"), heights, xerr=errors, fmt=mark, color=colour, label=each.label)
+            axes.errorbar(each.figures("rmse"), heights, xerr=errors, linestyle="none", label=each.label, **look_of(n))
         axes.set_yticks(places, GROUPS)
         axes.invert_yaxis()
         axes.set_xlim(left=0)

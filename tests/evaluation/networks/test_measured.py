@@ -64,7 +64,7 @@ def test_evaluations_quote_them(tmp_path: Path) -> None:
     assert (
         f"{games.value:+.4f} +/- {games.value_error:.4f} points per game against PubEval (40,000 games, 0-ply)" in said
     )
-    assert re.search(r", error rate \d\.\d \+/- \d\.\d in 20 contact decisions$", said)
+    assert re.search(r", error rate \d\.\d \+/- \d\.\d in 500 contact decisions$", said)
 
 
 def test_training_is_called_training(warehouse: Warehouse) -> None:
