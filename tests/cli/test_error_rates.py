@@ -44,7 +44,7 @@ def test_a_table_and_a_picture_of_several_players(warehouse: Warehouse, tmp_path
     assert re.fullmatch(rf"  error rate +{figure} +{figure} +{figure}", lines[5])
     assert re.fullmatch(rf"  difference +{difference} +{difference}", lines[6])
     assert re.fullmatch(r"  same choices +[0-3] +[0-3]", lines[7])
-    assert {"network/tiny:0", "pubeval:0", "random:0", "difference from network/tiny:0, below 0: better"} <= texts(
+    assert {"network/tiny:0", "pubeval:0", "random:0", "difference from network/tiny:0,", "below 0: better"} <= texts(
         picture
     )
     first = picture.read_bytes()

@@ -234,11 +234,16 @@ def test_settled_plays_get_fewer_games(warehouse: Warehouse) -> None:
     assert unsettled.manifest.digest == equal.manifest.digest
 
 
-def test_sets_that_come_with_the_package_keep_their_recipe() -> None:
-    """Parameters that came later are not in it."""
-    assert {parameters.position_class for parameters in DATASET.defaults} == {"contact", "crashed", "race"}
-    for parameters in (*DATASET.defaults, DecisionParameters()):
-        assert not {"one_per_game", "settled_at"} & set(parameters.to_json())
+def test_parameters_that_came_later_leave_recipes_as_they_were() -> None:
+    assert not {"one_per_game", "settled_at"} & set(DecisionParameters().to_json())
+
+
+def test_sets_that_come_with_the_package_are_large() -> None:
+    """Enough to tell players apart, and independent of one another."""
+    assert {each.position_class: each.decisions for each in DATASET.defaults} == {
+        "contact": 500, "crashed": 150, "race": 150
+    }  # fmt: skip
+    assert all(each.one_per_game for each in DATASET.defaults)
 
 
 @pytest.mark.parametrize(
