@@ -25,10 +25,10 @@ def test_the_list(root: Path) -> None:
     lines = succeeds(root, "claims").splitlines()
     assert lines[0].split() == ["claim", "published", "ours", "status", "subject"]
     assert lines[1].split()[:5] == ["A12.luck-of-snowie-21", "0.073", "-0.073", "corrected", "Luck,"]
-    assert lines[-4] == "21 claims: 6 reproduced, 10 corrected, 5 open, 0 unreachable; 10 errata"
+    assert lines[-4] == "21 claims: 7 reproduced, 11 corrected, 1 open, 2 unreachable; 11 errata"
     assert [line.split() for line in lines[-3:]] == [
         ["kind", "claims", "reproduced", "corrected", "open", "unreachable"],
-        ["published", "20", "5", "10", "5", "0"],
+        ["published", "20", "6", "11", "1", "2"],
         ["published_twice", "1", "1", "0", "0", "0"],
     ]
     assert len(lines) == 1 + 21 + 4
@@ -44,7 +44,7 @@ def test_filters(root: Path) -> None:
         "A12.wins-by-errors",
     ]
     both = succeeds(root, "claims", "--status", "corrected", "--status", "reproduced").splitlines()
-    assert both[-4] == "16 claims: 6 reproduced, 10 corrected, 0 open, 0 unreachable; 10 errata"
+    assert both[-4] == "18 claims: 7 reproduced, 11 corrected, 0 open, 0 unreachable; 11 errata"
     twice = succeeds(root, "claims", "--kind", "published_twice").splitlines()
     assert [line.split()[0] for line in twice] == ["claim", "A12.total-luck-as-added", "1", "kind", "published_twice"]
     assert succeeds(root, "claims", "--kind", "identity").startswith("0 claims: ")

@@ -152,12 +152,12 @@ def test_scores_of_pubeval(imports: Imports) -> None:
     assert statistics["error_rate"] == pytest.approx(1000 * np.mean(table.array("losses")))
 
 
-@pytest.mark.parametrize("player", ["pubeval", "random"])
-def test_scores_do_not_depend_on_threads(imports: Imports, player: str) -> None:
+@pytest.mark.parametrize(("player", "version"), [("pubeval", "2"), ("random", "1")])
+def test_scores_do_not_depend_on_threads(imports: Imports, player: str, version: str) -> None:
     digests = set()
     for count in (1, 2):
         with threads(count):
-            parameters = ScoreParameters.on(imports.warehouse.open("gnubg_benchmark", "contact"), player, 0, "1")
+            parameters = ScoreParameters.on(imports.warehouse.open("gnubg_benchmark", "contact"), player, 0, version)
             digests.add(imports.warehouse.build("benchmark_scores", parameters, force=True).manifest.digest)
     assert len(digests) == 1
 
@@ -262,7 +262,8 @@ def test_players_on_the_published_rows(imports: Imports) -> None:
     assert published(imports) == {"contact": 15, "race": 14, "crashed": 14}
     for class_ in ("contact", "race", "crashed"):
         pubeval, at_random = (
-            scores(imports, name, class_=class_).manifest.statistics for name in ("pubeval", "random")
+            scores(imports, name, version=version, class_=class_).manifest.statistics
+            for name, version in (("pubeval", "2"), ("random", "1"))
         )
         assert 0 <= pubeval["error_rate"] < at_random["error_rate"]
         table = imports.warehouse.open("gnubg_benchmark", class_)
