@@ -60,14 +60,10 @@ def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Ite
     """
     for claim in claims:
         missing = [wanted for wanted in (*claim.needs, *claim.wants) if not matching(wanted, tables)]
-        none = f"there is no {', no '.join(missing)}"
         if not claim.query:
             yield Judged(claim, None, claim.status, claim.explanation)
-        elif missing and claim.recorded:
-            value, error, games = (*claim.recorded, 0.0, 0)[:3]
-            yield judged(claim, Found(value, error, int(games)), f"as measured with {claim.recorded_with}, as {none}")
         elif missing:
-            yield unanswered(claim, f"not computed, as {none}")
+            yield unasked(claim, f"there is no {', no '.join(missing)}")
         else:
             yield judged(claim, answered(claim, tables, run))
 
@@ -94,6 +90,14 @@ def is_too_small(claim: Claim, found: Found) -> bool:
     if claim.published_games:
         return 0 < found.games * COARSEST**2 < claim.published_games
     return 0 < COARSEST * claim.published_error < found.error
+
+
+def unasked(claim: Claim, reason: str) -> Judged:
+    """A claim whose query cannot be asked here, for this reason: answered from its record, where it has one."""
+    if not claim.recorded:
+        return unanswered(claim, f"not computed, as {reason}")
+    value, error, games = (*claim.recorded, 0.0, 0)[:3]
+    return judged(claim, Found(value, error, int(games)), f"as measured with {claim.recorded_with}, as {reason}")
 
 
 def unanswered(claim: Claim, reason: str, theirs: float = 0.0) -> Judged:

@@ -209,10 +209,11 @@ def kept_of(errors: ErrorSummary) -> tuple[float, float, float]:
 def measured(networks: Networks, arms: list[Arm], measures: tuple[Measure, Measure]) -> list[ErrorSummary]:
     """The errors of each group, in the order of `groups_of`."""
     found, first = [], 0
+    prepared = [(each, whole_inputs(each.boards), position_themes(each.boards)) for each in measures]
     for arm in arms:
-        for measure in measures:
-            parts = arm.parts(measure.boards, whole_inputs(measure.boards))
-            equities, themes = part_equities(networks, first, parts, measure.boards), position_themes(measure.boards)
+        for measure, values, themes in prepared:
+            parts = arm.parts(measure.boards, values)
+            equities = part_equities(networks, first, parts, measure.boards)
             masks = [np.ones(len(parts), np.bool_)]
             masks += [parts == part for part in range(arm.size)] if measure is measures[0] else []
             masks += [themes == theme for theme in range(len(CONTACT_THEMES))]
