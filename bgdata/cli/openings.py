@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,7 +14,7 @@ from bgdata.cli.completion import complete_players
 from bgdata.cli.labels import roller_parameters
 from bgdata.cli.options import format_option, plot_option, rollout_options, threads_option
 from bgdata.cli.output import write_rows
-from bgdata.datasets.openings import DATASET, OBJECTIVES, OpeningParameters, first_roll_of
+from bgdata.datasets.openings import DATASET, FIRST_ROLLS, OBJECTIVES, OpeningParameters, first_roll_of
 from bgdata.errors import InvalidParameterError, UsageError, shown
 from bgdata.game.dice import parse_roll
 from bgdata.rows.plain import Row
@@ -41,7 +42,7 @@ DEFAULTS = OpeningParameters()
     "--only",
     multiple=True,
     metavar="ROLL",
-    help="Roll out only this first roll; can be given several times.  [default: all 15]",
+    help="Roll out only this first roll; can be given several times.  [default: ROLL, else all 15]",
 )
 @click.option(
     "--sensible",
@@ -90,10 +91,10 @@ def openings(
     """Roll out the opening book, and show it.
 
     All candidates of the 15 first rolls are rolled out to a standard error of 0.002 points, or to --until, and those of
-    the 21 replies to each sensible play to 0.005: hours, but only once. A stopped command resumes from its last
-    checkpoint when it is run again. With a ROLL, such as 31, all candidates of it are shown; with a REPLY, such as 64,
-    those of the reply. For double-match-point, the network plays for wins, and an equity is the chance to win less that
-    to lose.
+    the 21 replies to each sensible play to 0.005: hours, but only once. Each first roll is a table of its own. A stopped
+    command resumes from its last checkpoint when it is run again. With a ROLL, such as 31, all candidates of it are
+    shown; with a REPLY, such as 64, those of the reply. For double-match-point, the network plays for wins, and an
+    equity is the chance to win less that to lose.
 
     \b
       bgdata openings
@@ -107,11 +108,12 @@ def openings(
     if plot and options["beside"]:
         raise UsageError("expected either --plot or --beside, got both")
     judges = [judge_of(warehouse, name, options["objective"]) for name in options["beside"]]
-    table = built_book(warehouse, options)
+    only = dict.fromkeys(map(first_roll_of, options.pop("only")))
+    tables = built_book(warehouse, only or ((asked.roll,) if asked.roll else FIRST_ROLLS), options)
     if judges:
-        print_differences(table, judges, form)
+        print_differences(tables, judges, form)
     else:
-        print_book(table, asked, plot, form)
+        print_book(tables, asked, plot, form)
 
 
 Judge: TypeAlias = "Callable[[list[Any]], Iterable[Row]]"  # of the decisions of a book
@@ -125,16 +127,15 @@ class Asked(NamedTuple):
     play: str
 
 
-def built_book(warehouse: Warehouse, options: dict[str, Any]) -> Table:
-    """The book of these options, built if it is missing. Raises InvalidParameterError, and MissingTableError for a
-    network that is not there."""
+def built_book(warehouse: Warehouse, first_rolls: Iterable[str], options: dict[str, Any]) -> list[Table]:
+    """The tables of these options for some first rolls, built where they are missing. Raises InvalidParameterError, and
+    MissingTableError for a network that is not there."""
     roller = roller_parameters(warehouse, options["network"], options, DEFAULTS.until)
     if not roller["until"] > 0:
         raise InvalidParameterError(f"expected a standard error above 0, got {roller['until']}")
     parameters = OpeningParameters(
         **roller,
         objective=options["objective"],
-        first_rolls=tuple(map(first_roll_of, options["only"])) or DEFAULTS.first_rolls,
         sensible=options["sensible"],
         sensible_plays=options["sensible_plays"],
         reply_until=options["reply_until"],
@@ -142,20 +143,21 @@ def built_book(warehouse: Warehouse, options: dict[str, Any]) -> Table:
     )
     DATASET.check_parameters(parameters)
     with progress_bars() as progress:
-        return warehouse.build(DATASET.name, parameters, progress=progress)
+        recipes = [replace(parameters, first_roll=roll) for roll in first_rolls]
+        return [warehouse.build(DATASET.name, recipe, progress=progress) for recipe in recipes]
 
 
-def print_book(table: Table, asked: Asked, plot: Path | None, form: str) -> None:
+def print_book(tables: Sequence[Table], asked: Asked, plot: Path | None, form: str) -> None:
     """Print the part of a book that is asked for, and draw it. Raises UsageError for what it does not have, and
     StorageError."""
     from bgdata.steps.openings import decisions_of, find_first_roll, find_reply, first_rolls
 
-    decisions = decisions_of(table)
+    decisions = decisions_of(tables)
     if asked.reply:
         shown_decisions = [find_reply(decisions, asked.roll, asked.play, asked.reply)]
     else:
         shown_decisions = [find_first_roll(decisions, asked.roll)] if asked.roll else first_rolls(decisions)
-    title = title_of(table, shown_decisions[0][0], asked)
+    title = title_of(shown_decisions[0][0], asked)
     if form != "table":
         write_rows(
             [row for each in shown_decisions for row in each] if asked.roll else map(best_row, shown_decisions), form
@@ -163,14 +165,14 @@ def print_book(table: Table, asked: Asked, plot: Path | None, form: str) -> None
     elif asked.roll:
         click.echo("\n".join([title, *candidate_lines(shown_decisions[0])]))
     else:
-        click.echo("\n".join([title, *book_lines(shown_decisions), *missed_lines(table)]))
+        click.echo("\n".join([title, *book_lines(shown_decisions), *missed_lines(tables)]))
     if plot:
         draw_decisions(title, shown_decisions, plot)
         click.echo(f"wrote {plot}", err=True)
 
 
-def title_of(table: Table, row: Row, asked: Asked) -> str:
-    """What is shown, and of which version."""
+def title_of(row: Row, asked: Asked) -> str:
+    """What is shown, and who rolled it out."""
     what = "first rolls"
     if asked.roll:
         what = (
@@ -178,7 +180,7 @@ def title_of(table: Table, row: Row, asked: Asked) -> str:
             if asked.reply
             else f"first roll {asked.roll}"
         )
-    return f"{what}, {row['objective']}, {table.name}"
+    return f"{what}, {row['objective']}, rolled out by {row['network']}"
 
 
 def best_row(decision: Sequence[Row]) -> Row:
@@ -226,12 +228,13 @@ def candidate_lines(decision: Sequence[Row]) -> Iterator[str]:
         yield f"     and {more} more that were not rolled out"
 
 
-def missed_lines(table: Table) -> Iterator[str]:
+def missed_lines(tables: Sequence[Table]) -> Iterator[str]:
     """A line if some candidates are not known as exactly as was wanted."""
-    manifest = table.manifest
-    missed = round(manifest.rows * (1 - manifest.statistics["known_share"]))
+    manifests = [table.manifest for table in tables]
+    missed = sum(round(manifest.rows * (1 - manifest.statistics["known_share"])) for manifest in manifests)
     if missed:
-        most = manifest.parameters["most_trials"] or manifest.parameters["trials"]
+        parameters = manifests[0].parameters
+        most = parameters["most_trials"] or parameters["trials"]
         yield (
             f"expected all candidates as exact as was wanted, got larger standard errors for {missed:,} after {most:,} "
             f"trials; try: --most-trials {4 * most}"
@@ -257,21 +260,22 @@ def judge_of(warehouse: Warehouse, name: str, objective: str) -> Judge:
     return lambda decisions: evaluator_differences(decisions, name, evaluator)
 
 
-def print_differences(table: Table, judges: Sequence[Judge], form: str) -> None:
+def print_differences(tables: Iterable[Table], judges: Sequence[Judge], form: str) -> None:
     """Print what judges say otherwise than a book, by more than three standard errors."""
     from bgdata.steps.openings import decisions_of
 
-    decisions = decisions_of(table)
+    decisions = decisions_of(tables)
     rows: list[Row] = [row for judge in judges for row in judge(decisions)]
     if form == "table":
-        click.echo("\n".join(difference_lines(table, len(decisions), rows)))
+        click.echo("\n".join(difference_lines(decisions, rows)))
     else:
         write_rows(rows, form)
 
 
-def difference_lines(table: Table, count: int, rows: Sequence[Row]) -> Iterator[str]:
+def difference_lines(decisions: Sequence[Sequence[Row]], rows: Sequence[Row]) -> Iterator[str]:
     """A line for each difference."""
-    yield f"{len(rows)} differences of more than 3 standard errors, or unknown, in {count} decisions of {table.name}"
+    what = f"{len(decisions)} decisions rolled out by {decisions[0][0]['network']}"
+    yield f"{len(rows)} differences of more than 3 standard errors, or unknown, in {what}"
     if rows:
         yield f"{'source':<18}{'decision':<30}{'best play':<{WIDTH}}{'their play':<{WIDTH}}{'difference':>18}"
     for row in rows:

@@ -1,4 +1,4 @@
-"""Rolls out the candidates of first rolls, and of the replies to their sensible plays."""
+"""Rolls out the candidates of a first roll, and of the replies to its sensible plays."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ COLUMNS = {
 
 
 class Slot(NamedTuple):
-    """A decision that a book may have: a first roll, or a reply to one of its plays."""
+    """A decision that a table may have: a first roll, or a reply to one of its plays."""
 
     first_roll: str
     answered: int  # rank of the play of the first roll, -1: the first roll itself
@@ -60,7 +60,7 @@ class Slot(NamedTuple):
 
     @property
     def item(self) -> int:
-        """What its dice depend on, beside the seed: the same in every book."""
+        """What its dice depend on, beside the seed: the same whatever else is rolled out."""
         first = FIRST_ROLLS.index(self.first_roll)
         if not self.reply_roll:
             return first
@@ -79,7 +79,7 @@ class OpeningsComputation(Computation[OpeningParameters]):
         counts = np.zeros((len(slots), 2), np.int64)  # candidates, and all plays
         sizes = [part_of(parameters, slot) for slot in slots]
         for row in job.steps("parts", range(len(slots)), sizes, {**state, "counts": counts}):
-            board = board_before(parameters, slots[row], state, counts)
+            board = board_before(parameters, slots[row], state, int(counts[0, 0]))
             if board is not None:
                 found = rolled_out(parameters, chooser, board, slots[row])
                 counts[row] = len(found["plays_trials"]), found.pop("n_legal_plays")
@@ -100,7 +100,7 @@ class OpeningsComputation(Computation[OpeningParameters]):
         parameters, decisions = computed.parameters, arrays["plays_decisions"]
         is_reply = arrays["decisions_answered"] >= 0
         until = np.where(is_reply, parameters.reply_until, parameters.limits().until)[decisions]
-        plays = pa.array(play_texts(arrays))
+        plays = pa.array(play_texts(parameters.first_roll, arrays))
         network = pa.array([arrays["network"].tobytes().decode()])
         chances, errors = (chance_columns(arrays[f"plays_{name}"]) for name in ("chances", "chance_errors"))
         yield pa.record_batch(
@@ -108,7 +108,7 @@ class OpeningsComputation(Computation[OpeningParameters]):
                 "decision": decisions.astype(np.int32),
                 "rank": arrays["plays_ranks"].astype(np.int16),
                 "objective": chosen_texts(pa.array([parameters.objective]), np.zeros(len(decisions), np.int32)),
-                "first_roll": roll_column(arrays["decisions_first_rolls"], decisions),
+                "first_roll": chosen_texts(pa.array([parameters.first_roll]), np.zeros(len(decisions), np.int32)),
                 "first_play": plays.take(pa.array(arrays["decisions_answered"], mask=~is_reply)).take(decisions),
                 "reply_roll": roll_column(arrays["decisions_reply_rolls"], decisions),
                 "position_id": position_columns(arrays["boards_before"])["position_id"].take(decisions),
@@ -169,15 +169,10 @@ def open_chooser(context: Context[OpeningParameters]) -> Chooser:
 
 
 def slots_of(parameters: OpeningParameters) -> list[Slot]:
-    """The decisions that a book may have: the first rolls, and for each of them the replies."""
-    rolls = parameters.first_rolls
-    replies = [
-        Slot(first, answered, reply)
-        for first in rolls
-        for answered in range(parameters.sensible_plays)
-        for reply in REPLY_ROLLS
-    ]
-    return [Slot(first, -1, "") for first in rolls] + replies
+    """The decisions that a table may have: the first roll, then the replies to each play."""
+    first = parameters.first_roll
+    replies = [Slot(first, rank, reply) for rank in range(parameters.sensible_plays) for reply in REPLY_ROLLS]
+    return [Slot(first, -1, ""), *replies]
 
 
 def part_of(parameters: OpeningParameters, slot: Slot) -> int:
@@ -185,14 +180,13 @@ def part_of(parameters: OpeningParameters, slot: Slot) -> int:
     return 1 if slot.reply_roll else max(1, round((parameters.reply_until / parameters.limits().until) ** 2))
 
 
-def board_before(parameters: OpeningParameters, slot: Slot, state: Mapping[str, Array], counts: Array) -> Array | None:
-    """int8[26]: the position of a decision, once its first roll was rolled out; None if there is no such sensible
-    play."""
+def board_before(parameters: OpeningParameters, slot: Slot, state: Mapping[str, Array], n_plays: int) -> Array | None:
+    """int8[26]: the position of a decision, once the `n_plays` candidates of the first roll were rolled out; None if
+    there is no such sensible play."""
     if slot.answered < 0:
         return np.array(START.board, np.int8)
-    first = parameters.first_rolls.index(slot.first_roll)
-    is_there = slot.answered < counts[first, 0] and state["plays_losses"][first, slot.answered] <= parameters.sensible
-    return np.asarray(state["boards_after"][first, slot.answered]) if is_there else None
+    is_there = slot.answered < n_plays and state["plays_losses"][0, slot.answered] <= parameters.sensible
+    return np.asarray(state["boards_after"][0, slot.answered]) if is_there else None
 
 
 def rolled_out(parameters: OpeningParameters, chooser: Chooser, board: Array, slot: Slot) -> dict[str, Array]:
@@ -219,31 +213,16 @@ def derived_arrays(parameters: OpeningParameters, n_plays: Array, losses: Array,
     """What follows from the number of candidates of each decision, int64[d], and from the losses float64[k] and
     the boards int8[k, 26] of these."""
     first_plays = np.cumsum(n_plays) - n_plays
-    answers = answered_plays(parameters, n_plays, losses)
-    rolls = [Slot(first, -1, "") for first in parameters.first_rolls]
-    replies = [Slot(parameters.first_rolls[row], rank, reply) for row, rank in answers for reply in REPLY_ROLLS]
-    answered = [int(first_plays[row]) + rank for row, rank in answers for _ in REPLY_ROLLS]
-    before = np.repeat(np.array([START.board], np.int8), len(rolls), axis=0)
+    is_sensible = losses[: n_plays[:1].sum()][: parameters.sensible_plays] <= parameters.sensible
+    answers = np.repeat(np.flatnonzero(is_sensible), len(REPLY_ROLLS))
     decisions = np.repeat(np.arange(len(n_plays)), n_plays)
     return {
-        "decisions_first_rolls": dice_of(slot.first_roll for slot in rolls + replies),
-        "decisions_reply_rolls": dice_of(slot.reply_roll for slot in rolls + replies),
-        "decisions_answered": np.array([-1] * len(rolls) + answered, np.int64),
-        "boards_before": np.concatenate([before, boards[answered].reshape(-1, 26)]),
+        "decisions_reply_rolls": dice_of(["", *REPLY_ROLLS * int(is_sensible.sum())]),
+        "decisions_answered": np.concatenate([[-1], answers]),
+        "boards_before": np.concatenate([np.array([START.board], np.int8), boards[answers]]),
         "plays_decisions": decisions,
         "plays_ranks": np.arange(len(decisions)) - first_plays[decisions],
     }
-
-
-def answered_plays(parameters: OpeningParameters, n_plays: Array, losses: Array) -> list[tuple[int, int]]:
-    """(decision of the first roll, rank) of each play that is answered."""
-    firsts, found = np.cumsum(n_plays) - n_plays, []
-    for row in range(min(len(parameters.first_rolls), len(n_plays))):
-        for rank in range(min(parameters.sensible_plays, int(n_plays[row]))):
-            play = int(firsts[row]) + rank
-            if play < len(losses) and losses[play] <= parameters.sensible:
-                found.append((row, rank))
-    return found
 
 
 def dice_of(rolls: Iterable[str]) -> Array:
@@ -257,12 +236,12 @@ def roll_column(dice: Array, rows: Array) -> pa.Array:
     return pa.array(texts, pa.string()).take(pa.array(rows))
 
 
-def play_texts(arrays: Mapping[str, Array]) -> list[str]:
+def play_texts(first_roll: str, arrays: Mapping[str, Array]) -> list[str]:
     """The candidates of all decisions in the usual notation."""
     texts: list[str] = []
     after_play = flip_boards(arrays["boards_after"])
     is_first = arrays["decisions_answered"] < 0
-    rolls = np.where(is_first[:, None], arrays["decisions_first_rolls"], arrays["decisions_reply_rolls"])
+    rolls = np.where(is_first[:, None], dice_of([first_roll]), arrays["decisions_reply_rolls"])
     for row, (board, dice) in enumerate(zip(arrays["boards_before"], rolls.tolist(), strict=True)):
         plays = {play.after_play.board: str(play) for play in legal_plays(Position(board), dice)}
         texts += [plays.get(tuple(after), "") for after in after_play[arrays["plays_decisions"] == row].tolist()]
@@ -274,8 +253,8 @@ def check_decision(recheck: Recheck[OpeningParameters], chooser: Chooser, row: i
     table, arrays = recheck.table, recheck.table.arrays()
     answered = int(arrays["decisions_answered"][row])
     rank = int(arrays["plays_ranks"][answered]) if answered >= 0 else -1
-    first, reply = ("".join(map(str, arrays[f"decisions_{name}_rolls"][row].tolist())) for name in ("first", "reply"))
-    slot = Slot(first, rank, reply if rank >= 0 else "")
+    reply = "".join(map(str, arrays["decisions_reply_rolls"][row].tolist())) if rank >= 0 else ""
+    slot = Slot(recheck.parameters.first_roll, rank, reply)
     found = rolled_out(recheck.parameters, chooser, np.asarray(arrays["boards_before"][row]), slot)
     if found.pop("n_legal_plays") != arrays["decisions_n_legal_plays"][row]:
         raise CheckFailedError(f"expected another number of legal plays in decision {row} of {table.name}")

@@ -1,4 +1,5 @@
-"""Books of openings: the first rolls and the replies to their sensible plays, every candidate rolled out."""
+"""The opening book, a table for each first roll: its candidates, and those of the replies to its sensible plays, rolled
+out."""
 
 from __future__ import annotations
 
@@ -30,16 +31,16 @@ MOST_SENSIBLE = 10  # plays of a first roll that are answered: replies have thei
 
 @dataclass(frozen=True)
 class OpeningParameters(RollerParameters):
-    """The network that rolls out, what is at stake, the first rolls, and how exact candidates and replies are.
+    """The network that rolls out, what is at stake, the first roll, and how exact candidates and replies are.
 
     Candidates are within `within` points of the best, for which the evaluation one roll ahead is given `margin` points
-    more. The plays of a first roll that lose up to `sensible` points are answered, at most `sensible_plays` of them.
+    more. The plays of the first roll that lose up to `sensible` points are answered, at most `sensible_plays` of them.
     """
 
     until: float | None = 0.002
     most_trials: int = 46_656
     objective: str = "money"
-    first_rolls: tuple[str, ...] = FIRST_ROLLS
+    first_roll: str = FIRST_ROLLS[0]
     within: float = 0.1
     margin: float = 0.04
     most_plays: int = 12
@@ -60,19 +61,19 @@ class OpeningParameters(RollerParameters):
 
 
 def published_openings() -> dict[OpeningParameters, Path]:
-    """Folders of the books that come with the package, by recipe; those with a damaged manifest are left out."""
+    """Folders of the tables that come with the package, by recipe; those with a damaged manifest are left out."""
     return published_versions(PUBLISHED, OpeningParameters)
 
 
 class Openings(Dataset[OpeningParameters]):
-    """One row for each candidate, ordered by first roll, then by reply, and by rank."""
+    """One row for each candidate, of the first roll and then of the replies, by rank."""
 
     name = "openings"
-    revision = 2  # 2: luck in races is seen by likely plays too
-    summary = "The opening book: candidates of the first rolls and of the replies to them, rolled out."
+    revision = 3  # 2: luck in races is seen by likely plays too; 3: a table for each first roll
+    summary = "The opening book of a first roll: its candidates and those of the replies to it, rolled out."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
     columns = (
-        Column("decision", "INTEGER", "", "Number of the decision, first rolls before replies, from 0"),
+        Column("decision", "INTEGER", "", "Number of the decision: 0 for the first roll, then the replies"),
         Column("rank", "SMALLINT", "", "0 for the best play"),
         Column("objective", "VARCHAR", "", f"What is at stake: {' or '.join(OBJECTIVES)}"),
         Column("first_roll", "VARCHAR", "", "Roll of the player who begins, the higher die first"),
@@ -94,9 +95,8 @@ class Openings(Dataset[OpeningParameters]):
     )
     key = ("decision", "rank")
     arrays = (
-        FlatArray("decisions_first_rolls", "int8", "decision, 2", "First roll, the higher die first"),
-        FlatArray("decisions_reply_rolls", "int8", "decision, 2", "Roll of the reply, zeros for a first roll"),
-        FlatArray("decisions_answered", "int64", "decision", "The play that is answered, -1 for a first roll"),
+        FlatArray("decisions_reply_rolls", "int8", "decision, 2", "Roll of the reply, zeros for the first roll"),
+        FlatArray("decisions_answered", "int64", "decision", "The play that is answered, -1 for the first roll"),
         FlatArray("decisions_n_plays", "int64", "decision", "Candidates"),
         FlatArray("decisions_n_legal_plays", "int64", "decision", "All legal plays"),
         FlatArray("boards_before", "int8", "decision, 26 integers", "Boards of the player on roll"),
@@ -117,14 +117,13 @@ class Openings(Dataset[OpeningParameters]):
     parameters = OpeningParameters
     defaults = tuple(published_openings())
     smallest = OpeningParameters(
-        *("tiny", "", 3, 3, 72, 0.00002, 144), turns=2, objective="double-match-point", first_rolls=("31",),
+        *("tiny", "", 3, 3, 72, 0.00002, 144), turns=2, objective="double-match-point", first_roll="31",
         most_plays=3, sensible=1.0, sensible_plays=1, reply_until=0.00002,
     )  # fmt: skip
 
     def slug(self, parameters: OpeningParameters) -> str:
-        rolls = parameters.first_rolls
-        some = "" if rolls == FIRST_ROLLS else f"-{'-'.join(rolls)}"
-        return f"{parameters.objective}-by-{parameters.network}{parameters.how_text}-seed-{parameters.seed}{some}"
+        by = f"{parameters.network}{parameters.how_text}"
+        return f"{parameters.objective}-by-{by}-seed-{parameters.seed}-{parameters.first_roll}"
 
     def check_parameters(self, parameters: OpeningParameters) -> None:
         parameters.check_roller(parameters.seed)
@@ -132,13 +131,8 @@ class Openings(Dataset[OpeningParameters]):
             raise InvalidParameterError(
                 f"expected an objective of {', '.join(OBJECTIVES)}, got {shown(parameters.objective)}"
             )
-        if not parameters.first_rolls or len(set(parameters.first_rolls)) < len(parameters.first_rolls):
-            raise InvalidParameterError(
-                f"expected different first rolls, got {shown(' '.join(parameters.first_rolls))}"
-            )
-        for roll in parameters.first_rolls:
-            if first_roll_of(roll) != roll:
-                raise InvalidParameterError(f"expected the higher die first, got {roll}")
+        if first_roll_of(parameters.first_roll) != parameters.first_roll:
+            raise InvalidParameterError(f"expected the higher die first, got {parameters.first_roll}")
         check_numbers(parameters)
 
     def inputs(self, parameters: OpeningParameters) -> Mapping[str, tuple[str, Parameters]]:
@@ -148,8 +142,7 @@ class Openings(Dataset[OpeningParameters]):
         return published_openings().get(parameters)
 
     def estimate(self, parameters: OpeningParameters) -> Estimate:
-        decisions = len(parameters.first_rolls) * (1 + parameters.sensible_plays * len(REPLY_ROLLS))
-        plays = decisions * parameters.most_plays
+        plays = (1 + parameters.sensible_plays * len(REPLY_ROLLS)) * parameters.most_plays
         return Estimate(plays, 50_000 + 200 * plays, (1 << 28) + 2000 * plays, 20_000 + 150 * plays)
 
 

@@ -1,4 +1,4 @@
-"""Reading a book of openings, and comparing it with what others say of the same decisions."""
+"""Reading the tables of an opening book, and comparing it with what others say of the same decisions."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ Decision: TypeAlias = list[Row]  # the candidates, the best first
 NAMES = ("first_roll", "first_play", "reply_roll")
 
 
-def decisions_of(table: Table) -> list[Decision]:
-    """All decisions of a book, as rows of the table `openings`."""
+def decisions_of(tables: Iterable[Table]) -> list[Decision]:
+    """All decisions of the tables of a book, as rows of `openings`."""
     names = [column.name for column in DATASET.columns]
-    rows = RowReader(table.parquet).read(names, 0, table.manifest.rows).to_pylist()
-    return [list(group) for _, group in groupby(rows, key=lambda row: row["decision"])]
+    found = []
+    for table in tables:
+        rows = RowReader(table.parquet).read(names, 0, table.manifest.rows).to_pylist()
+        found += [list(group) for _, group in groupby(rows, key=lambda row: row["decision"])]
+    return found
 
 
 def first_rolls(decisions: Iterable[Decision]) -> list[Decision]:

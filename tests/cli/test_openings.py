@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 from tests.cli.test_themes import texts
@@ -18,17 +19,23 @@ FEW = (*TINY, "--until", "9", "--only", "2-1", "--sensible-plays", "0")
 REPLIES = (*TINY, "--until", "9", "--sensible-plays", "1", "--reply-until", "9")
 
 
+def network_of(table: Table) -> str:
+    """The network that rolled a table out, with its version."""
+    return table.array("network").tobytes().decode()
+
+
 def test_the_book(warehouse: Warehouse, tmp_path: Path) -> None:
     picture = tmp_path / "openings.svg"
     title, heads, *rows = succeeds(warehouse.root, *FEW, "--plot", picture).splitlines()
-    table = warehouse.open("openings", "money-by-tiny-seed-0-31-21")
-    assert title == f"first rolls, money, {table.name}"
+    tables = [warehouse.open("openings", f"money-by-tiny-seed-0-{roll}") for roll in ("31", "21")]
+    assert title == f"first rolls, money, rolled out by {network_of(tables[0])}"
     assert heads.split() == ["roll", "best", "play", "equity", "+/-", "second", "best", "loss", "+/-", "games"]
     assert [row.split()[0] for row in rows] == ["31", "21"]
     with warehouse.connect() as connection:
         book = connection.sql(
             "select first_roll, play, equity, standard_error, second_play, second_loss, second_loss_standard_error, "
-            "n_candidates, games from opening_book where variant = 'money-by-tiny-seed-0-31-21' order by decision"
+            "n_candidates, games from opening_book where variant in "
+            "('money-by-tiny-seed-0-31', 'money-by-tiny-seed-0-21') order by first_roll desc"
         )
         expected = [dict(zip(book.columns, row, strict=True)) for row in book.fetchall()]
     assert json.loads(succeeds(warehouse.root, *FEW, "--format", "json")) == expected
@@ -45,7 +52,8 @@ def test_a_roll_and_a_reply(warehouse: Warehouse, tmp_path: Path) -> None:
     assert {row["first_roll"] for row in rows} == {"31"}
     assert {row["reply_roll"] for row in rows} == {None}
     title, heads, *lines = succeeds(warehouse.root, *REPLIES, "13").splitlines()
-    assert title.startswith("first roll 31, money, openings/money-by-tiny-seed-0-31/r2-")
+    table = warehouse.open("openings", "money-by-tiny-seed-0-31")
+    assert title == f"first roll 31, money, rolled out by {network_of(table)}"
     assert heads.split()[:5] == ["play", "equity", "+/-", "loss", "+/-"]
     for row, line in zip(rows, lines, strict=False):
         assert line.split()[0] == str(row["rank"] + 1)
@@ -73,9 +81,9 @@ def test_what_others_say(warehouse: Warehouse) -> None:
     given = (*FEW, "--beside", "published", "--beside", "network/tiny:1")
     first, *lines = succeeds(warehouse.root, *given).splitlines()
     rows = list(csv.DictReader(succeeds(warehouse.root, *given, "--format", "csv").splitlines()))
-    table = warehouse.open("openings", "money-by-tiny-seed-0-31-21")
-    words = "differences of more than 3 standard errors, or unknown, in 2 decisions of"
-    assert first == f"{len(rows)} {words} {table.name}"
+    table = warehouse.open("openings", "money-by-tiny-seed-0-31")
+    words = "differences of more than 3 standard errors, or unknown, in 2 decisions rolled out by"
+    assert first == f"{len(rows)} {words} {network_of(table)}"
     assert len(lines) == len(rows) + 1  # a bad network: every source says otherwise
     assert {"Woolsey 1995", "gnubg, as quoted"} <= {row["source"] for row in rows}
     for row, line in zip(rows, lines[1:], strict=True):
@@ -120,3 +128,11 @@ def test_what_the_book_does_not_have(warehouse: Warehouse) -> None:
     for arguments in (("31", "64"), ("31", "64", "--after", "24/20")):
         *_, line = run(warehouse.root, *FEW, *arguments).stderr.splitlines()
         assert line.startswith("error: expected a play of 31 that this book answers (none), got ")
+
+
+def test_only_what_is_asked_for_is_rolled_out(warehouse: Warehouse) -> None:
+    given = (*FEW[:7], "--until", "9", "--sensible-plays", "0")
+    assert succeeds(warehouse.root, *given, "4-1").startswith("first roll 41, money, ")
+    found = {table.name.split("/")[1] for table in warehouse.versions("openings")}
+    assert "money-by-tiny-seed-0-41" in found
+    assert "money-by-tiny-seed-0-31" not in found

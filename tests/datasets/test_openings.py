@@ -1,4 +1,4 @@
-"""Opening books: rows, replies to sensible plays, digests, what is resumed, what is refused, and what verify finds."""
+"""The opening book: rows, replies to sensible plays, digests, what is resumed, what is refused, and what verify finds."""
 
 from __future__ import annotations
 
@@ -79,8 +79,9 @@ def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
     assert {row["trials"] for row in rows} == {72, 144}
 
 
-def test_dice_of_a_decision_are_those_of_every_book() -> None:
-    items = [slot.item for slot in slots_of(OpeningParameters(sensible_plays=MOST_SENSIBLE))]
+def test_dice_of_a_decision_are_its_own() -> None:
+    most = OpeningParameters(sensible_plays=MOST_SENSIBLE)
+    items = [slot.item for roll in FIRST_ROLLS for slot in slots_of(replace(most, first_roll=roll))]
     assert sorted(items) == list(range(15 * (1 + MOST_SENSIBLE * 21)))
     assert Slot("21", 0, "21").item == 15
     assert {slot.item for slot in slots_of(replace(SMALL, sensible_plays=2))} <= set(items)
@@ -162,7 +163,7 @@ def test_verify_rolls_out_again(warehouse: Warehouse, name: str, place: Any) -> 
 
 
 @pytest.mark.parametrize(
-    "name", ["decisions_first_rolls", "decisions_reply_rolls", "decisions_answered", "decisions_n_plays", "plays_ranks"]
+    "name", ["decisions_reply_rolls", "decisions_answered", "decisions_n_plays", "plays_ranks"]
 )
 def test_verify_knows_what_is_answered(small_root: Path, name: str) -> None:
     warehouse = bgdata.open_warehouse(small_root)
@@ -179,11 +180,10 @@ def test_verify_knows_what_is_answered(small_root: Path, name: str) -> None:
     ("changes", "message"),
     [
         ({"objective": "points"}, "expected an objective of money, double-match-point, got 'points'"),
-        ({"first_rolls": ()}, "expected different first rolls, got "),
-        ({"first_rolls": ("31", "31")}, "expected different first rolls, got '31 31'"),
-        ({"first_rolls": ("33",)}, "expected a first roll of two different dice, got 33"),
-        ({"first_rolls": ("13",)}, "expected the higher die first, got 13"),
-        ({"first_rolls": ("71",)}, "expected two dice such as '31', got '71'"),
+        ({"first_roll": ""}, "expected two dice such as '31', got ''"),
+        ({"first_roll": "33"}, "expected a first roll of two different dice, got 33"),
+        ({"first_roll": "13"}, "expected the higher die first, got 13"),
+        ({"first_roll": "71"}, "expected two dice such as '31', got '71'"),
         ({"within": -0.1}, "expected within, margin, sensible and reply_within of 0 points or more"),
         ({"sensible": float("nan")}, "expected within, margin, sensible and reply_within of 0 points or more"),
         ({"most_plays": 0}, "expected 1 to 30 plays of a roll, of which 0 to 10 are answered, got 0 and 1"),
@@ -208,7 +208,7 @@ def test_a_network_that_is_not_there(warehouse: Warehouse) -> None:
 def test_the_default_recipe() -> None:
     parameters = OpeningParameters()
     DATASET.check_parameters(parameters)
-    assert (len(parameters.first_rolls), parameters.until, parameters.reply_until) == (15, 0.002, 0.005)
-    assert DATASET.slug(parameters) == f"money-by-{parameters.network}-seed-0"
+    assert (parameters.until, parameters.reply_until, len(FIRST_ROLLS)) == (0.002, 0.005, 15)
+    assert DATASET.slug(parameters) == f"money-by-{parameters.network}-seed-0-21"
     assert "network" in DATASET.inputs(parameters)
     assert first_roll_of("1-3") == "31"
