@@ -14,12 +14,8 @@ from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 from bgdata.bearoff.tables import equity_limit
 from bgdata.endgames.layouts import layout_count as endgame_layout_count
 from bgdata.errors import CorruptFileError, InvalidParameterError
-from bgdata.evaluation.bearoff_kernels import (
-    BearoffArrays,
-    BearoffSource,
-    Chances,
-    fill_bearoff,
-)
+from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, fill_bearoff
+from bgdata.evaluation.chances import Chances
 from bgdata.game.codec import Boards, check_boards
 from bgdata.kernel import Array
 from bgdata.store.table import Table

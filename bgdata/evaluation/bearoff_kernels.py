@@ -21,12 +21,12 @@ from bgdata.bearoff.layouts import BINOMIAL
 from bgdata.endgames.layouts import BINOMIAL as ANYWHERE_BINOMIAL
 from bgdata.endgames.layouts import MOST_CHECKERS
 from bgdata.endgames.layouts import POINTS as ANYWHERE
+from bgdata.evaluation.chances import Chances
 from bgdata.game.classes import PASSED_PIPS, PositionClass
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange, read_only
 
 BLOCK = 64  # boards that one thread takes at a time
-Chances = NDArray[np.float32]
 
 
 class BearoffSource(IntEnum):

@@ -25,14 +25,12 @@ from bgdata.evaluation.cube_values import MATCH, MONEY, CubeStakes, exact_equiti
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.lookahead import BATCH, Look, Worth
 from bgdata.game.codec import Boards, flip_boards
-from bgdata.game.dice import ROLLS
 from bgdata.game.match import MatchScore, Money, Stakes
 from bgdata.game.play_kernels import batch_plays
+from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kernel import in_threads, kernel
 
 Values = NDArray[np.float64]
-_DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
-_WEIGHTS = np.array([roll.weight for roll in ROLLS]) / 36
 _TURNED = [turned_owner(code) for code in (CENTERED, ON_ROLL, OPPONENT)]
 _EXACT, _OVER = int(BearoffSource.EXACT), int(AnswerSource.OVER)
 
@@ -119,7 +117,7 @@ def values_ahead(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: 
 def _mean_after_rolls(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
     """float64[n, level, owner code]: the mean over all rolls, valued at ply - 1 after the best replies."""
     theirs = turned_stakes(stakes)
-    offsets, after_play = batch_plays(np.repeat(boards, len(_DICE), axis=0), np.tile(_DICE, (len(boards), 1)))
+    offsets, after_play = batch_plays(np.repeat(boards, len(DICE), axis=0), np.tile(DICE, (len(boards), 1)))
     after = flip_boards(after_play)
     found = look(after, 0)
     static, _ = static_values(tables, theirs, after, found)
@@ -127,7 +125,7 @@ def _mean_after_rolls(look: Look, tables: BearoffArrays, stakes: CubeStakes, boa
     best = lowest_of(decided, cubeless_equities(found.chances), offsets)
     values = static[best] if ply == 1 else values_ahead(look, tables, theirs, after[best], ply - 1)
     own = turned_values(stakes, after_decisions(theirs, values))[:, :, _TURNED]
-    return np.asarray(np.einsum("r,nrlo->nlo", _WEIGHTS, own.reshape(len(boards), len(_DICE), *own.shape[1:])))
+    return np.asarray(np.einsum("r,nrlo->nlo", CHANCES, own.reshape(len(boards), len(DICE), *own.shape[1:])))
 
 
 def lowest_of(values: Values, equities: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -19,11 +19,11 @@ from bgdata.evaluation.evaluator import LAST_FINAL, Evaluations, Evaluator
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
+from bgdata.game.rolls import DICE
 
 REVISION = 2  # grows when the same question may get another answer
 MOST_PLY = 3
 BATCH = 128  # positions looked into at a time: bounds the memory
-_DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
 
 Number = TypeVar("Number", bound=np.generic)
 Look = Callable[[Boards, int], Evaluations]  # evaluations of legal int8[n, 26] boards at a ply
@@ -92,10 +92,10 @@ def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluation
 def _mean_after_rolls(evaluator: Evaluator, boards: Boards, ply: int) -> Chances:
     """float32[n, 5]: chances over all rolls, the replies chosen by static evaluation and valued at ply - 1."""
     look = partial(evaluate_ahead, evaluator)
-    ranked = rank_all(look, np.repeat(boards, len(_DICE), axis=0), np.tile(_DICE, (len(boards), 1)), 0)
+    ranked = rank_all(look, np.repeat(boards, len(DICE), axis=0), np.tile(DICE, (len(boards), 1)), 0)
     best = ranked.best()
     chances = ranked.chances[best] if ply == 1 else look(ranked.boards[best], ply - 1).chances
-    own = turned_chances(chances).astype(np.float64).reshape(len(boards), len(_DICE), 5)
+    own = turned_chances(chances).astype(np.float64).reshape(len(boards), len(DICE), 5)
     total = np.zeros((len(boards), 5))
     for number, roll in enumerate(ROLLS):  # in this order: sums of rounded numbers depend on it
         total += roll.weight * own[:, number]

@@ -16,10 +16,8 @@ from bgdata.evaluation.evaluator import LAST_FINAL, Evaluations
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.roll_values import ALL_PLAYS, LikelyPlays, RollScratch, fill_roll_values, new_roll_scratch
 from bgdata.game.codec import Boards, flip_into
-from bgdata.game.dice import ROLLS
+from bgdata.game.rolls import WAYS
 from bgdata.kernel import in_threads, kernel
-
-_WAYS = np.array([roll.weight for roll in ROLLS], np.float64)  # of 36
 
 
 class TreeScratch(NamedTuple):
@@ -37,7 +35,7 @@ def new_tree_scratch(networks: Networks, ply: int) -> TreeScratch:
     """Scratch for one thread that looks as far as this."""
     return TreeScratch(
         new_roll_scratch(networks),
-        np.empty((ply, len(_WAYS), 26), np.int8),
+        np.empty((ply, len(WAYS), 26), np.int8),
         np.empty(ply, np.int64),
         np.empty((ply, 5), np.float64),
         np.empty(5, np.float32),
@@ -91,7 +89,7 @@ def fill_ahead(
     enter(networks, tables, likely, board, 0, ply, scratch)
     depth = 0
     while True:
-        if scratch.places[depth] == len(_WAYS):
+        if scratch.places[depth] == len(WAYS):
             for item in range(5):
                 chances[item] = np.float32(scratch.totals[depth, item] / 36)
             if depth == 0:
@@ -123,11 +121,11 @@ def enter(
     fill_roll_values(networks, tables, likely, board, rolls)
     for item in range(5):
         total[item] = 0.0
-    scratch.places[depth] = len(_WAYS) if depth == ply - 1 else 0
-    for roll in range(len(_WAYS)):
+    scratch.places[depth] = len(WAYS) if depth == ply - 1 else 0
+    for roll in range(len(WAYS)):
         if depth == ply - 1:
             for item in range(5):
-                total[item] += _WAYS[roll] * rolls.values[roll, item]
+                total[item] += WAYS[roll] * rolls.values[roll, item]
         else:
             flip_into(rolls.best[roll], scratch.replies[depth, roll])
 
@@ -137,7 +135,7 @@ def add_reply(chances: Chances, depth: int, scratch: TreeScratch) -> None:
     """Fills scratch.totals[depth, 0:5] with itself plus what the next roll is worth, after which the opponent has these
     chances[0:5]; one more roll is done."""
     fill_turned(chances, scratch.turned)
-    ways = _WAYS[scratch.places[depth]]
+    ways = WAYS[scratch.places[depth]]
     for item in range(5):
         scratch.totals[depth, item] += ways * scratch.turned[item]
     scratch.places[depth] += 1

@@ -32,6 +32,7 @@ from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
 from bgdata.game.position_hash import Hashes, board_hash
+from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kernel import kernel
 
 LIKELY = 18  # plays of a roll in values one roll ahead
@@ -40,8 +41,6 @@ BUCKETS = 4096  # to find positions that several rolls lead to
 FULL = 2048  # positions after which none is looked for any more
 MOST_LIKELY = 21  # plays of a roll that a recipe may ask for
 _LOWEST, _HIGHEST, _RACE = -(1 << 62), 1 << 62, int(PositionClass.RACE)
-_DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
-_WEIGHTS = np.array([roll.weight for roll in ROLLS], np.float64) / 36.0
 # by high * 6 + low - 7: the place in ROLLS
 _PLACES = np.zeros(36, np.int64)
 for _place, _roll in enumerate(ROLLS):
@@ -91,7 +90,7 @@ class RollScratch(NamedTuple):
 @kernel()
 def new_roll_scratch(networks: Networks) -> RollScratch:
     """Scratch for one thread."""
-    most = len(_DICE) * MOST_PLAYS
+    most = len(DICE) * MOST_PLAYS
     return RollScratch(
         new_scratch(networks),
         np.empty((MOST_PLAYS, 26), np.int8),
@@ -104,9 +103,9 @@ def new_roll_scratch(networks: Networks) -> RollScratch:
         np.empty(most, np.int8),
         np.empty(BUCKETS, np.int16),
         np.empty(most + MOST_PLAYS, np.int64),
-        np.empty(len(_DICE) + 1, np.int64),
-        np.empty((len(_DICE), 26), np.int8),
-        np.empty((len(_DICE), 5), np.float32),
+        np.empty(len(DICE) + 1, np.int64),
+        np.empty((len(DICE), 26), np.int8),
+        np.empty((len(DICE), 5), np.float32),
         np.empty(5, np.float64),
         np.empty(26, np.int8),
         np.empty(5, np.float32),
@@ -146,7 +145,7 @@ def fill_roll_values(
         rows = scratch.rows[begin:end]
         best = lowest_of(tables, plays, rows, chances, sources, scratch.evaluation.board, stakes)
         begin = end
-        if roll == len(_DICE):
+        if roll == len(DICE):
             for slot in range(26):
                 scratch.played[slot] = plays[best, slot]
             for item in range(5):
@@ -156,7 +155,7 @@ def fill_roll_values(
             scratch.best[roll, slot] = plays[best, slot]
         fill_turned(chances[best], scratch.values[roll])
         for item in range(5):
-            scratch.mean[item] += _WEIGHTS[roll] * scratch.values[roll, item]
+            scratch.mean[item] += CHANCES[roll] * scratch.values[roll, item]
 
 
 @kernel(borrows=True)
@@ -166,9 +165,9 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
     for bucket in range(BUCKETS):
         scratch.buckets[bucket] = 0
     kind, can_finish, n, end, of_played = int(class_of(board) <= _RACE), is_nearly_off(board), 0, 0, 0
-    after, all_rows = scratch.after, scratch.rows[len(_DICE) * MOST_PLAYS :]
-    for roll in range(len(_DICE)):
-        count = fill_plays(board, _DICE[roll, 0], _DICE[roll, 1], after, scratch.notes)
+    after, all_rows = scratch.after, scratch.rows[len(DICE) * MOST_PLAYS :]
+    for roll in range(len(DICE)):
+        count = fill_plays(board, DICE[roll, 0], DICE[roll, 1], after, scratch.notes)
         picked = pick_likely(likely, kind, can_finish, count, scratch)
         for place in range(picked):
             scratch.rows[end + place], n = row_of(after[scratch.picked[place]], scratch, n)
@@ -180,7 +179,7 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
                 all_rows[play], n = row_of(after[play], scratch, n)
     for play in range(of_played):
         scratch.rows[end + play] = all_rows[play]
-    scratch.ends[len(_DICE)] = end + of_played
+    scratch.ends[len(DICE)] = end + of_played
     return n
 
 
@@ -239,8 +238,8 @@ def mean_equity(scratch: RollScratch, is_opening: bool) -> float:
     """Mean equity over all rolls that `fill_roll_values` has filled scratch.values for, without the doubles if this is
     the first roll of a game."""
     total, n = 0.0, 0
-    for roll in range(len(_DICE)):
-        is_double = _DICE[roll, 0] == _DICE[roll, 1]
+    for roll in range(len(DICE)):
+        is_double = DICE[roll, 0] == DICE[roll, 1]
         if not (is_double and is_opening):
             ways = 1 if is_double else 2
             total += ways * equity_of(scratch.values[roll])

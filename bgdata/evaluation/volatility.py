@@ -23,13 +23,10 @@ from bgdata.evaluation.roll_values import LikelyPlays, RollScratch, fill_roll_va
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import game_outcomes, outcome_of
 from bgdata.game.codec import Boards, flip_into
-from bgdata.game.dice import ROLLS
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
+from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kernel import kernel
-
-_DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
-_WEIGHTS = np.array([roll.weight for roll in ROLLS], np.float64) / 36.0
 
 
 def chances_in_two_rolls(evaluator: Evaluator, position: Position) -> NDArray[np.float64]:
@@ -38,17 +35,17 @@ def chances_in_two_rolls(evaluator: Evaluator, position: Position) -> NDArray[np
     board = np.array([check_in_progress(position).board], np.int8)
     replies, own = best_replies(evaluator, board)
     open_rows = np.flatnonzero(game_outcomes(replies) == 0)
-    wins = np.repeat(own[:, None], len(_DICE), axis=1)
+    wins = np.repeat(own[:, None], len(DICE), axis=1)
     if len(open_rows):
-        wins[open_rows] = 1 - best_replies(evaluator, replies[open_rows])[1].reshape(-1, len(_DICE))
+        wins[open_rows] = 1 - best_replies(evaluator, replies[open_rows])[1].reshape(-1, len(DICE))
     return wins
 
 
 def best_replies(evaluator: Evaluator, boards: Boards) -> tuple[Boards, NDArray[np.float64]]:
     """int8[21 n, 26]: boards after the best play of each roll, with the opponent on roll, and the winning chance of who
     moved, float64[21 n]."""
-    dice = np.tile(_DICE, (len(boards), 1))
-    ranked = rank_all(partial(evaluate_ahead, evaluator), np.repeat(boards, len(_DICE), axis=0), dice, 0)
+    dice = np.tile(DICE, (len(boards), 1))
+    ranked = rank_all(partial(evaluate_ahead, evaluator), np.repeat(boards, len(DICE), axis=0), dice, 0)
     best = ranked.best()
     chances: Chances = ranked.chances[best]
     return ranked.boards[best], 1 - chances[:, 0].astype(np.float64)
@@ -56,7 +53,7 @@ def best_replies(evaluator: Evaluator, boards: Boards) -> tuple[Boards, NDArray[
 
 def local_volatility_by(evaluator: Evaluator, position: Position) -> float:
     """The local volatility of a position by any evaluator. Raises InvalidPositionError for a finished game."""
-    wins, weights = chances_in_two_rolls(evaluator, position), np.outer(_WEIGHTS, _WEIGHTS)
+    wins, weights = chances_in_two_rolls(evaluator, position), np.outer(CHANCES, CHANCES)
     return float((weights * np.abs(wins - (weights * wins).sum())).sum())
 
 
@@ -72,7 +69,7 @@ class VolatilityScratch(NamedTuple):
 @kernel()
 def new_volatility_scratch(networks: Networks) -> VolatilityScratch:
     """Scratch for one thread."""
-    n = len(_WEIGHTS)
+    n = len(CHANCES)
     rolls = new_roll_scratch(networks), new_roll_scratch(networks)
     return VolatilityScratch(rolls[0], rolls[1], np.empty(26, np.int8), np.empty((n, n), np.float64))
 
@@ -82,7 +79,7 @@ def local_volatility(
     networks: Networks, tables: BearoffArrays, likely: LikelyPlays, board: Boards, scratch: VolatilityScratch
 ) -> float:
     """The local volatility of board[slot] before the roll, by networks, from all plays or likely ones."""
-    n, first, second, reply, wins = len(_WEIGHTS), scratch.first, scratch.second, scratch.reply, scratch.wins
+    n, first, second, reply, wins = len(CHANCES), scratch.first, scratch.second, scratch.reply, scratch.wins
     fill_roll_values(networks, tables, likely, board, first)
     mean = 0.0
     for roll in range(n):
@@ -92,9 +89,9 @@ def local_volatility(
             fill_roll_values(networks, tables, likely, reply, second)
         for answer in range(n):
             wins[roll, answer] = first.values[roll, 0] if is_over else 1.0 - second.values[answer, 0]
-            mean += _WEIGHTS[roll] * _WEIGHTS[answer] * wins[roll, answer]
+            mean += CHANCES[roll] * CHANCES[answer] * wins[roll, answer]
     found = 0.0
     for roll in range(n):
         for answer in range(n):
-            found += _WEIGHTS[roll] * _WEIGHTS[answer] * abs(wins[roll, answer] - mean)
+            found += CHANCES[roll] * CHANCES[answer] * abs(wins[roll, answer] - mean)
     return found

@@ -41,9 +41,9 @@ from bgdata.evaluation.volatility import VolatilityScratch, local_volatility, ne
 from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
-from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import fill_plays
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
+from bgdata.game.rolls import WAYS
 from bgdata.kernel import kernel
 
 MOST_CUBE = 64  # as on the cube itself
@@ -56,7 +56,6 @@ _DOUBLE_TAKE, _DOUBLE_PASS = int(Action.DOUBLE_TAKE), int(Action.DOUBLE_PASS)
 _START = np.array(START_BOARD, np.int8)
 _LIKELY = likely_plays(6)  # for volatility: two rolls of all plays take four times as long
 LIKELY_FOR_LUCK = likely_plays(OF_LUCK)
-_WAYS = np.array([roll.weight for roll in ROLLS], np.float64)
 
 
 class Terms(NamedTuple):
@@ -239,11 +238,11 @@ def roll_luck(terms: Terms, opponent: Moment, scratch: RollScratch, place: int, 
     """The luck of roll `place` for the player who rolled it, from scratch.values[roll, 0:5]; `opponent` is the moment
     after it."""
     total, ways, found = 0.0, 0.0, 0.0
-    for roll in range(len(_WAYS)):
+    for roll in range(len(WAYS)):
         fill_turned(scratch.values[roll], scratch.evaluation.chances[1])
         value = -worth(terms, opponent, scratch.evaluation.chances[1])
-        if not (is_opening and _WAYS[roll] == 1.0):  # the first roll is never a double
-            total, ways = total + _WAYS[roll] * value, ways + _WAYS[roll]
+        if not (is_opening and WAYS[roll] == 1.0):  # the first roll is never a double
+            total, ways = total + WAYS[roll] * value, ways + WAYS[roll]
         if roll == place:
             found = value
     return found - total / ways

@@ -16,6 +16,7 @@ from bgdata.evaluation.evaluator import Evaluations
 from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.position import START
+from bgdata.game.rolls import CHANCES, DICE
 
 FIRST_ROLLS = tuple(roll for roll in ROLLS if not roll.is_double)
 COUNT = len(FIRST_ROLLS) * (1 + len(ROLLS))
@@ -44,12 +45,11 @@ def first_doubles(player: StatePlayer) -> FirstDoubles:
     """The positions in which the trailer can first double if `player` plays both sides by cubeless money equity, in the
     order of the rolls; those after a first roll of the leader come first."""
     start = np.array([START.board], np.int8)
-    opened = played(player, start, np.array([(roll.high, roll.low) for roll in FIRST_ROLLS], np.int8))
-    answered = played(player, opened, np.array([(roll.high, roll.low) for roll in ROLLS], np.int8))
+    opened = played(player, start, DICE[[not roll.is_double for roll in ROLLS]])
+    answered = played(player, opened, DICE)
     first = 0.5 / len(FIRST_ROLLS)
-    answers = np.array([float(roll.chance) for roll in ROLLS])
     boards = np.concatenate([opened, answered])
-    weights = np.concatenate([np.full(len(opened), first), np.tile(first * answers, len(opened))])
+    weights = np.concatenate([np.full(len(opened), first), np.tile(first * CHANCES, len(opened))])
     return FirstDoubles(boards, weights, player.evaluate_many(boards).chances)
 
 

@@ -23,6 +23,7 @@ from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.plays import Play, Verdict, legal_plays
 from bgdata.game.position import Position
+from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kernel import threads
 from bgdata.rows.cube import best_words, check_offer, cube_row
 from bgdata.rows.plain import whole_rows
@@ -37,8 +38,6 @@ from bgdata.web.site import Row, Site
 STEPS = ((0.005, "best"), (0.02, "good"), (0.04, "doubtful"), (0.08, "mistake"), (9.0, "blunder"))  # points lost
 LUCKY = 0.6  # points: the strongest color of a roll
 SHADES = 5  # of either side of a heat map
-WEIGHTS = np.array([roll.weight for roll in ROLLS], np.float64) / 36
-DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
 
 
 def rules_of(site: Site, asked: Asked) -> CubeRules:
@@ -247,7 +246,7 @@ def roll_rows(player: LookaheadPlayer, position: Position) -> list[Row]:
         offsets, after = batch_plays(board, DICE)
         found = player.evaluator.evaluate_many(flip_boards(after))
     values = np.maximum.reduceat(-cubeless_equities(found.chances).astype(np.float64), offsets[:-1])
-    mean = float(values @ WEIGHTS)
+    mean = float(values @ CHANCES)
     return [
         {
             "roll": str(roll),

@@ -1,4 +1,4 @@
-"""The opening book: rows, replies to sensible plays, digests, what is resumed, what is refused, and what verify finds."""
+"""The opening book: rows, replies to sensible plays, digests, what is resumed and refused, and what verify finds."""
 
 from __future__ import annotations
 
@@ -162,9 +162,7 @@ def test_verify_rolls_out_again(warehouse: Warehouse, name: str, place: Any) -> 
         )
 
 
-@pytest.mark.parametrize(
-    "name", ["decisions_reply_rolls", "decisions_answered", "decisions_n_plays", "plays_ranks"]
-)
+@pytest.mark.parametrize("name", ["decisions_reply_rolls", "decisions_answered", "decisions_n_plays", "plays_ranks"])
 def test_verify_knows_what_is_answered(small_root: Path, name: str) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = small_table(warehouse)

@@ -24,16 +24,14 @@ from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead import first_largest
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.codec import Boards, flip_boards
-from bgdata.game.dice import ROLLS
 from bgdata.game.match import Money, Stakes
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import Position
+from bgdata.game.rolls import DICE, WAYS
 from bgdata.kernel import threads
 from bgdata.play.analysis.acts import CubeWorths
 
-_DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
-_WEIGHTS = np.array([roll.weight for roll in ROLLS], np.float64)
-FIRST_WEIGHTS = np.where(_DICE[:, 0] == _DICE[:, 1], 0.0, _WEIGHTS)  # the first roll of a game is never a double
+FIRST_WEIGHTS = np.where(DICE[:, 0] == DICE[:, 1], 0.0, WAYS)  # the first roll of a game is never a double
 _KEPT = 16  # outlooks: a double, its answer and the roll after them are about one position
 
 
@@ -53,7 +51,7 @@ class RollWorths(NamedTuple):
     static: Worths  # [k] of every play, at 0-ply
     worths: Worths  # [21] of the play that is best at 0-ply, at the ply of the analyst
 
-    def mean(self, weights: Worths = _WEIGHTS) -> float:
+    def mean(self, weights: Worths = WAYS) -> float:
         """What it is worth to roll: the mean over the rolls."""
         return float(self.worths @ weights / weights.sum())
 
@@ -74,7 +72,7 @@ class Analyst:
     def _plays_of(self, key: bytes) -> Plays:
         board = np.frombuffer(key, np.int8)
         with threads(1):  # for so little, threads would wait for one another longer than they compute
-            offsets, after = batch_plays(board[None].repeat(len(_DICE), axis=0), _DICE)
+            offsets, after = batch_plays(board[None].repeat(len(DICE), axis=0), DICE)
         turned = flip_boards(after)
         return Plays(offsets, after, turned, *self._look(turned, 0))
 

@@ -16,13 +16,11 @@ from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.roll_values import ALL_PLAYS, fill_roll_values, new_roll_scratch, roll_place
 from bgdata.game.codec import Boards, flip_boards
-from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
+from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kernel import in_threads, kernel
 
 Values = NDArray[np.float64]
-_DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
-_CHANCES = np.array([roll.weight for roll in ROLLS], np.float64) / 36
 
 
 class TurnValues(NamedTuple):
@@ -56,11 +54,11 @@ def _values_of_turn(
     evaluator: Evaluator, board: Boards, dice: NDArray[np.int8], after_play: Boards
 ) -> tuple[float, float, float]:
     """(mean over the rolls, best of this roll, after the play made), by any evaluator."""
-    offsets, plays = batch_plays(board[None].repeat(len(_DICE), 0), _DICE)
+    offsets, plays = batch_plays(board[None].repeat(len(DICE), 0), DICE)
     asked = flip_boards(np.concatenate([plays, after_play[None]]))
     equities = -cubeless_equities(evaluator.evaluate_many(asked).chances).astype(np.float64)
     best = np.maximum.reduceat(equities[:-1], offsets[:-1])
-    return float(best @ _CHANCES), float(best[roll_place(dice[0], dice[1])]), float(equities[-1])
+    return float(best @ CHANCES), float(best[roll_place(dice[0], dice[1])]), float(equities[-1])
 
 
 @kernel()
