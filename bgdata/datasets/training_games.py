@@ -72,7 +72,7 @@ class TrainingGameParameters(NetworkChoice):
     starts: tuple[StartShare, ...] = MIXED
     likely: int = 12
     overlooked: float = 0.1
-    td_lambda: float = 0.7
+    td_lambda: float = 0.95  # sees twenty turns, with a fraction of the noise of outcomes
     doubts: VersionRef | None = None
 
 
