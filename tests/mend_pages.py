@@ -1,8 +1,8 @@
 """Writes anew what pages show where commands print something else now: `python -m tests.mend_pages [PAGE...]`.
 
-Each page is read in a folder of its own with the default warehouse, as the tests do. Console steps and
-answers of SQL are replaced; a step in which `...` stands for something, and examples in Python, are printed to be
-mended by hand. Read the difference before you commit it: a page that follows a mistake is a mistake.
+Each page is read in a folder of its own with the default warehouse, as the tests do. The output of console steps, what
+examples in Python return and answers of SQL are replaced. Where a page has `...` for something, it stays: only what the
+page shows is written anew. Read the difference before you commit it: a page that follows a mistake is a mistake.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import duckdb
+import numpy as np
 from click.testing import CliRunner
 
 import bgdata
@@ -26,6 +29,9 @@ from tests.test_sql_page import QUERIES, shown
 
 SQL_PAGE = "docs/how_to/sql_questions.md"
 WIDTH = 200  # of the terminal in which pages are run
+ANYTHING = "..."
+DROPPED = 1.0  # what it costs to leave out a line or a word, of a page or of what is found
+UNLIKE = 0.8  # lines and words that differ more than this are not each other's
 
 
 def mend(page: str, built: Path, folder: Path) -> None:
@@ -40,25 +46,37 @@ def mend(page: str, built: Path, folder: Path) -> None:
         text = mended_queries(text)
     if blocks(page, "python"):
         example = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "python")), {}, page, page, 0)
-        doctest.DocTestRunner(optionflags=FLAGS).run(example)
+        runner = Mender(text)
+        runner.run(example)
+        text = runner.text
     (ROOT / page).write_text(text)
 
 
 def mended_steps(page: str) -> str:
     """The text of a page with the output that its commands have."""
-    text, checker = PAGES[page], doctest.OutputChecker()
+    text = PAGES[page]
     for command, expected in console_steps(page):
         if "^C\n" in expected:
             continue
         words, given = words_of(command)
         found = CliRunner().invoke(main, words[1:], given, terminal_width=WIDTH).output.rstrip("\n") + "\n"
-        if checker.check_output(expected, found, FLAGS):
-            continue
-        if "..." in expected:
-            print(f"{page}: mend by hand\n$ {command}\n{found}", flush=True)
-        else:
-            text = text.replace(f"$ {command}\n{expected}", f"$ {command}\n{found}")
+        text = text.replace(f"$ {command}\n{expected}", f"$ {command}\n{merged(expected, found)}")
     return text
+
+
+class Mender(doctest.DocTestRunner):
+    """Runs the examples of a page, and writes its text anew where they return something else."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(optionflags=FLAGS)
+        self.text = text
+
+    def report_failure(
+        self, _out: Callable[[str], object], _test: doctest.DocTest, example: doctest.Example, got: str
+    ) -> None:
+        first, *more = example.source.splitlines()
+        source = "\n".join([f">>> {first}", *(f"... {line}".rstrip() for line in more)])
+        self.text = self.text.replace(f"{source}\n{example.want}", f"{source}\n{merged(example.want, got)}", 1)
 
 
 def mended_queries(text: str) -> str:
@@ -70,6 +88,86 @@ def mended_queries(text: str) -> str:
             found = shown(connection.sql(query))
             text = text.replace(f"{query}```\n\n```text\n{expected}", f"{query}```\n\n```text\n{found}")
     return text
+
+
+def merged(expected: str, found: str) -> str:
+    """What is found, as a page shows it that expected something else: `...` stays for what it stood for."""
+    if agrees(expected, found):
+        return expected
+    if ANYTHING not in expected:
+        return found
+    lines = pairs(expected.splitlines(), found.splitlines())
+    return "".join(f"{either(before, after, merged_line)}\n" for before, after in lines)
+
+
+def merged_line(expected: str, found: str) -> str:
+    """The same for a line: spaces are those of what is found."""
+    if agrees(expected, found):
+        return expected
+    words = (re.findall(r"\s*\S+", line) for line in (expected, found))
+    return "".join(either(before, after, merged_word) for before, after in pairs(*words))
+
+
+def either(expected: str | None, found: str | None, merge: Callable[[str, str], str]) -> str:
+    """Both merged, or the one there is."""
+    if expected is None or found is None:
+        return expected or found or ""
+    return merge(expected, found)
+
+
+def merged_word(expected: str, found: str) -> str:
+    """The same for a word: `0.34...` is followed by as many digits, as in `0.35...`."""
+    if agrees(expected, found):
+        return expected
+    start, gap, end = expected.partition(ANYTHING)
+    return f"{found[: len(start)]}{gap}{end}" if gap and start.strip() and found.endswith(end) else found
+
+
+def pairs(expected: Sequence[str], found: Sequence[str]) -> list[tuple[str | None, str | None]]:
+    """What is found beside what was expected, in order: `...` alone, beside nothing, takes up whatever it stands for;
+    what a page had more is left out, and what is new is beside nothing."""
+    costs = np.full((len(expected) + 1, len(found) + 1), np.inf)
+    steps: dict[tuple[int, int], list[int]] = {}
+    costs[0, 0] = 0
+    for row in range(len(expected) + 1):
+        is_gap = row > 0 and expected[row - 1].strip() == ANYTHING
+        for column in range(len(found) + 1):
+            ways = []
+            if row and column and not is_gap:
+                ways.append((costs[row - 1, column - 1] + distance(expected[row - 1], found[column - 1]), 1, 1))
+            if row:
+                ways.append((costs[row - 1, column] + (0 if is_gap else DROPPED), 1, 0))
+            if column:
+                ways.append((costs[row, column - 1] + (0 if is_gap else DROPPED), 0, 1))
+            if ways:
+                costs[row, column], *steps[row, column] = min(ways)
+    row, column = len(expected), len(found)
+    walked: list[tuple[str | None, str | None]] = []
+    while row or column:
+        down, right = steps[row, column]
+        before, after = expected[row - 1] if row else "", found[column - 1] if column else ""
+        is_gap = before.strip() == ANYTHING
+        if down and right:
+            walked.append((before, after))
+        elif down and is_gap:
+            walked.append((before, None))
+        elif right and not is_gap:
+            walked.append((None, after))
+        row, column = row - down, column - right
+    return walked[::-1]
+
+
+def distance(expected: str, found: str) -> float:
+    """How unlike two lines or words are, 0 to 1, infinite where they have little in common."""
+    if agrees(expected, found):
+        return 0.0
+    unlike = 1 - SequenceMatcher(None, expected, found, autojunk=False).ratio()
+    return unlike if unlike < UNLIKE else np.inf
+
+
+def agrees(expected: str, found: str) -> bool:
+    """Whether a page may show this."""
+    return doctest.OutputChecker().check_output(expected, found, FLAGS)
 
 
 if __name__ == "__main__":
