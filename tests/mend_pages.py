@@ -23,15 +23,22 @@ from click.testing import CliRunner
 
 import bgdata
 from bgdata.cli import main
+from bgdata.equity.cube import CubeRules
+from bgdata.players import open_player
+from bgdata.protocols.decisions import Decisions
+from bgdata.protocols.ubgi import UbgiEngine
 from bgdata.store.catalog import write_catalog
 from tests.test_readme import FLAGS, PAGES, ROOT, blocks, build_default_warehouse, console_steps, words_of
 from tests.test_sql_page import QUERIES, shown
 
 SQL_PAGE = "docs/how_to/sql_questions.md"
+UBGI_PAGE = "docs/how_to/speak_ubgi.md"
+NOTES = re.compile(r"^(.*: (already built|built|comes with) |compil).*\n", re.MULTILINE)  # of builds on the way
+LONG = {"docs/how_to/score_players.md"}  # pages with a step that takes too long for the tests: a block of text
 WIDTH = 200  # of the terminal in which pages are run
 ANYTHING = "..."
 DROPPED = 1.0  # what it costs to leave out a line or a word, of a page or of what is found
-UNLIKE = 0.8  # lines and words that differ more than this are not each other's
+UNLIKE = 0.5  # lines and words that differ more than this are not each other's
 
 
 def mend(page: str, built: Path, folder: Path) -> None:
@@ -44,6 +51,8 @@ def mend(page: str, built: Path, folder: Path) -> None:
     text = mended_steps(page)
     if page == SQL_PAGE:
         text = mended_queries(text)
+    if page == UBGI_PAGE:
+        text = re.sub(r"(?<=```\n)ubgi\n.*?(?=```)", mended_session, text, flags=re.DOTALL)
     if blocks(page, "python"):
         example = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "python")), {}, page, page, 0)
         runner = Mender(text)
@@ -55,11 +64,14 @@ def mend(page: str, built: Path, folder: Path) -> None:
 def mended_steps(page: str) -> str:
     """The text of a page with the output that its commands have."""
     text = PAGES[page]
-    for command, expected in console_steps(page):
+    long_steps = console_steps(page, "text") if page in LONG else []
+    for command, expected in [*console_steps(page), *long_steps]:
         if "^C\n" in expected:
             continue
         words, given = words_of(command)
         found = CliRunner().invoke(main, words[1:], given, terminal_width=WIDTH).output.rstrip("\n") + "\n"
+        if (command, expected) in long_steps:
+            found = NOTES.sub("", found)
         text = text.replace(f"$ {command}\n{expected}", f"$ {command}\n{merged(expected, found)}")
     return text
 
@@ -88,6 +100,13 @@ def mended_queries(text: str) -> str:
             found = shown(connection.sql(query))
             text = text.replace(f"{query}```\n\n```text\n{expected}", f"{query}```\n\n```text\n{found}")
     return text
+
+
+def mended_session(shown_session: re.Match[str]) -> str:
+    """A session with an engine: what is typed stands at the margin, and what it answers now is indented."""
+    engine = UbgiEngine(Decisions(open_player("warehouse"), CubeRules()))
+    typed = re.findall(r"^\S.*", shown_session[0], re.MULTILINE)
+    return "".join("\n    ".join([line, *engine.answers(line)]) + "\n" for line in typed)
 
 
 def merged(expected: str, found: str) -> str:

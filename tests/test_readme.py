@@ -37,10 +37,10 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGES[page], re.DOTALL)
 
 
-def console_steps(page: str) -> list[tuple[str, str]]:
-    """(command, output) of every step in the console blocks of a page."""
+def console_steps(page: str, language: str = "console") -> list[tuple[str, str]]:
+    """(command, output) of every step in the blocks of a page that are in a language."""
     steps = []
-    for block in blocks(page, "console"):
+    for block in blocks(page, language):
         for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = step.partition("\n")
             steps.append((command, output))
