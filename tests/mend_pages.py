@@ -88,7 +88,10 @@ class Mender(doctest.DocTestRunner):
     ) -> None:
         first, *more = example.source.splitlines()
         source = "\n".join([f">>> {first}", *(f"... {line}".rstrip() for line in more)])
-        self.text = self.text.replace(f"{source}\n{example.want}", f"{source}\n{merged(example.want, got)}", 1)
+        shown_before = f"{source}\n{example.want}"
+        if shown_before not in self.text:
+            print(f"mend by hand\n{source}\n{got}", flush=True)
+        self.text = self.text.replace(shown_before, f"{source}\n{merged(example.want, got)}", 1)
 
 
 def mended_queries(text: str) -> str:
@@ -148,30 +151,25 @@ def pairs(expected: Sequence[str], found: Sequence[str]) -> list[tuple[str | Non
     costs = np.full((len(expected) + 1, len(found) + 1), np.inf)
     steps: dict[tuple[int, int], list[int]] = {}
     costs[0, 0] = 0
+    is_gap = [False, *(each.strip() == ANYTHING for each in expected)]  # by row; the first is before all of them
     for row in range(len(expected) + 1):
-        is_gap = row > 0 and expected[row - 1].strip() == ANYTHING
+        alone = 0 if is_gap[row] else DROPPED
         for column in range(len(found) + 1):
             ways = []
-            if row and column and not is_gap:
+            if row and column and not is_gap[row]:
                 ways.append((costs[row - 1, column - 1] + distance(expected[row - 1], found[column - 1]), 1, 1))
             if row:
-                ways.append((costs[row - 1, column] + (0 if is_gap else DROPPED), 1, 0))
+                ways.append((costs[row - 1, column] + alone, 1, 0))
             if column:
-                ways.append((costs[row, column - 1] + (0 if is_gap else DROPPED), 0, 1))
+                ways.append((costs[row, column - 1] + alone, 0, 1))
             if ways:
                 costs[row, column], *steps[row, column] = min(ways)
     row, column = len(expected), len(found)
     walked: list[tuple[str | None, str | None]] = []
     while row or column:
         down, right = steps[row, column]
-        before, after = expected[row - 1] if row else "", found[column - 1] if column else ""
-        is_gap = before.strip() == ANYTHING
-        if down and right:
-            walked.append((before, after))
-        elif down and is_gap:
-            walked.append((before, None))
-        elif right and not is_gap:
-            walked.append((None, after))
+        if (down and right) or down == is_gap[row]:  # what `...` stands for, and what is found no longer, is not shown
+            walked.append((expected[row - 1] if down else None, found[column - 1] if right else None))
         row, column = row - down, column - right
     return walked[::-1]
 

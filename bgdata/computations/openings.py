@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from bgdata.computations.common.columns import chance_columns, chosen_texts, position_columns
+from bgdata.computations.common.columns import chance_columns, constant, position_columns
 from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import network_text, open_roller
 from bgdata.datasets.openings import FIRST_ROLLS, MOST_SENSIBLE, REPLY_ROLLS, OpeningParameters
@@ -101,14 +101,13 @@ class OpeningsComputation(Computation[OpeningParameters]):
         is_reply = arrays["decisions_answered"] >= 0
         until = np.where(is_reply, parameters.reply_until, parameters.limits().until)[decisions]
         plays = pa.array(play_texts(parameters.first_roll, arrays))
-        network = pa.array([arrays["network"].tobytes().decode()])
         chances, errors = (chance_columns(arrays[f"plays_{name}"]) for name in ("chances", "chance_errors"))
         yield pa.record_batch(
             {
                 "decision": decisions.astype(np.int32),
                 "rank": arrays["plays_ranks"].astype(np.int16),
-                "objective": chosen_texts(pa.array([parameters.objective]), np.zeros(len(decisions), np.int32)),
-                "first_roll": chosen_texts(pa.array([parameters.first_roll]), np.zeros(len(decisions), np.int32)),
+                "objective": constant(parameters.objective, "VARCHAR", len(decisions)),
+                "first_roll": constant(parameters.first_roll, "VARCHAR", len(decisions)),
                 "first_play": plays.take(pa.array(arrays["decisions_answered"], mask=~is_reply)).take(decisions),
                 "reply_roll": roll_column(arrays["decisions_reply_rolls"], decisions),
                 "position_id": position_columns(arrays["boards_before"])["position_id"].take(decisions),
@@ -119,7 +118,7 @@ class OpeningsComputation(Computation[OpeningParameters]):
                 **{column: arrays[name] for column, name in COLUMNS.items()},
                 "is_reached": pa.array(arrays["plays_standard_errors"] <= until),
                 "n_legal_plays": arrays["decisions_n_legal_plays"][decisions].astype(np.int32),
-                "network": chosen_texts(network, np.zeros(len(decisions), np.int32)),
+                "network": constant(arrays["network"].tobytes().decode(), "VARCHAR", len(decisions)),
             }
         )
 
