@@ -19,6 +19,7 @@ from bgdata.store.reading import connect_tables, only_row
 from bgdata.store.table import Table
 from tests.oracles import needs_gnubg_tool
 
+RCPPS_ERROR = 1.5 * 2**-12  # that Intel and AMD allow: their processors differ in gnubg's sigmoid, which is made by it
 INSTALLED = Path("/usr/share/gnubg/met")  # of Debian's gnubg-data
 FILES = [INSTALLED / name for name in ("mec26.xml", "g11.xml", "Kazaross-XG2.xml", "woolsey.xml")]
 
@@ -64,5 +65,5 @@ def test_the_start_position(tmp_path: Path) -> None:
     for each in found:
         assert isinstance(each.answer, float)
         assert abs(each.answer - float(each.claim.published)) < 1
-        assert each.claim.recorded == pytest.approx((each.answer,))
+        assert each.claim.recorded == pytest.approx((each.answer,), rel=RCPPS_ERROR)
         assert each.claim.restates == each.claim.claim.removesuffix("-gnubg-0ply")

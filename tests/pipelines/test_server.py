@@ -27,7 +27,7 @@ from tests.pipelines.server import PrefectServer
 
 pytestmark = pytest.mark.prefect
 PNG, SVG = ("image/png", b"\x89PNG\r\n\x1a\n"), ("image/svg+xml", b"<svg ")
-GAMES = 6_000  # in six parts
+GAMES = 12_000  # in twelve parts: more than a fast machine plays between the first part and a kill
 PLAN = {"player": "network/tiny", "games": 40, "seed": 3, "cubeful_games": 4, "most": 2, "trials": 72}
 SMALLEST = {"name": "mine", "start": "network/tiny", "games": 20, "epochs": 1, "score_games": 4, "decisions": 20}
 FETCHED = "crashed-train-data"
@@ -132,7 +132,7 @@ def test_a_killed_task_process_costs_its_present_part_alone(server: PrefectServe
     ended = server.ended(run)
     assert ended["state_type"] == "COMPLETED", server.log("worker")
     assert ended["run_count"] == 2, "the flow was tried again"
-    assert f"going on with selfplay/network-tiny-{GAMES}-seed-3: " in server.log("worker")
+    assert f"going on with selfplay/network-tiny-{GAMES}-seed-3: " in (log := server.log("worker")), log
     check_games(root)
 
 
@@ -149,7 +149,7 @@ def test_corpora_from_games_to_rollouts_after_the_machine_went_down(server: Pref
     run = server.begin("make-corpora", root=str(root), plan=plan, executor="processes:2")
     server.start_worker()
     assert server.ended(run)["state_type"] == "COMPLETED", server.log("worker")
-    assert f"going on with selfplay/network-tiny-{GAMES}-seed-4: " in server.log("worker")
+    assert f"going on with selfplay/network-tiny-{GAMES}-seed-4: " in (log := server.log("worker")), log
     assert server.state(lost) == "RUNNING", "nobody told the server"
     check_games(root, 4)
     found = server.artifacts(run)
