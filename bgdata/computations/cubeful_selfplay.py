@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -18,6 +19,7 @@ from bgdata.datasets.common.games import ACTIONS
 from bgdata.datasets.cubeful_selfplay import CubefulParameters
 from bgdata.datasets.selfplay import SESSION_GAMES
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
+from bgdata.formats.matches import JACOBY
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.move_kernels import checker_moves_of
 from bgdata.play.cubeful_series import CubefulResults, cubeful_self_play
@@ -122,8 +124,9 @@ def settings_of(parameters: CubefulParameters, folders: Mapping[str, str]) -> Se
 
 
 def texts_of(settings: Settings, games: int, matches: int) -> dict[str, Array]:
-    """The arrays of texts: who played each game, and that nothing else is known of the matches."""
-    return text_arrays("players", titles(settings) * games) | text_arrays("infos", ["[]"] * matches)
+    """The arrays of texts: who played each game, and whether the Jacoby rule held in the matches."""
+    info = json.dumps([JACOBY] if settings["jacoby"] else [])
+    return text_arrays("players", titles(settings) * games) | text_arrays("infos", [info] * matches)
 
 
 def titles(settings: Settings) -> list[str]:

@@ -17,6 +17,7 @@ from bgdata.computations.common.games import OWNERS, GameRows, TurnRows, turn_pl
 from bgdata.computations.common.imports import FileImportComputation
 from bgdata.datasets.common.games import ACTIONS
 from bgdata.datasets.common.imports import QUARANTINE, ImportParameters
+from bgdata.errors import CorruptFileError
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import Game, Match, MatchFile, RecordedMove, Turn, TurnKind
@@ -145,13 +146,21 @@ def turn_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:
     """The matches again, to be written as files."""
     names = text_column(arrays, "players").to_pylist()
-    infos = text_column(arrays, "infos").to_pylist()
+    infos = infos_of(arrays)
     rows = arrays["games"].tolist()
     for number, games in groupby(range(len(rows)), key=lambda index: rows[index][0]):
         indexes = list(games)
         players = (names[2 * indexes[0]], names[2 * indexes[0] + 1])
         found = tuple(game_of(arrays, index) for index in indexes)
-        yield Match(players, rows[indexes[0]][2], found, tuple(map(tuple, json.loads(infos[number]))))
+        yield Match(players, rows[indexes[0]][2], found, infos[number])
+
+
+def infos_of(arrays: Mapping[str, Array]) -> list[tuple[tuple[str, str], ...]]:
+    """What else the record says of each match, as (name, value) pairs. Raises CorruptFileError."""
+    try:
+        return [tuple(map(tuple, json.loads(text))) for text in text_column(arrays, "infos").to_pylist()]
+    except (TypeError, ValueError) as error:
+        raise CorruptFileError(f"expected pairs in JSON in infos.npy, found others: {error}") from None
 
 
 def game_of(arrays: Mapping[str, Array], index: int) -> Game:

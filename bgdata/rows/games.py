@@ -84,11 +84,11 @@ def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
 
 
 def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
-    """What is played for at a turn of a game, seen by the player on roll; money without the Jacoby rule, of which
-    these tables say nothing. Raises InvalidScoreError for a score that there is not."""
+    """What is played for at a turn of a game, seen by the player on roll. `game` is a row of the table of that name, with
+    `is_jacoby`: whether the Jacoby rule holds. Raises InvalidScoreError for a score that there is not."""
     cube = Cube(turn["cube_value"], CubeOwner(turn["cube_owner"]))
     if not game["match_length"]:
-        return Stakes(Money(is_jacoby=False), cube)
+        return Stakes(Money(game["is_jacoby"]), cube)
     sides = turn["on_roll"], 1 - turn["on_roll"]
     away, opponent_away = (game["match_length"] - game[f"score_{side}"] for side in sides)
     return Stakes(MatchScore(away, opponent_away, is_crawford=bool(game["is_crawford"])), cube)

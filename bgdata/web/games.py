@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from bgdata.equity.cube import CubeRules
 from bgdata.errors import BgdataError, InvalidScoreError, MissingTableError, UsageError, shown
+from bgdata.formats.matches import Match
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.match import Stakes
@@ -141,7 +142,8 @@ def game(site: Site, request: Request) -> Page:
 
 
 def game_of(site: Site, found: Table, number: int) -> tuple[Row, Row, list[Row]]:
-    """A game as it is recorded, the same with its Crawford game settled, and its turns. Raises MissingTableError."""
+    """A game as it is recorded, the same with its Crawford game settled and with `is_jacoby`, and its turns. Raises
+    MissingTableError."""
     given = corpus_of(found)
     heads = site.rows(GAME, given | {"game": number})
     if not heads:
@@ -151,7 +153,19 @@ def game_of(site: Site, found: Table, number: int) -> tuple[Row, Row, list[Row]]
         match = given | {"match": head["match"]}
         known = site.keep(("crawford", found.name, head["match"]), lambda: crawford_games(site.rows(MATCH, match)))
         head = head | {"is_crawford": known[head["game_number"]]}
+    head = head | {"is_jacoby": holds_jacoby(site, found, head)}
     return heads[0], head, site.rows(TURNS, given | {"game": number})
+
+
+def holds_jacoby(site: Site, found: Table, head: Row) -> bool:
+    """Whether the record of a money game says that the Jacoby rule holds."""
+    from bgdata.computations.matches import infos_of
+
+    arrays = found.arrays()
+    if head["match_length"] or "infos" not in arrays:
+        return False
+    infos = site.keep(("infos", found.name), lambda: infos_of(arrays))
+    return Match(("", ""), 0, info=infos[head["match"]]).is_jacoby
 
 
 def losses_of(site: Site, turns: Sequence[Row]) -> list[float | None]:
@@ -220,7 +234,8 @@ def play_of(row: Row) -> Play | None:
 def turn_row(row: Row, here: str, head: Row, loss: float | None, cube: CubeVerdict | None) -> Row:
     """A turn as the page shows it: who, what, what it lost, and where its position is, with roll, score and cube."""
     dice = f"{row['die1']}{row['die2']}" if row["die1"] else ""
-    played_for = stakes_of(head, row) if head["match_length"] or row["cube_value"] > 1 else None
+    is_said = head["match_length"] or head["is_jacoby"] or row["cube_value"] > 1
+    played_for = stakes_of(head, row) if is_said else None
     stakes, path = stakes_query(played_for), position_path(row["position_id"])
     return row | {
         "loss": loss,

@@ -14,6 +14,7 @@ import pytest
 import bgdata
 from bgdata.cli.export import write_text
 from bgdata.computations import cubeful_selfplay
+from bgdata.computations.matches import matches_of
 from bgdata.datasets.common.cube_players import sides_of
 from bgdata.datasets.cubeful_selfplay import DATASET, CubefulParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
@@ -96,13 +97,15 @@ def test_rows_are_the_games(root: Path, parameters: CubefulParameters) -> None:
     assert turn == len(corpus.records) - 1
 
 
-@pytest.mark.parametrize("parameters", [MONEY, MATCH], ids=["money", "match"])
+@pytest.mark.parametrize("parameters", [MONEY, MATCH, JACOBY], ids=["money", "match", "jacoby"])
 def test_files_of_other_programs(root: Path, parameters: CubefulParameters, imports: Imports) -> None:
-    """Written as .mat and read again, every turn and cube action is found legal, and the games are the same."""
+    """Written as .mat and read again, every turn and cube action is found legal, and the games are the same, by the
+    same rule."""
     table, path = table_of(root, parameters), imports.folder / "games.mat"
     write_text(table, "mat", path)
     again = imports.build("matches", [path], name="games")
     assert again.manifest.statistics.get("quarantined", 0) == 0
+    assert {match.is_jacoby for match in matches_of(again.arrays())} == {parameters.jacoby}
     for name in ("first_turns", "turn_boards", "turns"):
         assert np.array_equal(table.array(name), again.array(name)), name
     columns = [1, 2, 3, 4, 6, 7]  # the match is another number, and the Crawford game is not written

@@ -75,7 +75,7 @@ def game_with_cube(warehouse: bgdata.Warehouse) -> tuple[dict[str, Any], list[di
         where = "where dataset = 'cubeful_selfplay'"
         (first,) = rows(f"select min(game) as game from turns {where} and action = 'double'")
         (game,) = rows(f"from games {where} and game = $1", first["game"])
-        return game, rows(f"from turns {where} and game = $1 order by turn", first["game"])
+        return game | {"is_jacoby": False}, rows(f"from turns {where} and game = $1 order by turn", first["game"])
 
 
 def test_verdicts_are_those_of_cube_decisions(small_root: Path) -> None:

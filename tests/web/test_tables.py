@@ -270,14 +270,17 @@ def test_games(client: TestClient, site_root: Path) -> None:
 
 @pytest.fixture(scope="module")
 def known_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse with four known games: a match with every action of the cube. `crawford` is another match, and
-    `money` a session in which nobody doubles."""
+    """A warehouse with four known games: a match with every action of the cube. `crawford` is another match, `money` a
+    session in which nobody doubles, and `jacoby` one with a double, by the Jacoby rule and again without it."""
     folder = tmp_path_factory.mktemp("known")
     shutil.copytree(site_root, folder / "warehouse")
     warehouse = bgdata.open_warehouse(folder / "warehouse")
     kind = warehouse.kinds["matches"]
     assert isinstance(kind, ImportedDataset)
-    for name, text in (("known", KNOWN), ("crawford", CRAWFORD), ("money", " 0 point match\n\n" + MISSED)):
+    money = " 0 point match\n\n" + MISSED
+    doubled = " 0 point match\n\n" + DOUBLED
+    texts = {"known": KNOWN, "crawford": CRAWFORD, "money": money, "jacoby": f'; [Jacoby "On"]\n{doubled}\n{doubled}'}
+    for name, text in texts.items():
         path = folder / f"{name}.mat"
         path.write_text(text)
         warehouse.build(kind.name, kind.parameters_of([path], name), files=[path])
@@ -328,6 +331,8 @@ MISSED = """ Game 1
   3) 42: 8/4 6/4                      63:
       Wins 2 points
 """
+# Ann doubles too soon, which costs less where no gammon counts before
+DOUBLED = MISSED.replace("  2) 55", "  2)  Doubles => 2                    Takes\n  3) 55").replace("  3) 42", "  4) 42")
 # the record does not say which game is the Crawford game; after it, Bob should double at once
 BOB_WINS = MISSED.replace("Ann : 0", "Ann : 2").replace("      Wins 2 points", f"{'Wins 1 point':>50}")
 CRAWFORD = f""" 3 point match
@@ -444,6 +449,23 @@ def test_nobody_misses_a_double_where_there_is_none(known: tuple[TestClient, str
     assert client.get("/game/selfplay/pubeval-20-seed-3.json?order=missed").json() == []
     text = read(client, "/game/selfplay/pubeval-20-seed-3?order=missed").text
     assert "No game of these is like that" in text
+
+
+def test_the_jacoby_rule_of_a_record_holds(known: tuple[TestClient, str]) -> None:
+    """The cube is judged by it in the session that is said to be played so, and not in the next one."""
+    client, _ = known
+    losses = []
+    for number, rule in ((0, 1), (1, 0)):
+        found = client.get(f"/game/matches/jacoby/{number}.json").json()
+        turn = next(turn for turn, row in enumerate(found["turns"]) if row["action"] == "double")
+        row, loss = found["turns"][turn], found["cube_losses"][turn]
+        page = read(client, f"/game/matches/jacoby/{number}?turn={turn}")
+        assert (", by the Jacoby rule" in page.text) == bool(rule)
+        cube = client.get(f"/position/{row['position_id']}.json?jacoby={rule}").json()["cube"][0]
+        assert loss == pytest.approx(-cube["double_gain"], abs=1e-7)
+        assert any(f"{row['position_id']}?" in link and "jacoby=1" in link for link in page.links) == bool(rule)
+        losses.append(loss)
+    assert 0 < losses[0] < losses[1]
 
 
 def test_doubles_that_cannot_be_judged(known_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
