@@ -30,7 +30,7 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
     """One row for each game, and one for each turn or cube action."""
 
     name = "cubeful_selfplay"
-    revision = 4  # 4: games say that the Jacoby rule held; 3: luck is seen by 8 plays of each roll; 2: Parquet holds all columns
+    revision = 4  # 4: matches say that the Jacoby rule holds; 3: luck is seen by 8 plays of each roll
     summary = "Games of a network against itself with the cube, for money or in matches, every cube action a turn."
     source = (
         "Computed: plays by cubeless money equity, or by their value with the cube; the cube by Janowski (1993), in "

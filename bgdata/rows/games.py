@@ -84,7 +84,7 @@ def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
 
 
 def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
-    """What is played for at a turn of a game, seen by the player on roll. `game` is a row of the table of that name, with
+    """What is played for at a turn of a game, seen by the player on roll. `game` is a row of the table of games, with
     `is_jacoby`: whether the Jacoby rule holds. Raises InvalidScoreError for a score that there is not."""
     cube = Cube(turn["cube_value"], CubeOwner(turn["cube_owner"]))
     if not game["match_length"]:

@@ -332,7 +332,7 @@ MISSED = """ Game 1
       Wins 2 points
 """
 # Ann doubles too soon, which costs less where no gammon counts before
-DOUBLED = MISSED.replace("  2) 55", "  2)  Doubles => 2                    Takes\n  3) 55").replace("  3) 42", "  4) 42")
+DOUBLED = MISSED.replace("2) 55", "2)  Doubles => 2                    Takes\n  3) 55").replace("3) 42", "4) 42")
 # the record does not say which game is the Crawford game; after it, Bob should double at once
 BOB_WINS = MISSED.replace("Ann : 0", "Ann : 2").replace("      Wins 2 points", f"{'Wins 1 point':>50}")
 CRAWFORD = f""" 3 point match
