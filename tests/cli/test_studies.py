@@ -46,7 +46,7 @@ def test_self_play_with_a_cube(network_root: Path) -> None:
     folder, games, points = succeeds(
         network_root, "selfplay", "--cube-model", "0.7,money:0.6", "--match-length", "3", "--games", "2"
     ).splitlines()
-    assert re.search(r"-match-3-cube-0-7-money-0-6-2-seed-1/r3-[0-9a-f]{8}$", folder)
+    assert re.search(r"-match-3-cube-0-7-money-0-6-2-seed-1/r4-[0-9a-f]{8}$", folder)
     assert re.fullmatch(r"\d+ games of \d+\.\d turns: \d+\.\d % passed, average cube \d\.\d\d", games)
     assert re.fullmatch(r"player 0: \d+\.\d \+/- \d+\.\d % of matches won", points)
     money = succeeds(network_root, "selfplay", "--cube-model", "0.7", "--games", "2").splitlines()

@@ -92,7 +92,7 @@ def test_the_kernel_agrees() -> None:
     assert found == pytest.approx(slow, abs=1e-6)
     likely = [local_volatility(NETWORKS, NO_TABLES, likely_plays(6), board, scratch) for board in boards]
     assert likely == pytest.approx(slow, abs=0.02)
-    assert max(slow[:-1]) > 1.5 * np.median(slow)
+    assert max(slow[:-1]) > 2 * slow[0]  # the first is the start
     assert slow[-1] == pytest.approx(2 * 0.75 * 0.25)
 
 

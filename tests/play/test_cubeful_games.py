@@ -199,8 +199,8 @@ def test_cubeful_plays_in_matches_against_the_twin(length: int) -> None:
     sides = by_cube(CubeSide(janowski(0.6))), by_cube(CubeSide(janowski(0.7), as_money=True))
     models = match_janowski(0.6, mwc), slow_janowski(0.7)
     values = cubeful(models[0], match_janowski(0, mwc)), cubeful(models[1])
-    found = cubeful_self_play(CHOOSER, sides, CubefulRules(length, met=MET), 3, SEED)
-    expected = [play_match(evaluate, models, length, SEED, number, values=values) for number in range(3)]
+    found = cubeful_self_play(CHOOSER, sides, CubefulRules(length, met=MET), 5, SEED)
+    expected = [play_match(evaluate, models, length, SEED, number, values=values) for number in range(5)]
     check_games(found, [game for match in expected for game in match])
     assert any(game.is_crawford for match in expected for game in match)
 
