@@ -161,11 +161,15 @@ def holds_jacoby(site: Site, found: Table, head: Row) -> bool:
     """Whether the record of a money game says that the Jacoby rule holds."""
     from bgdata.computations.matches import infos_of
 
-    arrays = found.arrays()
-    if head["match_length"] or "infos" not in arrays:
+    if head["match_length"]:
         return False
-    infos = site.keep(("infos", found.name), lambda: infos_of(arrays))
-    return Match(("", ""), 0, info=infos[head["match"]]).is_jacoby
+
+    def read() -> list[tuple[tuple[str, str], ...]]:
+        arrays = found.arrays()
+        return infos_of(arrays) if "infos" in arrays else []
+
+    infos = site.keep(("infos", found.name), read)
+    return bool(infos) and Match(("", ""), 0, info=infos[head["match"]]).is_jacoby
 
 
 def losses_of(site: Site, turns: Sequence[Row]) -> list[float | None]:

@@ -19,7 +19,7 @@ from bgdata.store.reading import connect_tables, only_row
 from bgdata.store.table import Table
 from tests.oracles import needs_gnubg_tool
 
-RCPPS_ERROR = 1.5 * 2**-12  # that Intel and AMD allow: their processors differ in gnubg's sigmoid, which is made by it
+RCPPS_ERROR = 1.5 * 2**-12  # of the approximate reciprocal in gnubg, by which processors may differ
 INSTALLED = Path("/usr/share/gnubg/met")  # of Debian's gnubg-data
 FILES = [INSTALLED / name for name in ("mec26.xml", "g11.xml", "Kazaross-XG2.xml", "woolsey.xml")]
 

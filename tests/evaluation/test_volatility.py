@@ -29,7 +29,7 @@ from tests.evaluation.sample_evaluators import Scrambled, judge
 
 NETWORKS = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
 PLAYER = NetworkPlayer(NETWORKS, NO_TABLES)
-BOARDS = self_play(PLAYER.chooser, 2, 7).boards[::9]
+BOARDS = self_play(PLAYER.chooser, 6, 7).boards[::9]
 LAST_ROLLS = Position([0, 0, 0, 0, 0, 0, 1, *[0] * 17, -1, 0])  # the opponent bears off next
 
 
@@ -92,7 +92,7 @@ def test_the_kernel_agrees() -> None:
     assert found == pytest.approx(slow, abs=1e-6)
     likely = [local_volatility(NETWORKS, NO_TABLES, likely_plays(6), board, scratch) for board in boards]
     assert likely == pytest.approx(slow, abs=0.02)
-    assert max(slow[:-1]) > 2 * slow[0]  # the first is the start
+    assert max(slow[:-1]) > 1.5 * np.median(slow)
     assert slow[-1] == pytest.approx(2 * 0.75 * 0.25)
 
 
