@@ -81,8 +81,8 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
     A try of some seconds, and a player that beats PubEval after some minutes:
       bgdata train td tiny --games 800 --hidden 20 --crashed-hidden 20 --race-hidden 20 --row-games 200
       bgdata train td small --games 40000 --hidden 40 --crashed-hidden 40 --race-hidden 40 --final-learning-rate 0.02
-    On from the network that comes with bgdata, with more hidden units:
-      bgdata train td wide --start network --hidden 400 --crashed-hidden 200 \\
+    On from a network that comes with bgdata, with more hidden units:
+      bgdata train td wide --start network/contact-160 --hidden 320 --crashed-hidden 160 \\
         --learning-rate 0.02 --final-learning-rate 0.001
     """
     from bgdata.evaluation.networks.named import find_network

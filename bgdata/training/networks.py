@@ -138,22 +138,47 @@ def started_networks(networks: Networks, hidden: tuple[tuple[int, ...], ...], se
     """The networks in float32 with these numbers of hidden units; an empty tuple keeps the present ones.
 
     Added units have small random weights from the layer below and zero weights to the layer above, so all answers stay
-    the same. Raises InvalidParameterError for fewer units, or another number of layers.
+    the same (Net2Net, Chen et al. 2016). Added layers come last, and give on what the layer below gives, which only
+    rectified units can do. Raises InvalidParameterError for fewer units or layers, or more layers of logistic units.
     """
-    found = [layers_of(networks, which) for which in range(len(networks.shapes))]
-    sizes = [tuple(len(biases) for _, biases in layers[:-1]) for layers in found]
-    for name, wanted, size in zip(NETWORK_CLASSES, hidden, sizes, strict=True):
-        if wanted and (len(wanted) != len(size) or any(map(int.__lt__, wanted, size))):
-            have = "-".join(map(str, size))
-            raise InvalidParameterError(
-                f"expected at least the {have} hidden units of the {name} network to start from, "
-                f"got {'-'.join(map(str, wanted))}"
-            )
     activation = Activation(int(networks.shapes[0, ACTIVATION]))
+    rows = zip(NETWORK_CLASSES, hidden, strict=True)
+    found = [deepened(layers_of(networks, which), activation, *row) for which, row in enumerate(rows)]
+    sizes = [hidden_sizes(layers) for layers in found]
     started = new_networks(input_sets_of(networks), chosen(hidden, sizes), seed, activation)
     for which, layers in enumerate(found):
         copy_layers(layers, started, which)
     return started
+
+
+def deepened(layers: list[Layer], activation: Activation, name: str, wanted: tuple[int, ...]) -> list[Layer]:
+    """The layers of a network, and as many more as the wanted numbers of hidden units have: they say the same. Raises
+    InvalidParameterError for what would not."""
+    sizes = hidden_sizes(layers)
+    added = max(len(wanted) - len(sizes), 0)
+    least = (*sizes, *[sizes[-1]] * added)
+    if wanted and (len(wanted) < len(sizes) or any(map(int.__lt__, wanted, least))):
+        raise InvalidParameterError(
+            f"expected at least the {dashed(sizes)} hidden units of the {name} network to start from, "
+            f"got {dashed(wanted)}"
+        )
+    if added and activation is not Activation.RECTIFIED:
+        raise InvalidParameterError(
+            f"expected {len(sizes)} hidden layers, as the {name} network to start from has logistic units, "
+            f"got {dashed(wanted)}"
+        )
+    same = np.eye(sizes[-1], dtype=np.float32), np.zeros(sizes[-1], np.float32)
+    return [*layers[:-1], *[same] * added, layers[-1]]
+
+
+def hidden_sizes(layers: list[Layer]) -> tuple[int, ...]:
+    """The numbers of hidden units."""
+    return tuple(len(biases) for _, biases in layers[:-1])
+
+
+def dashed(sizes: tuple[int, ...]) -> str:
+    """Numbers of hidden units as they are given, such as 1024-64-32."""
+    return "-".join(map(str, sizes))
 
 
 def revive(networks: FloatNetworks, which: int, inputs: NDArray[np.int16], seed: int) -> int:

@@ -8,7 +8,7 @@ import pytest
 from bgdata.errors import CheckFailedError, InvalidParameterError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.networks.inference import LATER_WEIGHT, RECTIFIED_LIMIT, SIZES, Activation
+from bgdata.evaluation.networks.inference import LATER_WEIGHT, LAYERS, RECTIFIED_LIMIT, SIZES, Activation
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode
 from bgdata.play.random_games import random_game_positions
@@ -78,15 +78,33 @@ def test_wider_ones_say_the_same() -> None:
     assert not np.array_equal(first[:, 6], first[:, 7])
 
 
+def test_deeper_ones_say_the_same() -> None:
+    """Added layers are last: one as wide as that before it, and one that is wider."""
+    networks = rounded_networks(random_floats(RECTIFIED))
+    sizes = [row[SIZES : SIZES + row[LAYERS] - 1] for row in networks.shapes.tolist()]
+    wanted = ((), (*sizes[1], sizes[1][-1]), (sizes[2][0] + 3, *sizes[2][1:], sizes[2][-1] + 2, sizes[2][-1] + 1))
+    deeper = started_networks(networks, wanted, seed=3)
+    assert deeper.shapes[:, LAYERS].tolist() == [len(each) + 1 for each in (sizes[0], *wanted[1:])]
+    boards = random_game_positions(20, seed=5).boards
+    before, after = (evaluations(each, NO_TABLES, boards) for each in (networks, rounded_networks(deeper)))
+    assert set(before.sources.tolist()) == {3, 4, 5}  # all three networks
+    assert np.array_equal(before.chances, after.chances)
+    weights = layer_views(deeper, 2)[-2][0]
+    assert np.abs(weights[:, sizes[2][-1] :]).min() > 0  # units that are new look at something
+    assert np.array_equal(weights[: sizes[2][-1], : sizes[2][-1]], np.eye(sizes[2][-1]))
+
+
 @pytest.mark.parametrize(
     ("hidden", "message"),
     [
+        (((6, 4, 4), (), ()), "expected 2 hidden layers, as the race network .* has logistic units, got 6-4-4"),
+        (((6, 4, 3), (), ()), "expected at least the 6-4 hidden units of the race network to start from, got 6-4-3"),
         (((8,), (), ()), "expected at least the 6-4 hidden units of the race network to start from, got 8"),
         (((), (15,), ()), "expected at least the 16 hidden units of the crashed network to start from, got 15"),
         (((), (), (5, 3, 3)), "expected at least the 5-3-4 hidden units of the contact network .*, got 5-3-3"),
     ],
 )
-def test_narrower_ones_are_refused(hidden: tuple[tuple[int, ...], ...], message: str) -> None:
+def test_what_cannot_say_the_same_is_refused(hidden: tuple[tuple[int, ...], ...], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}$"):
         started_networks(random_networks(1), hidden, seed=1)
 
