@@ -51,6 +51,8 @@ generation: $(DEV)  ## let a network play as `network`, and make again all that 
 	-@$(BIN)/python -m pipelines.build  # what it makes differs from the lock, which is written anew
 	@$(BIN)/bgdata lock
 	@$(BIN)/python -m docs.pictures
+	-@$(BIN)/python -m docs.pictures --of-network  # asks gnubg and bgsage too
+	-@$(BIN)/python -m docs.screenshots  # needs chromium
 	@$(BIN)/python -m tests.mend_pages
 
 PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile

@@ -1,10 +1,14 @@
-"""Draws the pictures of the README and of CONTRIBUTING: `python docs/pictures.py` (needs matplotlib).
+"""Draws the pictures of the README and of CONTRIBUTING: `python -m docs.pictures` (needs matplotlib).
 
-What is drawn of the default warehouse is one SQL query on the catalog each.
+What is drawn of the default warehouse is one SQL query on the catalog each. With `--of-network` it draws those of the
+network that plays as `network` instead, each by a command of bgdata; gnubg and bgsage are asked too, so both have to be
+installed. The first time takes minutes.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -38,6 +42,16 @@ ACTION_BY_EPC = """
     where t.on_roll_index > 0 and t.opponent_index > 0
     group by all
 """
+
+OF_NETWORK = {  # name: what draws it, before the file
+    "learning_curve": "train plot diverse-16 --output",
+    "match_equity": "met plot diverse-16-1ply-25-index-0-8 --output",
+    "race_rules": "race-rules selfplay/network-10000-seed-1 --plot",
+    "cube_index": "study index --luck --plot",
+    "cube_match": "study match-cubeful --luck --games 500 --plot",
+    "themes": "compare network network:1 gnubg bgsage --plot",
+    "decisions": "compare --benchmarks network network:1 network:2 gnubg gnubg:1 gnubg:2 bgsage bgsage:1 --plot",
+}
 
 # floors of the house, from the ground: a room may use the rooms below it, none above; (name, what it is, width)
 FLOORS = [
@@ -175,10 +189,24 @@ def draw_actions(connection: duckdb.DuckDBPyConnection) -> None:
     figure.savefig(IMAGES / "cube_action.png", dpi=120)
 
 
-if __name__ == "__main__":
+def draw_of_network() -> bool:
+    """Every picture of the network that plays; returns whether all commands came to their end."""
+    commands = [[*command.split(), str(IMAGES / f"{name}.png")] for name, command in OF_NETWORK.items()]
+    done = [subprocess.run([sys.executable, "-m", "bgdata", *command], check=False) for command in commands]
+    return all(each.returncode == 0 for each in done)
+
+
+def main() -> None:
+    """Draw the pictures that are asked for."""
+    if sys.argv[1:] == ["--of-network"]:
+        sys.exit(0 if draw_of_network() else 1)
     draw_rooms()
     draw_cube_models()
     draw_live_cube()
     with duckdb.connect(str(CATALOG), read_only=True) as catalog:
         draw_error(catalog)
         draw_actions(catalog)
+
+
+if __name__ == "__main__":
+    main()
