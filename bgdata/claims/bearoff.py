@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.combine import one_sided_equities, win_chance
+from bgdata.bearoff.combine import correct_equities, one_sided_equities, win_chance
 from bgdata.bearoff.gnubg_counts import one_sided_counts, two_sided_codes
 from bgdata.bearoff.index import layout_count, position_index
+from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.claims.found import Found
 from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_two_sided
@@ -182,6 +183,31 @@ def truncated_differences(one_sided: Table, two_sided: Table, terms: int) -> dic
     return {"mean": float(differences.mean()), "sd": float(differences.std())}
 
 
+def corrected_difference(tables: Tables, points: int, checkers: int, what: str) -> Found:
+    """Mean, sd, mean-absolute, largest or smallest of one-sided equity, less the mean excess, minus exact equity."""
+    two_sided = open_table(tables, f"bearoff_two_sided/{points}x{checkers}")
+    found = corrected_differences(open_table(tables, f"bearoff_one_sided/{points}x15"), two_sided)
+    return Found(found[what], bound=stated_error(two_sided))
+
+
+@lru_cache(maxsize=1)
+def corrected_differences(one_sided: Table, two_sided: Table) -> dict[str, float]:
+    """These figures of the differences over all pairs."""
+    exact = TwoSidedTable(two_sided)
+    layouts = all_layouts(exact.points, exact.checkers)[1:]
+    wastages = one_sided.array("mean_rolls")[1 : len(layouts) + 1] * PIPS_PER_ROLL - pip_counts(layouts)
+    differences = one_sided_equities(RaceTable(one_sided).chances_matrix(len(layouts) + 1)[1:])
+    correct_equities(differences, wastages, wastages)
+    differences -= exact.decode(exact.stored[1:, 1:, 0])
+    return {
+        "mean": float(differences.mean()),
+        "sd": float(differences.std()),
+        "mean-absolute": float(np.abs(differences).mean()),
+        "largest": float(differences.max()),
+        "smallest": float(differences.min()),
+    }
+
+
 def cut_short(chances: NDArray[np.float64], terms: int) -> NDArray[np.float64]:
     """The chances with all but the `terms` largest of each row set to 0, and each row scaled to sum to one."""
     kept = chances.copy()
@@ -193,7 +219,7 @@ READINGS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         *(one_sided_equity, exact_equity, decided_equity, exact_win_chance),
-        *(extreme_difference, truncated_difference, gnubg_rolls),
+        *(extreme_difference, truncated_difference, corrected_difference, gnubg_rolls),
         *(gnubg_sha256, gnubg_bytes, gnubg_two_sided_error, gnubg_chance_error, gnubg_rows_off, gnubg_mean_error),
     )
 }

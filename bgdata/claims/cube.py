@@ -9,7 +9,7 @@ from math import pi, sqrt
 import numpy as np
 
 from bgdata.equity.curves import Points
-from bgdata.equity.diffusion import CENTERED, drifting_match
+from bgdata.equity.diffusion import CENTERED, OPPONENT_OWNED, OWNED, drifting_match, drifting_money
 from bgdata.equity.doubling import janowski, jump, money_points
 from bgdata.equity.jump import implied_index
 from bgdata.equity.jump_numeric import SolvedJumps, solve_jumps
@@ -26,6 +26,8 @@ POINTS = {  # name in the published table: (cube, field of Points)
     "too_good": (CubeOwner.ON_ROLL, "too_good_point"),
 }
 LINEAR = "linear"
+SMALL_JUMPS = (0.03, 0.06)  # mean sizes
+DRIFTING = {"owned": OWNED, "centered": CENTERED, "opponent_owned": OPPONENT_OWNED}  # rows of `diffusion.Sides`
 # Rounding of a printed equity, and of the printed ones that it is half of a mean of: what a formula may be off by.
 FITTING = 0.0005 + 0.0005 / 2
 FORMULAS_OF_MWC = {"(E-1)/2": -1, "(E+1)/2": 1}  # what is added to the equity before it is halved
@@ -56,6 +58,24 @@ def jump_point(mean_win: float, mean_loss: float, volatility: float, method: str
 def solved(mean_win: float, mean_loss: float, volatility: float, jumps: str) -> SolvedJumps:
     """The solved jump model, cached for the next point."""
     return solve_jumps(mean_win, mean_loss, volatility, jumps=jumps)
+
+
+def smallest_jump_point(mean_win: float, mean_loss: float, jumps: str, name: str) -> float:
+    """Where a decision changes by solved jumps as their size goes to zero: on a straight line through SMALL_JUMPS."""
+    small, large = (jump_point(mean_win, mean_loss, size, jumps, name) for size in SMALL_JUMPS)
+    return small - (large - small) * SMALL_JUMPS[0] / (SMALL_JUMPS[1] - SMALL_JUMPS[0])
+
+
+def drifting_point(mean_win: float, mean_loss: float, points: int, name: str) -> float:
+    """Winning chance at which a decision changes if the chance drifts, on a grid of so many intervals."""
+    owner, field = POINTS[name]
+    sides = drifting_money(mean_win, mean_loss, points)
+    return float(getattr(SolvedJumps(np.linspace(0, 1, points + 1), *sides).points(owner), field))
+
+
+def drifting_equity(mean_win: float, mean_loss: float, points: int, name: str) -> float:
+    """Equity at an even chance by the same, of the cube in DRIFTING; the number of intervals is even."""
+    return float(drifting_money(mean_win, mean_loss, points)[DRIFTING[name], points // 2])
 
 
 def normal_volatility(deviation: float) -> float:
@@ -161,6 +181,7 @@ FORMULAS = {
     function.__name__: function
     for function in (
         *(janowski_point, jump_point, normal_jump_point, implied_index),
+        *(smallest_jump_point, drifting_point, drifting_equity),
         *(crawford_equity, post_crawford_equity, crawford_lags, mwc_formula),
         *(equity_before_game, percent_before_game, diffusion_gap),
     )

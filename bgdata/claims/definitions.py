@@ -51,7 +51,9 @@ class Claim:
     `correction` is the right value where the published one is wrong. `needs` are patterns KIND/VARIANT of default
     variants that the query reads, `wants` patterns of versions that a warehouse may have or not, or that may come with
     the package or not. `recorded` is what the query answered (a value, its standard error, the games) where what it
-    wants was once, by the programs `recorded_with`; it is the answer where that is not.
+    wants was once, by the programs `recorded_with`; it is the answer where that is not. Without a query it is what they
+    measured, which takes too long for the register. `experiment` says what would decide the claim if it is open, and
+    `obstacle` why that is not done here.
     """
 
     claim: str  # its name, such as A2.mean-6x9
@@ -73,6 +75,8 @@ class Claim:
     query: str = ""
     status: str = ""
     explanation: str = ""
+    experiment: str = ""
+    obstacle: str = ""
     is_erratum: bool = False
 
 
@@ -235,12 +239,17 @@ def check_claim(claim: Claim, where: str) -> None:
         )
     if not claim.explanation and (claim.status or claim.correction or claim.is_erratum):
         raise CorruptFileError(f"expected an explanation of {claim.claim} in {where}, as it is not simply right")
-    if not claim.query and not claim.status:
+    if not (claim.query or claim.status or claim.recorded):
         raise CorruptFileError(f"expected a query or a status of {claim.claim} in {where}, found neither")
-    if bool(claim.recorded) != bool(claim.recorded_with) or (claim.recorded and not claim.wants):
+    if bool(claim.experiment) != bool(claim.obstacle) or (claim.status == OPEN and not claim.experiment):
         raise CorruptFileError(
-            f"expected recorded together with recorded_with, and only of what wants something, in {where}, got "
-            f"{claim.recorded!r} and {claim.recorded_with!r}"
+            f"expected an experiment together with an obstacle, and both of what is open, of {claim.claim}, got "
+            f"{claim.experiment!r} and {claim.obstacle!r}"
+        )
+    if bool(claim.recorded) != bool(claim.recorded_with) or (claim.recorded and claim.query and not claim.wants):
+        raise CorruptFileError(
+            f"expected recorded together with recorded_with, and only of what wants something or has no query, in "
+            f"{where}, got {claim.recorded!r} and {claim.recorded_with!r}"
         )
     for name in NUMBERS:
         if not isinstance(getattr(claim, name), int | float):

@@ -25,6 +25,7 @@ from bgdata.store.table import Table
 FORMULAS: Mapping[str, Callable[..., Any]] = COUNTING | CUBE  # answer from their arguments alone
 READINGS: Mapping[str, Callable[..., Any]] = BEAROFF | DROPPED | PLAY  # also get the tables, by dataset/variant
 SLACK = 1e-9  # for binary fractions: 0.925 is not quite what was printed
+DECIDES, OBSTACLE = "to decide it: ", "Why not here: "  # before an experiment, and before its obstacle
 UNEXPLAINED = "Not within the tolerance, and we do not know why"
 DIGITS = 9  # that answers are kept with: sums may differ beyond them from machine to machine
 ERRORS = 3  # combined standard errors that an answer may deviate by, besides the rounding of what was published
@@ -60,8 +61,10 @@ def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Ite
     """
     for claim in claims:
         missing = [wanted for wanted in (*claim.needs, *claim.wants) if not matching(wanted, tables)]
-        if not claim.query:
-            yield Judged(claim, None, claim.status, claim.explanation)
+        if claim.recorded and not claim.query:
+            yield recorded(claim, "which takes too long for the register")
+        elif not claim.query:
+            yield Judged(claim, None, claim.status, both(claim.explanation, undecided(claim, claim.status)))
         elif missing:
             yield unasked(claim, f"there is no {', no '.join(missing)}")
         else:
@@ -81,7 +84,7 @@ def judged(claim: Claim, found: Found, remark: str = "") -> Judged:
     if is_too_small(claim, found) and (status != OPEN or not error):
         return unanswered(claim, f"{found.games:,} games of ours are too few beside what was published", theirs)
     why = claim.explanation or (UNEXPLAINED if status == OPEN else "")
-    return Judged(claim, answer, status, both(why, remark), error, theirs, bound)
+    return Judged(claim, answer, status, both(why, remark, undecided(claim, status)), error, theirs, bound)
 
 
 def is_too_small(claim: Claim, found: Found) -> bool:
@@ -96,18 +99,30 @@ def unasked(claim: Claim, reason: str) -> Judged:
     """A claim whose query cannot be asked here, for this reason: answered from its record, where it has one."""
     if not claim.recorded:
         return unanswered(claim, f"not computed, as {reason}")
+    return recorded(claim, f"as {reason}")
+
+
+def recorded(claim: Claim, reason: str) -> Judged:
+    """A claim that is answered from its record, for this reason."""
     value, error, games = (*claim.recorded, 0.0, 0)[:3]
-    return judged(claim, Found(value, error, int(games)), f"as measured with {claim.recorded_with}, as {reason}")
+    return judged(claim, Found(value, error, int(games)), f"as measured with {claim.recorded_with}, {reason}")
 
 
 def unanswered(claim: Claim, reason: str, theirs: float = 0.0) -> Judged:
     """A claim that could be answered but is not, for this reason."""
-    return Judged(claim, None, OPEN, both(claim.explanation, reason), 0.0, theirs)
+    return Judged(claim, None, OPEN, both(claim.explanation, reason, undecided(claim, OPEN)), 0.0, theirs)
 
 
-def both(explanation: str, reason: str) -> str:
-    """An explanation, and behind it a reason."""
-    return "; ".join(filter(None, [explanation, reason]))
+def undecided(claim: Claim, status: str) -> str:
+    """What would decide a claim that is open, and why that is not done here."""
+    if status != OPEN or not claim.experiment:
+        return ""
+    return f"{DECIDES}{claim.experiment}. {OBSTACLE}{claim.obstacle}"
+
+
+def both(*parts: str) -> str:
+    """An explanation, and behind it reasons."""
+    return "; ".join(filter(None, parts))
 
 
 def published_error(claim: Claim, found: Found) -> float:

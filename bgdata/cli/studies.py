@@ -61,6 +61,7 @@ def study(warehouse: Warehouse, /, study: str, games: int | None, seed: int, pla
       statistics     how games end, and how the cube is used, by cube life index
       index          a cube life index against 0.7
       fine-index     the same near 0.7
+      high-index     the same from 0.8 to 1
       first-statistics, first-index, first-fine-index  the three by Janowski's rule as Higgins first had it
       jump           the jump model at 5 to 11 % against Janowski at 0.7
       local          the jump model with the volatility of each position against one volatility

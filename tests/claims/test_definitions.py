@@ -134,13 +134,24 @@ def test_a_group_is_a_table(tmp_path: Path) -> None:
         (
             '"1"',
             '"1"\nrecorded = [1]\nrecorded_with = "gnubg"',
-            "expected recorded .* of what wants something, .*, got",
+            "expected recorded .* of what wants something or has no query, .*, got",
         ),
         ('"1"', '"1"\nrecorded = [1]\nwants = ["a/b"]', r"expected recorded together with .*, got \(1,\) and ''"),
         ('"1"', '"1"\nrecorded_with = "gnubg"\nwants = ["a/b"]', r"expected recorded .*, got \(\) and 'gnubg'"),
         *(
             ('"1"', f'"1"\nrecorded = {given}\nrecorded_with = "x"\nwants = ["a/b"]', "expected a value, its error and")
             for given in ("1", "[]", '["1"]', "[true]", "[1, 2, 3, 4]")
+        ),
+        (
+            '"1"',
+            '"1"\nexperiment = "games"',
+            "expected an experiment together with an obstacle, .* of A1.one, got 'games'",
+        ),
+        ('"1"', '"1"\nobstacle = "time"', "expected an experiment together with an obstacle, .* got '' and 'time'"),
+        (
+            '"1"',
+            '"1"\nstatus = "open"\nexplanation = "so"',
+            "expected an experiment .*, and both of what is open, of A1",
         ),
         ('"1"', '"1"\ncolumns = ["points"]', "expected both columns and rows in group 1 of .*, got one of them"),
         ('"1"', '"1"\ncolumns = ["points"]\nrows = [[1, 2]]', r"expected 1 values in every row of .*, got \[1, 2\]"),

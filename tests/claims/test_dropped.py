@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import bgdata
 from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.plays import Plays
 from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
 from bgdata.claims import bearoff, dropped, play
+from bgdata.datasets.bearoff_error import ErrorParameters
 
 
 def exact_by_fractions(plays: Plays) -> list[list[Fraction]]:
@@ -51,6 +54,27 @@ def test_chances_cut_short() -> None:
     chances = np.array([[0, 0.1, 0.4, 0.3, 0.2], [0, 1, 0, 0, 0]])
     assert bearoff.cut_short(chances, 2) == pytest.approx(np.array([[0, 0, 4 / 7, 3 / 7, 0], [0, 1, 0, 0, 0]]))
     assert bearoff.cut_short(chances, 5) == pytest.approx(chances)
+
+
+def test_figures_with_the_mean_excess_taken_off(tmp_path: Path) -> None:
+    """Against the table that is built of the same."""
+    warehouse = bgdata.open_warehouse(tmp_path)
+    table = warehouse.build("bearoff_error", ErrorParameters(6, 4, "corrected"))
+    names = ("bearoff_one_sided/6x15", "bearoff_two_sided/6x4")
+    tables = {name: warehouse.open(*name.split("/")) for name in names}
+    expected = table.array("difference").astype(np.float64)
+    for what, figure in {
+        "mean": expected.mean(),
+        "sd": expected.std(),
+        "mean-absolute": np.abs(expected).mean(),
+        "largest": expected.max(),
+        "smallest": expected.min(),
+    }.items():
+        found = bearoff.corrected_difference(tables, 6, 4, what)
+        assert found.answer == pytest.approx(figure, abs=1e-6)
+        assert 0 < found.bound < 1e-4
+    with pytest.raises(KeyError):
+        bearoff.corrected_difference(tables, 6, 4, "colour")
 
 
 def test_means_by_game_have_the_error_of_games() -> None:

@@ -144,6 +144,23 @@ def test_what_is_not_computed() -> None:
     )
 
 
+def test_open_claims_say_what_would_decide_them() -> None:
+    claim = replace(CLAIM, experiment="more games", obstacle="nobody has the player")
+    why = "to decide it: more games. Why not here: nobody has the player"
+    assert judged(claim, 0.6)[1:] == ("open", f"so; {why}")
+    assert judged(replace(claim, query="", status="open"))[1:] == ("open", f"so; {why}")
+    assert judged(replace(claim, needs=("a/b",)))[2] == f"so; not computed, as there is no a/b; {why}"
+    assert judged(claim, 0.5)[1:] == ("reproduced", "so")
+    assert judged(replace(claim, query="", status="unreachable"))[1:] == ("unreachable", "so")
+
+
+def test_what_takes_too_long_is_on_record() -> None:
+    claim = replace(CLAIM, query="", recorded=(0.6,), recorded_with="a program")
+    why = "so; as measured with a program, which takes too long for the register"
+    assert judged(claim) == (0.6, "open", why)
+    assert judged(replace(claim, published="0.60")) == (0.6, "reproduced", why)
+
+
 def test_what_was_measured_once() -> None:
     """A record answers where what it was measured with is missing, as a query would: with its error and its games."""
     claim = replace(CLAIM, needs=("a/b",), wants=("c/*",), recorded=(0.534, 0.01, 400), recorded_with="gnubg 1.07")
@@ -214,6 +231,18 @@ def test_counts_by_listing() -> None:
     assert counting.layouts(6, 15) + 1 == comb(21, 6)
     assert counting.rest_of_percent([50.5, 20, 0.5]) == 29
     assert counting.parabola_top([0, 3], [-1, -4], 1) == 0
+
+
+def test_small_jumps_and_a_diffusion_come_from_no_formula() -> None:
+    """Both are solved on a grid; the live cube's own formulas say where decisions change."""
+    for name, exact in (("take", 5 / 29), ("cash", 20 / 29)):
+        assert FORMULAS["drifting_point"](1.4, 1, 58, name) == pytest.approx(exact)
+        assert FORMULAS["drifting_point"](1.4, 1, 50, name) != pytest.approx(exact, abs=1e-4)  # not on the grid
+        small = FORMULAS["smallest_jump_point"](1.4, 1, "normal", name)
+        assert abs(small - exact) < 0.001 < abs(FORMULAS["jump_point"](1.4, 1, 0.06, "normal", name) - exact)
+    for name in ("drifting_point", "drifting_equity"):
+        with pytest.raises(KeyError, match="colour"):
+            FORMULAS[name](1, 1, 10, "colour")
 
 
 def test_the_published_table_is_the_one_that_claims_ask(tmp_path: Path) -> None:

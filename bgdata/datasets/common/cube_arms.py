@@ -32,6 +32,7 @@ class Arm(NamedTuple):
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 FINE = (0.55, 0.6, 0.65, 0.7, 0.75)
+HIGH = (0.8, 0.85, 0.9, 0.95, 1.0)  # of which a chart was published, and words
 JUMPS = (0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.11)
 LOCAL_JUMPS = (0.06, 0.08, 0.1)
 LENGTHS = (3, 5, 7, 9)
@@ -78,6 +79,7 @@ NAMES = {  # of studies, and what they ask
     "statistics": "cube statistics of a cube life index against itself",
     "index": "a cube life index against 0.7",
     "fine-index": "a cube life index near 0.7 against 0.7",
+    "high-index": "a cube life index from 0.8 to 1 against 0.7",
     "first-statistics": "the same statistics by Janowski's model in its first, withdrawn version",
     "first-index": "a cube life index against 0.7, both by that version",
     "first-fine-index": "a cube life index near 0.7 against 0.7, both by that version",
@@ -103,6 +105,8 @@ def arms_of(name: str) -> tuple[Arm, ...]:
         settings, published = (QUARTERS, COARSE_INDEX) if kind == "index" else (FINE, FINE_INDEX)
         other = f"{model}0.7"
         return tuple(Arm(x, f"{model}{x:g} {other}", other, 0, at(published, n)) for n, x in enumerate(settings))
+    if name == "high-index":
+        return tuple(Arm(x, f"{x:g} 0.7", "0.7", 0, {}) for x in HIGH)
     if name == "jump":
         return tuple(Arm(v, f"jump:{v:g} 0.7", "0.7", 0, JUMP_MODEL.get(v, {})) for v in JUMPS)
     if name == "local":
