@@ -166,8 +166,8 @@ def test_luck_is_subtracted(root: Path) -> None:
 def test_arms() -> None:
     assert {name: len(arms_of(name)) for name in NAMES} == {
         "statistics": 5, "index": 5, "fine-index": 5, "high-index": 5, "jump": 7, "match": 20,
-        "match-cubeful": 20, "match-long": 4, "first-statistics": 5, "first-index": 5, "first-fine-index": 5, "local": 3, "match-own": 20,
-        "plays": 1, "plays-jacoby": 1, "plays-match": 10,
+        "match-cubeful": 20, "match-long": 4, "first-statistics": 5, "first-index": 5,
+        "first-fine-index": 5, "local": 3, "match-own": 20, "plays": 1, "plays-jacoby": 1, "plays-match": 10,
     }  # fmt: skip
     assert [arm.is_paired for arm in arms_of("statistics")] == [False] * 5
     assert all(arm.is_paired for name in NAMES for arm in arms_of(name) if "statistics" not in name)
