@@ -82,29 +82,39 @@ def correct_equities(equities: Array, wastages: Array, opponent_wastages: Array)
 
 
 @kernel(parallel=True)
-def fill_one_roll_ahead(equities: Array, start: Array, results: Array, found: Array) -> None:
-    """Fills found[on roll, opponent] with the mean over the rolls of the best play by equities[opponent, on roll] of
-    the opponent after it. Both leave out the empty layout, index 0; results[start[index * 21 + roll]:] are indexes."""
+def fill_one_roll_ahead(equities: Array, worths: Array, start: Array, results: Array, found: Array) -> None:
+    """Fills found[on roll, opponent] with the mean over the rolls of what the best play by equities[opponent, on roll]
+    of the opponent after it is worth by worths, the same way round. All leave out the empty layout, index 0;
+    results[start[index * 21 + roll]:] are indexes."""
     count = len(equities)
     for on_roll in prange(count):
-        best, total = np.empty(count), np.zeros(count)
+        best, worth, total = np.empty(count), np.empty(count), np.zeros(count)
         for roll in range(ROLL_COUNT):
             place = (on_roll + 1) * ROLL_COUNT + roll
             best[:] = -1.0
+            worth[:] = -1.0
             for item in range(start[place], start[place + 1]):
                 after = results[item]
                 for opponent in range(count):
                     value = 1.0 if after == 0 else -equities[opponent, after - 1]
-                    best[opponent] = max(best[opponent], value)
-            total += (2.0 if roll < NON_DOUBLES else 1.0) / 36.0 * best
+                    is_better = value > best[opponent]
+                    best[opponent] = value if is_better else best[opponent]
+                    value = 1.0 if after == 0 else -worths[opponent, after - 1]
+                    worth[opponent] = value if is_better else worth[opponent]
+            total += (2.0 if roll < NON_DOUBLES else 1.0) / 36.0 * worth
         found[on_roll] = total
 
 
-def one_roll_ahead(equities: NDArray[np.float64], plays: Plays) -> NDArray[np.float64]:
+def one_roll_ahead(
+    equities: NDArray[np.float64], plays: Plays, worths: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """float64[N, N]: equities of the player on roll when it makes the best play of the next roll by the `equities`
-    float64[N, N] of its opponent, both for every ordered pair of layouts but the empty one."""
+    float64[N, N] of its opponent, all for every ordered pair of layouts but the empty one. What plays are worth is said
+    by `worths` float64[N, N] instead, if they are given: by exact ones, what plays by an approximation come to."""
     found = np.empty_like(equities)
-    fill_one_roll_ahead(np.asfortranarray(equities), plays.start, plays.results, found)
+    turned = np.asfortranarray(equities)
+    valued = turned if worths is None else np.asfortranarray(worths)
+    fill_one_roll_ahead(turned, valued, plays.start, plays.results, found)
     return found
 
 

@@ -26,7 +26,7 @@ COLUMNS = (  # of a probe as data
     *("mean_rolls", "sd_rolls", "opponent_mean_rolls", "opponent_sd_rolls"),
 )
 
-LEAST_CORRECTED = 5  # checkers of both sides: with fewer the plain combination is nearly exact (`race_error`)
+LEAST_CORRECTED = 5  # checkers of a side: from here on the correction helps, before the plain combination is nearer
 
 Found = dict[str, Any]
 Tables = Callable[[str], Sequence[Table]]  # of a kind, smallest first: see `covering`
@@ -100,11 +100,12 @@ def smallest_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int])
 
 
 def combined_equities(win: float, gammons: Found, reader: RaceTable, sides: Sequence[list[int]]) -> Found:
-    """The cubeless equity by the combined chances, and, but with few checkers, less the mean excess of the leader."""
+    """The cubeless equity by the combined chances, and, unless both sides have few checkers, less the mean excess of
+    the leader."""
     raced = 2 * win - 1
     more = gammons.get("win_gammon", 0.0) - gammons.get("lose_gammon", 0.0)
     found: Found = {"cubeless": raced + more}
-    if min(map(sum, sides)) >= LEAST_CORRECTED:
+    if max(map(sum, sides)) >= LEAST_CORRECTED:
         found["corrected"] = raced - mean_excess(raced, *map(reader.probe_wastage, sides)) + more
     return found
 

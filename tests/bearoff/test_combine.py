@@ -16,6 +16,7 @@ from bgdata.datasets.bearoff_error import COMBINATIONS, DATASET, ErrorParameters
 from bgdata.errors import InvalidParameterError
 from tests.rechecking import check_sample, inputs_of
 from tests.reference.bearoff import ROLLS, Layout, after_roll, layouts, one_sided_win_chance, race
+from tests.reference.bearoff_chances import equity, exact_game
 
 
 def as_array(chances: dict[int, Fraction]) -> np.ndarray:
@@ -57,6 +58,23 @@ def test_one_roll_ahead_plays_every_roll() -> None:
         expected = sum(weight * best_play(*pair, roll) for roll, weight in ROLLS) / 36
         assert found[row, column] == pytest.approx(float(expected), abs=1e-13)
     assert (found >= combined - 1e-13).all()  # the best plays by it are at least as good as those for the fewest rolls
+
+
+def test_plays_are_chosen_by_some_equities_and_worth_what_others_say() -> None:
+    """Of every pair of up to three checkers on four points, by numbers at random; the best plays lose nothing."""
+    few = layouts(4, 3)[1:]
+    plays, places = all_plays(4, 3), {layout: index for index, layout in enumerate(few)}
+    exact = np.array([[equity(exact_game(on_roll, opponent, 15)) for opponent in few] for on_roll in few])
+    assert one_roll_ahead(exact, plays) == pytest.approx(exact, abs=1e-13)
+    equities, worths = np.random.default_rng(1).uniform(-0.9, 0.9, (2, len(few), len(few)))
+    found = one_roll_ahead(equities, plays, worths)
+    for row, column in product(range(len(few)), repeat=2):
+        expected = 0.0
+        for roll, weight in ROLLS:
+            after = {places.get(each, -1) for each in after_roll(few[row], roll)}  # -1: all checkers off
+            lowest = min(after, key=lambda place: -1.0 if place < 0 else equities[column, place])
+            expected += weight / 36 * (1.0 if lowest < 0 else -worths[column, lowest])
+        assert found[row, column] == pytest.approx(expected, abs=1e-13)
 
 
 def matrix_of(found: list[dict[int, Fraction]]) -> np.ndarray:

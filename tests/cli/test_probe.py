@@ -72,6 +72,12 @@ def test_a_leader_is_worth_less_than_combined_tables_say(small_root: Path) -> No
     assert expected in succeeds(small_root, "probe", text)
 
 
+def test_one_side_with_few_checkers_is_corrected_too(small_root: Path) -> None:
+    text = position_id(opponent=[0, 0, 4], on_roll=[5, 0, 0])
+    *_, combined = json.loads(succeeds(small_root, "probe", text, "--format", "json"))
+    assert combined["corrected"] < combined["cubeless"] - 0.001
+
+
 def test_with_few_checkers_combined_equities_are_not_corrected(small_root: Path) -> None:
     exact, combined = json.loads(succeeds(small_root, "probe", POSITION, "--format", "json"))
     assert exact["corrected"] is combined["corrected"] is None
