@@ -16,8 +16,10 @@ import bgdata
 from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.plays import Plays, all_plays
 from bgdata.datasets.common.race import RaceParameters
+from bgdata.datasets.race_error import RaceErrorParameters
 from bgdata.evaluation.bearoff import GAMMON_STUDY, open_bearoff
 from bgdata.evaluation.bearoff_kernels import BearoffSource
+from bgdata.warehouse import Warehouse
 from tests.evaluation.test_bearoff import boards_of
 from tests.reference.bearoff import layouts
 from tests.reference.bearoff_chances import approximate_game, equity, exact_game
@@ -53,13 +55,16 @@ def best_of_rolls(values: NDArray[Any], plays: Plays, index: int) -> NDArray[np.
 
 def exact_equities(points: int, checkers: int) -> NDArray[np.float32]:
     """float32[2, full layouts, other layouts]: equity of the player on roll, where one side has all 15 checkers and the
-    other `checkers` at most; the full side on roll, then the other. By exact play, a gammon worth two points."""
+    other `checkers` at most, which may be 15; the full side on roll, then the other. By exact play, a gammon worth two
+    points."""
     full_plays, other_plays = all_plays(points, 15), all_plays(points, checkers)
-    every, n_other = all_layouts(points, 15), len(all_layouts(points, checkers))
+    every, other = all_layouts(points, 15), all_layouts(points, checkers)
+    n_other = len(other)
     gathered = other_plays.results[: other_plays.start[21 * n_other]]
     starts = other_plays.start[:-1]
     # [layout of the side that had 15 checkers, layout of the other]: equity of the former when it, or the other, rolls
     rolls_next, other_next = (np.ones((len(every), n_other), np.float32) for _ in range(2))
+    rolls_next[0], other_next[0] = (1 + (other.sum(axis=1) == 15),) * 2
     for index in range(1, len(every)):
         rolls_next[index] = best_of_rolls(other_next, full_plays, index)
         rolls_next[index, 0] = other_next[index, 0] = -2 if every[index].sum() == 15 else -1
@@ -69,17 +74,13 @@ def exact_equities(points: int, checkers: int) -> NDArray[np.float32]:
     return np.stack([rolls_next[is_full, 1:], -other_next[is_full, 1:]])
 
 
-# slow: plays all positions of 15 checkers against up to 5 exactly
-@pytest.mark.slow
-def test_fifteen_checkers_against_a_few(tmp_path: Path) -> None:
-    """The figures that the evaluator tells of itself."""
-    exact = exact_equities(6, GAMMON_STUDY.checkers)
-    warehouse = bgdata.open_warehouse(tmp_path)
+def combined_errors(exact: NDArray[np.float32], points: int, checkers: int, warehouse: Warehouse) -> NDArray[Any]:
+    """float64[2, full layouts, other layouts]: combined equities, by the evaluator, less exact ones."""
     for kind in ("bearoff_one_sided", "bearoff_gammon"):
-        warehouse.build(kind, RaceParameters(6))
+        warehouse.build(kind, RaceParameters(points))
     evaluator = open_bearoff(warehouse)
-    full, other = all_layouts(6, 15)[-exact.shape[1] :], all_layouts(6, GAMMON_STUDY.checkers)[1:]
-    errors = np.empty_like(exact)
+    full, other = all_layouts(points, 15)[-exact.shape[1] :], all_layouts(points, checkers)[1:]
+    errors = np.empty(exact.shape)
     for start in range(0, len(full), 500):
         rows = slice(start, start + 500)
         sides = np.repeat(full[rows], len(other), axis=0), np.tile(other, (len(full[rows]), 1))
@@ -89,7 +90,44 @@ def test_fifteen_checkers_against_a_few(tmp_path: Path) -> None:
             win, win_gammon, _, lose_gammon, _ = found.chances.astype(np.float64).T
             equities = (2 * win - 1 + win_gammon - lose_gammon).reshape(-1, len(other))
             errors[first, rows] = equities - exact[first, rows]
+    return errors
+
+
+# slow: plays all positions of 15 checkers against up to 5 exactly
+@pytest.mark.slow
+def test_fifteen_checkers_against_a_few(tmp_path: Path) -> None:
+    """The figures that the evaluator tells of itself."""
+    exact = exact_equities(6, GAMMON_STUDY.checkers)
+    errors = combined_errors(exact, 6, GAMMON_STUDY.checkers, bgdata.open_warehouse(tmp_path))
     assert errors.size == GAMMON_STUDY.positions
-    mean_absolute, smallest, largest = summary(errors.astype(np.float64))
+    mean_absolute, smallest, largest = summary(errors)
     assert mean_absolute == pytest.approx(GAMMON_STUDY.mean_absolute, abs=6e-7)
     assert (smallest, largest) == pytest.approx((GAMMON_STUDY.smallest, GAMMON_STUDY.largest), abs=6e-5)
+
+
+def test_the_study_of_all_pairs_has_the_errors_of_games_solved_here(tmp_path: Path) -> None:
+    """Of all pairs on three points in which a side has 15 checkers: `race_error` by the two-sided table."""
+    warehouse = bgdata.open_warehouse(tmp_path)
+    warehouse.build("race_error", RaceErrorParameters(3, 15))
+    errors = combined_errors(exact_equities(3, 15), 3, 15, warehouse)
+    n_full = errors.shape[1]
+    few = errors.shape[2] - n_full
+    expected = [
+        (row_of, column_of, part.size, *summary(part))
+        for row_of, column_of, part in (
+            ("15", "15", errors[0, :, few:]),
+            ("15", "fewer", errors[0, :, :few]),
+            ("fewer", "15", errors[1, :, :few]),
+        )
+    ]
+    with warehouse.connect() as connection:
+        found = connection.sql(
+            "select if(on_roll_group = 15, '15', 'fewer'), if(opponent_group = 15, '15', 'fewer'), sum(pairs), "
+            "sum(pairs * mean_absolute_difference) / sum(pairs), min(smallest_difference), max(largest_difference) "
+            "from race_error where grouping = 'checkers' and greatest(on_roll_group, opponent_group) = 15 "
+            "group by 1, 2 order by 1, 2"
+        ).fetchall()
+    assert [row[:3] for row in found] == [row[:3] for row in expected]
+    for row, wanted in zip(found, expected, strict=True):
+        assert row[3:] == pytest.approx(wanted[3:], abs=3e-6)
+        assert row[5] > 0.004  # so that something is compared
