@@ -67,8 +67,9 @@ def study(warehouse: Warehouse, /, study: str, games: int | None, seed: int, pla
       local          the jump model with the volatility of each position against one volatility
       match          cube decisions by the match score against those for money, to 3, 5, 7 and 9 points
       match-own      the same with the match equity table that is built here
-      match-cubeful  the same where both sides choose plays by their value with the cube
-      match-long     the same at an index of 0.75, to 5, 9, 15 and 25 points
+      match-cubeful  as match, but both sides choose plays by their value with the cube
+      match-own-cubeful  the same with the match equity table that is built here
+      match-long     as match-cubeful at an index of 0.75, to 5, 9, 15 and 25 points
       plays          plays by their value with the cube against plays by cubeless equity, for money
       plays-jacoby   the same with the Jacoby rule
       plays-match    the same in matches to 3 to 25 points

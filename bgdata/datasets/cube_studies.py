@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bgdata.datasets.common.columns import text_declarations
-from bgdata.datasets.common.cube_arms import CUBES, ENDINGS, OWN_MET, Arm, arms_of
+from bgdata.datasets.common.cube_arms import CUBES, ENDINGS, OWN_MET, OWN_MET_CUBEFUL, Arm, arms_of
 from bgdata.datasets.common.cube_players import CubePlayerParameters, met_inputs
 from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Dataset, Estimate
@@ -115,7 +115,7 @@ class CubeStudies(Dataset[StudyParameters]):
     def inputs(self, parameters: StudyParameters) -> Mapping[str, tuple[str, Parameters]]:
         longest = max(parameters.arms(), key=lambda arm: arm.length)
         return parameters.network_inputs() | met_inputs(
-            longest.length, longest.cube, is_own=parameters.study == OWN_MET
+            longest.length, longest.cube, is_own=parameters.study in (OWN_MET, OWN_MET_CUBEFUL)
         )
 
     def published(self, parameters: StudyParameters) -> Path | None:

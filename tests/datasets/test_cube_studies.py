@@ -167,7 +167,8 @@ def test_arms() -> None:
     assert {name: len(arms_of(name)) for name in NAMES} == {
         "statistics": 5, "index": 5, "fine-index": 5, "high-index": 5, "jump": 7, "match": 20,
         "match-cubeful": 20, "match-long": 4, "first-statistics": 5, "first-index": 5,
-        "first-fine-index": 5, "local": 3, "match-own": 20, "plays": 1, "plays-jacoby": 1, "plays-match": 10,
+        "first-fine-index": 5, "local": 3, "match-own": 20, "match-own-cubeful": 20,
+        "plays": 1, "plays-jacoby": 1, "plays-match": 10,
     }  # fmt: skip
     assert [arm.is_paired for arm in arms_of("statistics")] == [False] * 5
     assert all(arm.is_paired for name in NAMES for arm in arms_of(name) if "statistics" not in name)
@@ -185,9 +186,10 @@ def test_arms() -> None:
 
 def test_the_match_equity_table() -> None:
     """That of the blog, or the default one, which is built here."""
-    mets = [DATASET.inputs(replace(MATCH, study=study))["met"][1] for study in ("match", "match-own")]
-    assert mets == [PUBLISHED, MATCH_EQUITY.defaults[0]]
-    assert arms_of("match-own") == arms_of("match")
+    for study, own in (("match", "match-own"), ("match-cubeful", "match-own-cubeful")):
+        mets = [DATASET.inputs(replace(MATCH, study=name))["met"][1] for name in (study, own)]
+        assert mets == [PUBLISHED, MATCH_EQUITY.defaults[0]]
+        assert arms_of(own) == arms_of(study)
     assert "met" not in DATASET.inputs(INDEX)
 
 

@@ -74,7 +74,7 @@ MATCH_POINTS: dict[int, Sequence[float]] = {
     7: (0.115, 0.138, 0.137, 0.142, 0.061),
     9: (0.115, 0.148, 0.150, 0.154, 0.081),
 }
-OWN_MET = "match-own"
+OWN_MET, OWN_MET_CUBEFUL = "match-own", "match-own-cubeful"
 NAMES = {  # of studies, and what they ask
     "statistics": "cube statistics of a cube life index against itself",
     "index": "a cube life index against 0.7",
@@ -88,6 +88,7 @@ NAMES = {  # of studies, and what they ask
     "match": "a cube life index by the score against the same as in money play",
     OWN_MET: "the same with the match equity table that is built here",
     "match-cubeful": "a cube life index by the score against the same as in money play, cubeful plays",
+    OWN_MET_CUBEFUL: "the same, cubeful plays, with the match equity table that is built here",
     "match-long": "a cube life index of 0.75 by the score against the same as in money play, cubeful plays",
     "plays": "cubeful plays against cubeless plays, for money",
     "plays-jacoby": "cubeful plays against cubeless plays, for money with the Jacoby rule",
@@ -117,7 +118,7 @@ def arms_of(name: str) -> tuple[Arm, ...]:
             for length in LENGTHS
             for n, x in enumerate(QUARTERS)
         )
-    if name == "match-cubeful":
+    if name in ("match-cubeful", OWN_MET_CUBEFUL):
         return tuple(arm._replace(cube=f"cubeful:{arm.setting:g} cubeful:{arm.against}") for arm in arms_of("match"))
     if name == "match-long":
         return tuple(Arm(0.75, "cubeful:0.75 cubeful:money:0.75", "money:0.75", n, {}) for n in LONG_LENGTHS)
