@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
-from math import isfinite
+from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,26 @@ def look_of(place: int) -> dict[str, Any]:
     """How the mark of a player is drawn, by its place among them, from 0: hollow once colours come up again."""
     colour, marker = LOOKS[place % len(LOOKS)]
     return {"color": colour, "marker": marker, "markerfacecolor": colour if place < len(LOOKS) else "white"}
+
+
+def draw_marks(axes: Axes, series: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> None:
+    """Draw the (figures, standard errors) of every series at the heights 0, 1, 2 and so on, the series beside each
+    other; NaN is left out."""
+    step = min(0.18, 0.7 / len(series))
+    for n, (label, (figures, errors)) in enumerate(series.items()):
+        heights = [place + step * (n - (len(series) - 1) / 2) for place in range(len(figures))]
+        axes.errorbar(figures, heights, xerr=errors, linestyle="none", label=label, **look_of(n))
+
+
+def name_heights(axes: Axes, names: Sequence[str]) -> None:
+    """Name the heights 0, 1, 2 and so on, from top to bottom."""
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+
+
+def known(figure: float | None) -> float:
+    """A figure, or NaN where there is none."""
+    return nan if figure is None else figure
 
 
 @contextmanager

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from bgdata.cli.charts import GREY, look_of, new_figure, write_figure
+from bgdata.cli.charts import GREY, draw_marks, known, name_heights, new_figure, write_figure
 from bgdata.cli.output import write_rows
 from bgdata.errors import UsageError
 from bgdata.rows.plain import Row
@@ -121,8 +120,7 @@ def draw_rates(rows: Sequence[Row], path: Path) -> None:
     with new_figure(8.5, 0.7 * len(benchmarks) + 1.6) as figure:
         panels = figure.subplots(1, 2 if several else 1, sharey=True, squeeze=False)[0]
         draw_figures(panels[0], rows, "error_rate", "standard_error")
-        panels[0].set_yticks(range(len(benchmarks)), [name.replace("/", "/\n", 1) for name in benchmarks])
-        panels[0].invert_yaxis()
+        name_heights(panels[0], [name.replace("/", "/\n", 1) for name in benchmarks])
         panels[0].set_xlim(left=0)
         panels[0].set_xlabel("error rate ± 1 standard error")
         if several:
@@ -136,16 +134,9 @@ def draw_rates(rows: Sequence[Row], path: Path) -> None:
 
 def draw_figures(axes: Axes, rows: Sequence[Row], name: str, error_name: str) -> None:
     """Draw a figure of every player on every benchmark; what is not known is left out."""
-    players, found = labels_of(rows), by_benchmark(rows)
-    step = min(0.18, 0.7 / len(players))
-    for n, player in enumerate(players):
-        heights = [place + step * (n - (len(players) - 1) / 2) for place in range(len(found))]
-        values, errors = (
-            [known(each.get(player, {}).get(wanted)) for each in found.values()] for wanted in (name, error_name)
-        )
-        axes.errorbar(values, heights, xerr=errors, linestyle="none", label=player, **look_of(n))
+    found = by_benchmark(rows).values()
 
+    def column(player: str, wanted: str) -> list[float]:
+        return [known(each.get(player, {}).get(wanted)) for each in found]
 
-def known(figure: float | None) -> float:
-    """A figure, or NaN where there is none."""
-    return nan if figure is None else figure
+    draw_marks(axes, {each: (column(each, name), column(each, error_name)) for each in labels_of(rows)})

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import nan
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 from click.core import ParameterSource
 
-from bgdata.cli.charts import GREY, look_of, new_figure, write_figure
+from bgdata.cli.charts import GREY, draw_marks, known, name_heights, new_figure, write_figure
 from bgdata.cli.completion import complete_players
 from bgdata.cli.error_rates import compare_on_benchmarks
 from bgdata.cli.options import format_option, on_option, plot_option, reference_option, threads_option
@@ -103,8 +102,7 @@ class Compared(NamedTuple):
 
     def figures(self, name: str) -> list[float]:
         """A figure for each of GROUPS, NaN where it is not known."""
-        found = (self.rows.get(group, {}).get(name) for group in GROUPS)
-        return [nan if figure is None else figure for figure in found]
+        return [known(self.rows.get(group, {}).get(name)) for group in GROUPS]
 
 
 def compare_players(
@@ -194,16 +192,12 @@ def cell(row: Row) -> str:
 def draw_errors(references: Table, split: str, quantity: str, players: Sequence[Compared], path: Path) -> None:
     """Write a picture, PNG or SVG: themes from top to bottom, a mark and its standard error for each player. Raises
     StorageError."""
-    places, step = range(len(GROUPS)), min(0.18, 0.7 / len(players))
     with new_figure(8.5, 0.38 * len(GROUPS) + 1.4) as figure:
         axes = figure.subplots()
-        axes.plot(players[0].figures("judge_rmse"), places, "|", color=GREY, markersize=9, label="rollouts themselves")
-        for n, each in enumerate(players):
-            heights = [place + step * (n - (len(players) - 1) / 2) for place in places]
-            errors = each.figures("rmse_standard_error")
-            axes.errorbar(each.figures("rmse"), heights, xerr=errors, linestyle="none", label=each.label, **look_of(n))
-        axes.set_yticks(places, GROUPS)
-        axes.invert_yaxis()
+        heights, rollouts = range(len(GROUPS)), players[0].figures("judge_rmse")
+        axes.plot(rollouts, heights, "|", color=GREY, markersize=9, label="rollouts themselves")
+        draw_marks(axes, {each.label: (each.figures("rmse"), each.figures("rmse_standard_error")) for each in players})
+        name_heights(axes, GROUPS)
         axes.set_xlim(left=0)
         axes.set_xlabel("RMSE ± 1 standard error")
         figure.suptitle(title_of(references, split, quantity))

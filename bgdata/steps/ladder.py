@@ -18,7 +18,8 @@ from bgdata.datasets.ladder import LadderParameters, match_length
 from bgdata.errors import InvalidParameterError, MissingTableError, UnknownPlayerError, UsageError
 from bgdata.evaluation.named import as_evaluator
 from bgdata.evaluation.player import open_named_player
-from bgdata.steps.scores import Player, full_name
+from bgdata.steps.benchmarks import Player
+from bgdata.steps.scores import full_name
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress

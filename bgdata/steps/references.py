@@ -31,7 +31,7 @@ from bgdata.warehouse import Warehouse
 
 ERRORS = """
 select player, ply, player_version, has_tables, reference, reference_version, split, theme, quantity, positions, rmse,
-       rmse_standard_error, mae, bias, judge_rmse
+       rmse_standard_error, mae, mae_standard_error, bias, bias_standard_error, judge_rmse, source_version
 from reference_errors
 where reference = $reference and reference_version = $version and split = $split and quantity = $quantity
 order by all

@@ -1,15 +1,13 @@
-"""How good a player is: the versions that measure it, and their rows for people."""
+"""How good a player is: the versions that measure it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import floor, log10
 from typing import NamedTuple
 
 from bgdata.bearoff.index import layout_count
 from bgdata.datasets.benchmark_scores import DATASET as BENCHMARKS
 from bgdata.datasets.benchmark_scores import ScoreParameters
-from bgdata.datasets.common.measures import UNITS
 from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.game_scores import GameParameters
 from bgdata.datasets.referee_scores import DATASET as REFEREE
@@ -27,9 +25,8 @@ from bgdata.evaluation.named import as_evaluator
 from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import network_name
 from bgdata.evaluation.player import open_named_player
-from bgdata.steps.benchmarks import sets_there
+from bgdata.steps.benchmarks import Player, build_benchmark_scores, sets_there
 from bgdata.steps.references import references_there
-from bgdata.store.names import quoted
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
@@ -37,6 +34,7 @@ from bgdata.warehouse import Warehouse
 
 TWO_SIDED = "bearoff_two_sided"
 PUBEVAL = ("pubeval", 0)
+SHIPPED = (NETWORK, 0)
 PROGRAMS = (("gnubg", 0), ("bgsage", 0))  # opponents where they are installed
 SEEDS = {"games": 2, "self-play": 1, "decisions": 1}  # as those commands have them, so that versions are shared
 
@@ -50,7 +48,6 @@ class Amount(NamedTuple):
 
 
 QUICK = Amount(400, 40, 1000)
-Player = tuple[str, int]  # its name, and how far it looks ahead
 
 
 def opponent_of(text: str) -> Player:
@@ -93,6 +90,23 @@ def build_scores(
     sources = tuple(sorted((VersionRef.parse(table.name) for table in found), key=str))
     version = open_named_player(*player, warehouse).version
     return warehouse.build(SCORES.name, ScoresParameters(*player, version, sources), progress=progress), left_out
+
+
+def build_rivals(
+    warehouse: Warehouse, player: Player, opponents: Sequence[Player], progress: Progress, *, programs: bool = True
+) -> list[Player]:
+    """Those that a player is compared with on the same decisions: the network that comes with bgdata, and its opponents
+    of `build_scores`, each of which now has chosen on every benchmark; nobody where there are no benchmarks. Raises
+    what `build_scores` raises."""
+    player = full_name(player[0]), player[1]
+    try:
+        sets = sets_there(warehouse)
+    except MissingTableError:
+        return []
+    found = list(all_opponents(warehouse, player, [SHIPPED, *opponents], [], programs=programs))
+    for each in found:
+        build_benchmark_scores(warehouse, sets, *each, progress)
+    return found
 
 
 def check_amount(amount: Amount) -> None:
@@ -200,32 +214,3 @@ def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]
             f"try: bgdata build {TWO_SIDED} --points {wanted[0]} --checkers {wanted[1]}"
         )
     return wanted
-
-
-def rows_sql(table: Table) -> str:
-    """SQL that selects the rows of this version; the view `scores` has those of the newest one."""
-    return f"read_parquet({quoted(str(table.folder.resolve() / 'table.parquet'))})"
-
-
-def score_lines(warehouse: Warehouse, table: Table) -> Iterator[str]:
-    """The rows as lines of text, with errors to two digits."""
-    recipe = ScoresParameters.from_manifest(table.manifest.parameters)
-    yield f"{recipe.player} ({recipe.ply}-ply), version {recipe.version}: {table.folder}"
-    with warehouse.connect() as connection:
-        rows = connection.sql(
-            f"select measure, against, value, value_error, unit, sample_size from {rows_sql(table)}"
-        ).fetchall()
-    rows.sort(key=lambda row: (list(UNITS).index(row[0]), row[1]))
-    width, other_width = (max(len(row[column]) for row in rows) for column in (0, 1))
-    for measure, against, value, error, unit, size in rows:
-        digits = 4 if not error else min(max(1 - floor(log10(error)), 1), 8)
-        sign = "+" if measure.endswith("points_per_game") else ""
-        figure = f"{value:{sign}.{digits}f} +/- {error:.{digits}f}"
-        yield f"{measure:<{width}}  {against:<{other_width}}  {figure:>22}  {unit}, {size:,} {counted(measure, unit)}"
-
-
-def counted(measure: str, unit: str) -> str:
-    """What a measure has a number of: games, decisions or positions."""
-    if measure.startswith("equity_"):
-        return "positions"
-    return "games" if "game" in unit or unit == "points" else "decisions"

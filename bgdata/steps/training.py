@@ -18,7 +18,8 @@ from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import find_network, network_name
 from bgdata.evaluation.player import open_named_player
 from bgdata.steps.networks import chosen_parameters, network_parameters
-from bgdata.steps.scores import PUBEVAL, Amount, build_scores, opponent_of, score_lines
+from bgdata.steps.score_rows import figure_rows, score_lines
+from bgdata.steps.scores import PUBEVAL, Amount, build_scores, opponent_of
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
@@ -103,4 +104,5 @@ def scores_text(warehouse: Warehouse, version: str) -> str:
     """A version of `scores` as text. Raises UsageError for another kind."""
     if version.partition("/")[0] != "scores":
         raise UsageError(f"expected a version of scores, got {version}")
-    return "\n".join(score_lines(warehouse, warehouse.open_reference(version)))
+    table = warehouse.open_reference(version)
+    return "\n".join(score_lines(table, figure_rows(warehouse, table)))

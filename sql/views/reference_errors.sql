@@ -7,7 +7,8 @@ with series as (
            (manifest->'parameters'->>'ply')::integer as ply,
            manifest->'parameters'->>'version' as player_version,
            (manifest->'parameters'->>'tables')::boolean as has_tables,
-           manifest->'inputs'->>'reference' as reference
+           manifest->'inputs'->>'reference' as reference,
+           concat_ws('/', manifest->>'dataset', manifest->>'variant', version) as source_version
     from manifests
     where manifest->>'dataset' = 'reference_scores' and is_current
 ),
@@ -37,31 +38,33 @@ grouped as (
 ),
 games as (  -- positions of a game depend on one another: games are the observations of the standard error
     select variant, theme, split, quantity, game, count(*) as positions, sum(error * error) as squares,
-           sum(abs(error)) as sizes, sum(error) as errors, sum(judge_error * judge_error) as judge_squares
+           sum(abs(error)) as sizes, sum(error) as errors,
+           sum(judge_error * judge_error) as judge_squares
     from grouped
     group by all
 ),
-with_means as (
-    select *, sum(squares) over same / sum(positions) over same as mean_square
+with_means as (  -- sums are in the order of games, so that they are the same to the last bit
+    select *, sum(squares) over same / sum(positions) over same as mean_square,
+           sum(sizes) over same / sum(positions) over same as mae, sum(errors) over same / sum(positions) over same as bias
     from games
-    window same as (partition by variant, theme, split, quantity)
+    window same as (partition by variant, theme, split, quantity order by game rows between unbounded preceding and unbounded following)
 ),
 found as (
     select variant, theme, split, quantity, sum(positions) as positions,
-           sqrt(any_value(mean_square)) as rmse,
-           case when count(*) > 1 then sqrt(count(*) / (count(*) - 1) * sum((squares - positions * mean_square) ** 2)) / sum(positions)
-           end as square_error,  -- of the mean square
-           sum(sizes) / sum(positions) as mae,
-           sum(errors) / sum(positions) as bias,
-           sqrt(sum(judge_squares) / sum(positions)) as judge_rmse
+           sqrt(any_value(mean_square)) as rmse, any_value(mae) as mae, any_value(bias) as bias,
+           sqrt(count(*) / nullif(count(*) - 1, 0)) / sum(positions) as scale,  -- null for a single game
+           scale * sqrt(sum((squares - positions * mean_square) ** 2 order by game)) as mean_square_standard_error,
+           scale * sqrt(sum((sizes - positions * mae) ** 2 order by game)) as mae_standard_error,
+           scale * sqrt(sum((errors - positions * bias) ** 2 order by game)) as bias_standard_error,
+           sqrt(sum(judge_squares order by game) / sum(positions)) as judge_rmse
     from with_means
     group by all
 )
 select series.player, series.ply, series.player_version, series.has_tables, 'reference_positions/' || judges.variant as reference,
        judges.version as reference_version, found.theme, found.split, found.quantity,
        found.positions::bigint as positions, found.rmse,
-       found.square_error / case when found.rmse = 0 then 1 else 2 * found.rmse end as rmse_standard_error,
-       found.mae, found.bias, found.judge_rmse
+       found.mean_square_standard_error / case when found.rmse = 0 then 1 else 2 * found.rmse end as rmse_standard_error,
+       found.mae, found.mae_standard_error, found.bias, found.bias_standard_error, found.judge_rmse, series.source_version
 from found
 join series using (variant)
 join judges using (reference);
@@ -79,5 +82,8 @@ comment on column reference_errors.positions is 'Positions';
 comment on column reference_errors.rmse is 'Root of the mean squared difference from the rollouts, whose own errors are part of it [points, or chance]';
 comment on column reference_errors.rmse_standard_error is 'Standard error of rmse, games being the observations; null where all positions are from one [points, or chance]';
 comment on column reference_errors.mae is 'Mean size of the difference [points, or chance]';
+comment on column reference_errors.mae_standard_error is 'Standard error of mae, as of rmse [points, or chance]';
 comment on column reference_errors.bias is 'Mean of the value of the player less that of the rollout [points, or chance]';
+comment on column reference_errors.bias_standard_error is 'Standard error of bias, as of rmse [points, or chance]';
 comment on column reference_errors.judge_rmse is 'Root of the mean squared standard error of the rollouts [points, or chance]';
+comment on column reference_errors.source_version is 'Where each value is: dataset/variant/version';

@@ -32,7 +32,7 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
-from tests.reference.value_errors import summary
+from tests.reference.value_errors import standard_error, summary
 
 SMALL = DATASET.smallest
 ROWS = len(THEMES) * REFERENCE.smallest.positions
@@ -73,8 +73,12 @@ def test_rows_are_what_the_player_says(small_root: Path) -> None:
         assert row[9:] == (True, True)
 
 
-def expected_figures(warehouse: Warehouse, variant: str) -> dict[tuple[str, str, str], dict[str, float | None]]:
-    """Every figure by split, theme and quantity, worked out row by row in Python."""
+Figures = dict[str, float | None]
+
+
+def expected_figures(warehouse: Warehouse, variant: str) -> dict[tuple[str, str, str], tuple[Figures, Figures]]:
+    """Every figure of the manifest, and the standard errors that the view has besides, by split, theme and quantity,
+    worked out row by row in Python."""
     columns = [f"{side}.{name}" for side in ("s", "r") for name in QUANTITIES]
     errors = ["r.standard_error", *(f"r.{name}_standard_error" for name in CHANCES)]
     with warehouse.connect() as connection:
@@ -88,7 +92,15 @@ def expected_figures(warehouse: Warehouse, variant: str) -> dict[tuple[str, str,
             chosen = [row for row in rows if row[0] == split and theme in (EVERY_THEME, row[1])]
             for n, quantity in enumerate(QUANTITIES):
                 values, judged, judge_errors = ([row[3 + n + 6 * part] for row in chosen] for part in range(3))
-                found[split, theme, quantity] = summary(values, judged, judge_errors, [row[2] for row in chosen])
+                games = [row[2] for row in chosen]
+                differences = [value - expected for value, expected in zip(values, judged, strict=True)]
+                found[split, theme, quantity] = (
+                    summary(values, judged, judge_errors, games),
+                    {
+                        "mae_standard_error": standard_error([abs(each) for each in differences], games),
+                        "bias_standard_error": standard_error(differences, games),
+                    },
+                )
     return found
 
 
@@ -96,7 +108,7 @@ def test_figures_of_the_manifest(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     statistics = small_table(warehouse).manifest.statistics
     expected: dict[str, float | None] = {}
-    for (split, theme, quantity), figures in expected_figures(warehouse, DATASET.slug(SMALL)).items():
+    for (split, theme, quantity), (figures, _) in expected_figures(warehouse, DATASET.slug(SMALL)).items():
         if quantity == "cubeless_equity":
             expected |= {statistic_name(split, theme, name): figure for name, figure in figures.items()}
     assert statistics == pytest.approx({name: figure for name, figure in expected.items() if figure is not None})
@@ -118,10 +130,12 @@ def test_the_view_has_every_quantity_by_theme(warehouse: Warehouse) -> None:
         for row in own:
             assert (row["player"], row["player_version"]) == ("network/tiny", recipe["version"])
             assert f"{row['reference']}/{row['reference_version']}" == references(warehouse).name
-            figures = expected[row["split"], row["theme"], row["quantity"]]
+            figures, errors = expected[row["split"], row["theme"], row["quantity"]]
+            figures |= errors
             known = {name: figure for name, figure in figures.items() if figure is not None}
             assert {name: row[name] for name in known} == pytest.approx(known, rel=1e-9, abs=1e-12)
-            assert [row[name] for name in figures.keys() - known.keys()] in ([], [None])
+            assert [row[name] for name in figures.keys() - known.keys()] in ([], [None] * 3)
+            assert row["source_version"] == table.name
     assert len(rows) == 2 * len(expected)
 
 

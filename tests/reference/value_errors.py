@@ -15,13 +15,8 @@ def summary(
     count = len(values)
     errors = [value - expected for value, expected in zip(values, judged, strict=True)]
     mean_square = fsum(error * error for error in errors) / count
-    by_game: dict[int, list[float]] = defaultdict(list)
-    for error, game in zip(errors, games, strict=True):
-        by_game[game].append(error * error - mean_square)
-    spread = fsum(fsum(beyond) ** 2 for beyond in by_game.values())
-    several = len(by_game)
+    error_of_mean = standard_error([error * error for error in errors], games)
     rmse = sqrt(mean_square)
-    error_of_mean = sqrt(several / (several - 1) * spread) / count if several > 1 else None
     return {
         "positions": count,
         "rmse": rmse,
@@ -30,3 +25,14 @@ def summary(
         "bias": fsum(errors) / count,
         "judge_rmse": sqrt(fsum(error * error for error in judge_errors) / count),
     }
+
+
+def standard_error(values: Sequence[float], games: Sequence[int]) -> float | None:
+    """Of the mean of values, games being the observations; None for a single game."""
+    mean = fsum(values) / len(values)
+    by_game: dict[int, list[float]] = defaultdict(list)
+    for value, game in zip(values, games, strict=True):
+        by_game[game].append(value - mean)
+    spread = fsum(fsum(beyond) ** 2 for beyond in by_game.values())
+    several = len(by_game)
+    return sqrt(several / (several - 1) * spread) / len(values) if several > 1 else None
