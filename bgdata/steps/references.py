@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
+from math import gcd, sqrt
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -106,21 +108,31 @@ def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
     """How many of int8[n, 26] boards an evaluator evaluates in a second: the median of RUNS runs, after one that warms
     it up.
 
-    A run is one question about as many positions, taken evenly, again and again if need be, as take LEAST_SECONDS, and
-    as long as one position does, more than that one: programs are slow to start, which does not count.
+    A run is one question about as many positions as take LEAST_SECONDS, and as long as one position does, more than
+    that one: programs are slow to start, which does not count. None is asked for again before all others were: gnubg
+    remembers what it has answered.
     """
-    seconds_of(evaluator, evenly(boards, 1))
-    start = seconds_of(evaluator, evenly(boards, 1))
-    count, seconds = 1, 0.0
-    while seconds < max(LEAST_SECONDS, start) and count < MOST:
-        count *= 2
-        seconds = seconds_of(evaluator, evenly(boards, count)) - start
-    return (count - 1) / (median(seconds_of(evaluator, evenly(boards, count)) for _ in range(RUNS)) - start)
+    mixed, asked = spread(boards), 0
+
+    def seconds(size: int) -> float:
+        nonlocal asked
+        asked += size
+        return seconds_of(evaluator, np.take(mixed, np.arange(asked - size, asked), axis=0, mode="wrap"))
+
+    seconds(1)
+    start = seconds(1)
+    size, taken = 1, 0.0
+    while taken < max(LEAST_SECONDS, start) and size < MOST:
+        size *= 2
+        taken = seconds(size) - start
+    return (size - 1) / (median(seconds(size) for _ in range(RUNS)) - start)
 
 
-def evenly(boards: Boards, count: int) -> Boards:
-    """`count` of the boards, as evenly spread as can be."""
-    return np.ascontiguousarray(boards[np.arange(count) * len(boards) // count])
+def spread(boards: Boards) -> Boards:
+    """The boards in an order in which those of any part are spread evenly over all of them."""
+    n = len(boards)
+    step = next(step for step in count(round(n * (sqrt(5) - 1) / 2)) if gcd(step, n) == 1)
+    return np.asarray(boards[np.arange(n) * step % n])
 
 
 def seconds_of(evaluator: Evaluator, boards: Boards) -> float:

@@ -20,10 +20,10 @@ from bgdata.steps import references
 from bgdata.steps.references import (
     build_reference_scores,
     error_rows,
-    evenly,
     find_references,
     positions_per_second,
     references_there,
+    spread,
     workers_text,
 )
 from bgdata.store.progress import Silence
@@ -84,10 +84,32 @@ def test_speed_is_that_of_evaluating_anew() -> None:
     assert inner.asked == first > 100 * len(boards) // 2
 
 
-def test_positions_are_taken_evenly() -> None:
-    boards = np.arange(10, dtype=np.int8)
-    assert evenly(boards, 5).tolist() == [0, 2, 4, 6, 8]
-    assert sorted(evenly(boards, 25).tolist()) == sorted([*range(10), *range(10), *range(0, 10, 2)])
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 28, 3024])
+def test_positions_are_spread_evenly(n: int) -> None:
+    """Each is taken once; of any part every third of them has a third, give or take two."""
+    found = spread(np.arange(n))  # type: ignore[arg-type]
+    assert sorted(found.tolist()) == list(range(n))
+    for begin, end in ((0, n // 2), (n // 3, n), (n // 5, n // 4)):
+        counts = np.bincount(found[begin:end] * 3 // n, minlength=3)
+        assert np.abs(counts - (end - begin) / 3).max() <= 2
+
+
+def test_no_position_is_asked_for_again_before_all_others() -> None:
+    """A program that remembers what it has answered would seem fast."""
+    asked: list[int] = []
+    clock = Clock(0.0, 0.05)
+
+    def ask(boards: np.ndarray) -> None:
+        asked.extend(boards[:, 0].tolist())
+        Clock.evaluate_many(clock, boards)
+
+    boards = np.repeat(np.arange(40, dtype=np.int8)[:, None], 26, axis=1)
+    clock.evaluate_many = ask  # type: ignore[method-assign]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(references, "perf_counter", lambda: clock.now)
+        positions_per_second(clock, boards)  # type: ignore[arg-type]
+    assert len(asked) > 20
+    assert len(set(asked[:40])) == min(len(asked), 40)
 
 
 def test_who_computes() -> None:
