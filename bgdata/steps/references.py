@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgdata.datasets.reference_checks import DATASET as CHECKS
 from bgdata.datasets.reference_checks import ReferenceCheckParameters
@@ -128,11 +129,11 @@ def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
     return (size - 1) / (median(seconds(size) for _ in range(RUNS)) - start)
 
 
-def spread(boards: Boards) -> Boards:
-    """The boards in an order in which those of any part are spread evenly over all of them."""
-    n = len(boards)
+def spread(rows: NDArray[Any]) -> NDArray[Any]:
+    """Rows in an order in which those of any part are spread evenly over all of them, the same for as many rows."""
+    n = len(rows)
     step = next(step for step in count(round(n * (sqrt(5) - 1) / 2)) if gcd(step, n) == 1)
-    return np.asarray(boards[np.arange(n) * step % n])
+    return np.asarray(rows[np.arange(n) * step % n])
 
 
 def seconds_of(evaluator: Evaluator, boards: Boards) -> float:

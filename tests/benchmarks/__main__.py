@@ -2,6 +2,7 @@
 
 Peers run in the same minutes on the same machine, so the ratio holds where absolute times wander. Those that take
 minutes (makebearoff's 6x8 and 10 points) run with --long, a fresh clone's `make build` with --clone.
+Groups of rows are measured alone with --only, such as `python -m tests.benchmarks --only network`.
 """
 
 from __future__ import annotations
@@ -10,26 +11,17 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from tests.benchmarks import site
-from tests.benchmarks.measure import ROOT, Measured, in_own_process, run_command
+from tests.benchmarks.measure import ROOT, WAREHOUSE, Measured, Row, in_own_process, run_command, seconds_text
+from tests.benchmarks.network_rows import network_rows
 from tests.oracles import find_gnubg_tool
 
 POINT = "select cubeless, centered from bearoff_two_sided_6x9 where on_roll_index = {} and opponent_index = {}"
 AGGREGATE = "select avg(cubeless), max(owned - centered) from bearoff_two_sided_6x9"
-
-
-class Row(NamedTuple):
-    """One line of the table."""
-
-    work: str
-    ours: str
-    goal: str
-    peer: str = "-"
-    ratio: str = "-"
 
 
 def player_rows() -> Iterator[Row]:
@@ -56,30 +48,17 @@ def player_rows() -> Iterator[Row]:
     for inputs, words, goal in (("tesauro-196", "196x120x5", ">= 500,000/s"), ("contact", "260x120x5", "")):
         found = rate("training", inputs, "120", 5)
         yield Row(f"supervised learning, positions, {words}", f"{found:,.0f}/s", goal, peer)
-    for with_luck, words, count, goal, peer in (
-        (False, "every turn kept", 2000, ">= 1,000 games/s", "gnubg 355 games/s a core"),
-        (True, "and the luck of every roll", 200, ">= 100 games/s", "gnubg 18 games/s a core"),
-    ):
-        games = rate("self_playing", with_luck, count, 5)
-        yield Row(f"self-play of the shipped network, {words}", f"{games:,.0f} games/s", goal, peer)
     for with_luck, words, count, goal in (
         (False, "results", 5000, ">= 833 games/s"),
         (True, "results less luck", 200, ""),
     ):
         games = rate("cubeful_games", with_luck, count, 3)
         yield Row(f"money games with the cube of the shipped network, {words}", f"{games:,.0f} games/s", goal)
-    for with_luck, words in ((True, "luck subtracted"), (False, "plain")):
-        rolled = in_own_process("rollout", with_luck, 3, module="player_workloads").seconds
-        goal, peer = ("<= 15 s, aim 5", "gnubg 72 s on one core") if with_luck else ("", "-")
-        yield Row(f"rollout of a contact position, 1,296 games, {words}", seconds_text(rolled), goal, peer)
     opened = in_own_process("open_player", 200, module="player_workloads").seconds
     yield Row("open the player", seconds_text(opened), "<= 5 ms")
     for ply in (0, 1, 2):
         ranked = in_own_process("look_ahead", ply, 5, module="player_workloads").seconds
         yield Row(f"rank the plays of an opening roll, {ply}-ply", seconds_text(ranked), "")
-    for ply, count, goal in ((1, 2000, ">= 8,000/s"), (2, 100, ">= 400/s")):
-        valued = 1 / in_own_process("values_ahead", ply, count, 3, module="player_workloads").seconds
-        yield Row(f"values of positions at {ply}-ply", f"{valued:,.0f}/s", goal, "bgsage 1,700/s" if ply == 1 else "-")
 
 
 def feed_rows() -> Iterator[Row]:
@@ -93,14 +72,6 @@ def feed_rows() -> Iterator[Row]:
     ):
         rows = 1 / in_own_process("feed", features, from_parquet, 5, module="player_workloads").seconds
         yield Row(f"training feed, shuffled batches {words}", f"{rows:,.0f} rows/s", goal, peer)
-
-
-def seconds_text(seconds: float) -> str:
-    """`1.23 s`, `4.5 ms` or `1.1 us`."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
 
 
 def memory_text(measured: Measured) -> str:
@@ -126,8 +97,8 @@ def table_row(scratch: str, ours: Measured, goal: str, *peer_options: str, run_p
     return Row(scratch, memory_text(ours), goal, memory_text(peer), f"{peer.seconds / ours.seconds:,.0f}x")
 
 
-def table_rows(long: bool) -> Iterator[Row]:
-    """Building tables."""
+def table_rows(long: bool = False) -> Iterator[Row]:
+    """Building tables; `long`: with the peers that take minutes."""
     for checkers, goal, is_long in ((6, "<= 0.1 s", False), (8, "<= 1.0 s, 300 MB", True), (9, "<= 4 s", False)):
         ours = in_own_process("two_sided", 6, checkers, 5)
         peer: tuple[str, ...] = ("-t", f"6x{checkers}", "-s", "20000000") if checkers < 9 else ()
@@ -173,18 +144,29 @@ def game_rows() -> Iterator[Row]:
 
 def site_rows() -> Iterator[Row]:
     """Pages of the explorer over the default warehouse."""
-    for figure in site.figures(ROOT / "warehouse", 200, 60):
+    for figure in site.figures(WAREHOUSE, 200, 60):
         yield Row(figure.work, figure.found, figure.goal)
 
 
-def clone_row() -> Row:
+def clone_rows() -> Iterator[Row]:
     """`make build` in a fresh clone: seconds, and what it leaves on disk."""
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder, "bgdata")
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
         built = run_command("env", f"BGDATA_CACHE={folder}/kernels", "make", "build", folder=clone)
         size = subprocess.run(["du", "-sb", folder], check=True, capture_output=True, text=True).stdout.split()[0]
-    return Row("`make build`, fresh clone", f"{built.seconds:.0f} s, {int(size) / 1e9:.2f} GB", "<= 120 s, 1.5 GB")
+    yield Row("`make build`, fresh clone", f"{built.seconds:.0f} s, {int(size) / 1e9:.2f} GB", "<= 120 s, 1.5 GB")
+
+
+GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
+    "tables": table_rows,
+    "reading": reading_rows,
+    "game": game_rows,
+    "players": player_rows,
+    "network": network_rows,
+    "feed": feed_rows,
+    "site": site_rows,
+}
 
 
 def main() -> int:
@@ -192,21 +174,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--long", action="store_true", help="also run the peers that take minutes")
     parser.add_argument("--clone", action="store_true", help="also time `make build` in a fresh clone")
+    parser.add_argument(
+        "--only", nargs="+", choices=GROUPS, default=list(GROUPS), help="measure these groups of rows alone"
+    )
     options = parser.parse_args()
-    if not (ROOT / "warehouse/bearoff_two_sided/6x9").is_dir():
+    if not (WAREHOUSE / "bearoff_two_sided/6x9").is_dir():
         print("error: expected the default warehouse, found none; try: make build", file=sys.stderr)
         return 1
     print("| work, all cores unless said | peer | ours | ratio | goal |\n| - | - | - | - | - |", flush=True)
-    for rows in (
-        table_rows(options.long),
-        reading_rows(),
-        game_rows(),
-        player_rows(),
-        feed_rows(),
-        site_rows(),
-        iter([clone_row()] if options.clone else []),
-    ):
-        for row in rows:
+    groups: dict[str, Callable[[], Iterator[Row]]] = {**GROUPS, "tables": partial(table_rows, options.long)}
+    wanted = [*(groups[name] for name in options.only), *([clone_rows] if options.clone else [])]
+    for rows in wanted:
+        for row in rows():
             print(f"| {row.work} | {row.peer} | {row.ours} | {row.ratio} | {row.goal} |", flush=True)
     return 0
 

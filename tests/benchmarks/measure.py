@@ -12,6 +12,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
+WAREHOUSE = ROOT / os.environ.get("BGDATA_WAREHOUSE", "warehouse")
+
+
+class Row(NamedTuple):
+    """One line of the table."""
+
+    work: str
+    ours: str
+    goal: str
+    peer: str = "-"
+    ratio: str = "-"
 
 
 class Measured(NamedTuple):
@@ -29,6 +40,14 @@ def best_of(repeats: int, scratch: Callable[[], object]) -> float:
         scratch()
         fastest = min(fastest, time.perf_counter() - start)
     return fastest
+
+
+def seconds_text(seconds: float) -> str:
+    """`1.23 s`, `4.5 ms` or `1.1 us`."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
 
 
 def run_command(*command: str, folder: Path = ROOT) -> Measured:

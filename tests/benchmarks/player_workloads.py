@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +12,8 @@ import bgdata
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.dice import ROLLS, Roll
 from bgdata.game.position import START
-from tests.benchmarks.measure import best_of
-
-if TYPE_CHECKING:
-    from bgdata.evaluation.networks.player import NetworkPlayer
-
-WAREHOUSE = Path("warehouse")
+from tests.benchmarks.measure import WAREHOUSE, best_of
+from tests.benchmarks.network_workloads import shipped_player
 
 
 def player_games(games: int, repeats: int) -> float:
@@ -116,25 +111,6 @@ def training(inputs: str, hidden: str, repeats: int) -> float:
     return best_of(repeats, lambda: run.learn_epoch(next(epochs))) / positions
 
 
-def shipped_player() -> NetworkPlayer:
-    """The networks of the package at ply 0, with the tables of the warehouse."""
-    from bgdata.evaluation.networks.named import KIND, open_network_player
-    from bgdata.evaluation.networks.player import NetworkPlayer
-
-    player = open_network_player(KIND, 0, bgdata.open_warehouse(WAREHOUSE))
-    assert isinstance(player, NetworkPlayer)
-    return player
-
-
-def self_playing(with_luck: bool, games: int, repeats: int) -> float:
-    """Games of the networks of the package against themselves, every turn and its equity kept; seconds a game."""
-    from bgdata.play.corpus import self_play
-
-    player = shipped_player()
-    self_play(player.chooser, 2, 1, with_luck=with_luck)
-    return best_of(repeats, lambda: self_play(player.chooser, games, 2, with_luck=with_luck)) / games
-
-
 def cubeful_games(with_luck: bool, count: int, repeats: int) -> float:
     """Money games of the shipped network with a cube life index of 0.7; seconds a game."""
     from bgdata.play.cubeful_series import CubefulRules, CubeSide, cubeful_results
@@ -144,17 +120,6 @@ def cubeful_games(with_luck: bool, count: int, repeats: int) -> float:
     return (
         best_of(repeats, lambda: cubeful_results(chooser, sides, CubefulRules(), count, 1, with_luck=with_luck)) / count
     )
-
-
-def rollout(with_luck: bool, repeats: int) -> float:
-    """A contact position rolled out by the networks of the package, 1,296 games to an exact table or the end."""
-    from bgdata.game.position import Position
-    from bgdata.play.rollout import RolloutSettings, roll_out
-
-    player = shipped_player()
-    boards = np.array([Position("2K6JAyDYbgcDEA").board], np.int8)
-    roll_out(boards, player.chooser, 72, settings=RolloutSettings(turns=1))
-    return best_of(repeats, lambda: roll_out(boards, player.chooser, settings=RolloutSettings(with_luck=with_luck)))
 
 
 def open_player(repeats: int) -> float:
@@ -175,18 +140,6 @@ def rank_rolls(player: LookaheadPlayer, rolls: list[Roll]) -> None:
     """The plays of each roll from the start."""
     for roll in rolls:
         player.rank_plays(START, roll)
-
-
-def values_ahead(ply: int, count: int, repeats: int) -> float:
-    """Positions of games of the shipped network, evaluated at a ply by it; seconds a position."""
-    from bgdata.evaluation.lookahead import evaluate_ahead
-    from bgdata.play.corpus import self_play
-
-    player = shipped_player()
-    boards = self_play(player.chooser, 100, 1).boards
-    boards = boards[np.arange(count) * len(boards) // count]
-    evaluate_ahead(player, boards[:2], ply)
-    return best_of(repeats, lambda: evaluate_ahead(player, boards, ply)) / count
 
 
 def feed(features: str, from_parquet: bool, repeats: int) -> float:

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bgdata
-from tests.benchmarks.measure import best_of
-
-WAREHOUSE = Path("warehouse")
+from tests.benchmarks.measure import WAREHOUSE, best_of
 
 
 def two_sided(points: int, checkers: int, repeats: int) -> float:

@@ -87,7 +87,7 @@ def test_speed_is_that_of_evaluating_anew() -> None:
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 28, 3024])
 def test_positions_are_spread_evenly(n: int) -> None:
     """Each is taken once; of any part every third of them has a third, give or take two."""
-    found = spread(np.arange(n))  # type: ignore[arg-type]
+    found = spread(np.arange(n))
     assert sorted(found.tolist()) == list(range(n))
     for begin, end in ((0, n // 2), (n // 3, n), (n // 5, n // 4)):
         counts = np.bincount(found[begin:end] * 3 // n, minlength=3)

@@ -1,0 +1,49 @@
+"""What filters cost, on choices whose losses are known."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.lookahead import PlayFilter
+from bgdata.evaluation.networks.player import NetworkPlayer
+from tests.benchmarks import filters
+from tests.benchmarks.filters import WAYS, Chosen, choose, contact_decisions, cost_of
+from tests.evaluation.sample_networks import random_networks
+
+PLAYER = NetworkPlayer(random_networks(0), NO_TABLES)
+
+
+def test_costs_are_paired() -> None:
+    boards = np.zeros((4, 26), np.int8)
+    others = boards.copy()
+    others[2, 5] = 1
+    chosen = Chosen(boards, np.array([0.0, 0.01, 0.03, 0.0]), 1.0)
+    found = cost_of(chosen, Chosen(others, np.array([0.0, 0.01, 0.01, 0.0]), 1.0))
+    assert found == pytest.approx((10.0, 5.0, 5.0, 0.25))  # differences 0, 0, 20, 0: standard deviation 10
+    assert cost_of(chosen, chosen)[1:] == (0.0, 0.0, 0.0)
+
+
+def test_who_looks_into_one_play_plays_statically() -> None:
+    decisions = contact_decisions(20)
+    chosen = choose(PLAYER, 1, [PlayFilter(1, 0.0)], decisions)
+    assert np.array_equal(chosen.boards, PLAYER.choose_plays(decisions.boards, decisions.rolls))
+    every = choose(PLAYER, 1, WAYS["all"], decisions)
+    assert cost_of(chosen, every).others > 0
+
+
+def test_decisions_are_the_first_of_those_that_come_with_bgdata() -> None:
+    few, all_ = contact_decisions(3), contact_decisions(500)
+    assert (len(few.boards), len(few.first_plays), len(all_.boards)) == (3, 4, 500)
+    assert np.array_equal(few.play_boards, all_.play_boards)
+    assert (all_.losses[all_.first_plays[:-1]] == 0).all()
+
+
+def test_plies_that_nobody_looks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["filters", "--ply", "4"])
+    with pytest.raises(SystemExit):
+        filters.main()
+    assert "invalid choice: 4" in capsys.readouterr().err
