@@ -120,13 +120,13 @@ def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
         asked += size
         return seconds_of(evaluator, np.take(mixed, np.arange(asked - size, asked), axis=0, mode="wrap"))
 
-    seconds(1)
+    seconds(thread_count())  # starts as many processes
     start = seconds(1)
     size, taken = 1, 0.0
     while taken < max(LEAST_SECONDS, start) and size < MOST:
         size *= 2
-        taken = seconds(size) - start
-    return (size - 1) / (median(seconds(size) for _ in range(RUNS)) - start)
+        taken = median(seconds(size) for _ in range(RUNS)) - start
+    return (size - 1) / taken
 
 
 def spread(rows: NDArray[Any]) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from bgdata.errors import MissingTableError, UsageError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
-from bgdata.kernel import threads
+from bgdata.kernel import thread_count, threads
 from bgdata.steps import references
 from bgdata.steps.references import (
     build_reference_scores,
@@ -62,7 +62,7 @@ def test_speed_without_the_start(monkeypatch: pytest.MonkeyPatch, start: float, 
 def test_speed_is_the_median(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run during which the machine was busy does not count."""
     clock = Clock(0.0, 0.25)
-    delays = iter([0.0] * 5 + [90.0, 0.0])  # of two questions about the start, two to find a size, and three runs
+    delays = iter([0.0] * 3 + [90.0, 0.0])  # of two questions about the start, and of three runs
     ask = clock.evaluate_many
 
     def delayed(boards: np.ndarray) -> None:
@@ -71,6 +71,23 @@ def test_speed_is_the_median(monkeypatch: pytest.MonkeyPatch) -> None:
 
     clock.evaluate_many = delayed  # type: ignore[method-assign]
     assert rate_of(clock, monkeypatch) == pytest.approx(4.0)
+
+
+def test_a_program_starts_its_processes_before_it_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first question about several positions starts several, which takes seconds."""
+    clock = Clock(0.0, 0.001)
+    ask = clock.evaluate_many
+    started = 0
+
+    def starting(boards: np.ndarray) -> None:
+        nonlocal started
+        ask(boards)
+        clock.now += 2.0 * max(0, min(thread_count(), len(boards)) - started)
+        started = max(started, min(thread_count(), len(boards)))
+
+    clock.evaluate_many = starting  # type: ignore[method-assign]
+    assert rate_of(clock, monkeypatch) == pytest.approx(1000)
+    assert clock.asked[-1] > 100
 
 
 def test_speed_is_that_of_evaluating_anew() -> None:
