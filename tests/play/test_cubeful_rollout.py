@@ -41,10 +41,12 @@ from tests.reference.cubeful_rollouts import Trials
 SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
 CHOOSER = NetworkPlayer(SHIPPED, NO_TABLES).chooser
 MET = published_met()
-MONEY = Stakes(Money(is_jacoby=False))
+MONEY, JACOBY = Stakes(Money(is_jacoby=False)), Stakes(Money(is_jacoby=True))
 ENDING = Position(position_id([2, 1, 2], [1, 2, 1]))
 LONGER = Position(position_id([2, 2, 2, 1, 1], [2, 2, 2, 1, 1]))
 CONTACT = Position("4HPwATDgc/ABMA")
+HIT_OR_GAMMON = Position("3N0DAAmSAAAAAA")  # three checkers left, with two of the opponent's fifteen still behind them
+SURE_GAMMON = Position(position_id([3, 3, 3, 3, 3], [1, 1]))
 ALL = RolloutSettings(likely=0)
 
 
@@ -79,30 +81,30 @@ def won(points: int, score: Score) -> float:
 
 
 @pytest.mark.parametrize(
-    ("stakes", "score", "models"),
+    ("position", "stakes", "may_double"),
     [
-        (MONEY, Score(0, 0, False), (slow_janowski(0.4), slow_janowski(0.7))),
-        (Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT)), Score(0, 0, False), (slow_janowski(0.4),) * 2),
-        (Stakes(MatchScore(3, 2)), Score(3, 2, False), (match_janowski(0.4, mwc), match_janowski(0.7, mwc))),
-        (
-            Stakes(MatchScore(1, 3, is_crawford=True)),
-            Score(1, 3, True),
-            (match_janowski(0.4, mwc), match_janowski(0.7, mwc)),
-        ),
+        (ENDING, MONEY, True),
+        (ENDING, Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT)), True),
+        (HIT_OR_GAMMON, JACOBY, False),
+        (ENDING, Stakes(MatchScore(3, 2)), True),
+        (ENDING, Stakes(MatchScore(1, 3, is_crawford=True)), True),
     ],
-    ids=["money", "owned", "match", "crawford"],
+    ids=["money", "owned", "jacoby", "match", "crawford"],
 )
-def test_a_block_against_the_twin(stakes: Stakes, score: Score, models: tuple[Model, Model]) -> None:
-    """Means of 36 trials, the second block of an item."""
-    model, other = models
-    if stakes.cube.owner == CubeOwner.OPPONENT:
-        other = slow_janowski(0.7)
+def test_a_block_against_the_twin(position: Position, stakes: Stakes, may_double: bool) -> None:
+    """Means of 36 trials, the second block of an item. By the Jacoby rule the position is worth 0.976, without it
+    2.104."""
+    is_jacoby, score = stakes == JACOBY, Score(0, 0, False)
+    model, other = (slow_janowski(index, is_jacoby=is_jacoby) for index in (0.4, 0.7))
+    if isinstance(stakes.score, MatchScore):
+        score = Score(stakes.score.away, stakes.score.opponent_away, stakes.score.is_crawford)
+        model, other = (match_janowski(index, mwc) for index in (0.4, 0.7))
     dead = match_janowski(0, mwc) if score.away else None
-    twin = Trials(evaluate, model, cubeful(model, dead), worth_by(other), won, score)  # type: ignore[arg-type]
-    met = MET if score.away else None
-    found = roll_out_with_cube(
-        [start(ENDING, stakes)], CHOOSER, CubeRules(janowski(0.4), met), Limits(72), 5, ALL, np.array([3])
-    )
+    value = cubeful(model, dead)
+    twin = Trials(evaluate, model, value, worth_by(other), won, score, is_jacoby)  # type: ignore[arg-type]
+    rules = CubeRules(janowski(0.4), MET if score.away else None)
+    starts = [start(position, stakes, may_double=may_double)]
+    found = roll_out_with_cube(starts, CHOOSER, rules, Limits(72), 5, ALL, np.array([3]))
     item: Any = np.uint64(random_stream(5, 3))
     order, values = np.empty(36, np.int64), []
     fill_order(np.uint64(random_stream(item, MOST_TRIALS)), order)
@@ -113,12 +115,20 @@ def test_a_block_against_the_twin(stakes: Stakes, score: Score, models: tuple[Mo
         def place_of(turn: int, stream: np.uint64 = stream, rolls: tuple[int, int] = rolls) -> int:
             return int(rolls[turn] if turn < 2 else roll_at(stream, turn))
 
-        value, luck = twin.trial(list(ENDING.board), (stakes.cube.value, owner, True), place_of)
+        value, luck = twin.trial(list(position.board), (stakes.cube.value, owner, may_double), place_of)
         less = value - luck
         values.append(less / stakes.cube.value if not score.away else (less + 1) / 2)
     assert found.blocks[0, 1] == pytest.approx(np.mean(values), abs=1e-6)
     assert found.values[0] == pytest.approx(found.blocks[0].mean())
     assert found.standard_errors[0] == pytest.approx(found.blocks[0].std(ddof=1) / math.sqrt(2))
+
+
+def test_the_jacoby_rule_counts_no_gammon_of_a_centered_cube() -> None:
+    """Any roll wins a gammon."""
+    owned = Stakes(Money(is_jacoby=True), Cube(2, CubeOwner.ON_ROLL))
+    for stakes, points in ((JACOBY, 1), (MONEY, 2), (owned, 2)):
+        found = roll_out_with_cube([start(SURE_GAMMON, stakes, may_double=False)], CHOOSER, CubeRules(), Limits(72))
+        assert (found.values[0], found.plain_standard_errors[0]) == (points, 0)
 
 
 def test_games_end_in_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> None:
