@@ -17,11 +17,19 @@ from numpy.typing import NDArray
 
 from bgdata.equity.cube import CubeRules, check_rules
 from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT, OWNER_CODES
-from bgdata.equity.doubling import check_money, turned_strategy
-from bgdata.equity.match_cube import MatchGame, mwc_after
-from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, bearoff_source
+from bgdata.equity.doubling import check_money
+from bgdata.equity.match_cube import MatchGame
+from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, cubeless_equities
-from bgdata.evaluation.cube_values import MATCH, MONEY, CubeStakes, exact_equities, model_equities, turned_owner
+from bgdata.evaluation.cube_lookahead_kernels import (
+    OWNERS,
+    fill_decided,
+    fill_static,
+    n_levels,
+    single_games,
+    turned_stakes,
+)
+from bgdata.evaluation.cube_values import MATCH, MONEY, CubeStakes, turned_owner
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.lookahead import BATCH, Look, Worth
 from bgdata.game.codec import Boards, flip_boards
@@ -32,7 +40,7 @@ from bgdata.kernel import in_threads, kernel
 
 Values = NDArray[np.float64]
 _TURNED = [turned_owner(code) for code in (CENTERED, ON_ROLL, OPPONENT)]
-_EXACT, _OVER = int(BearoffSource.EXACT), int(AnswerSource.OVER)
+_OVER = int(AnswerSource.OVER)
 
 
 def kernel_stakes(stakes: Stakes, rules: CubeRules) -> CubeStakes:
@@ -53,16 +61,6 @@ def kernel_stakes(stakes: Stakes, rules: CubeRules) -> CubeStakes:
         value *= 2
     game = MatchGame(score.away, score.opponent_away, score.is_crawford)
     return CubeStakes(MATCH, rules.strategy, False, rules.met.cells.copy(), game, cube.value, OWNER_CODES[cube.owner])
-
-
-def turned_stakes(stakes: CubeStakes) -> CubeStakes:
-    """The stakes as seen by the opponent."""
-    away, opponent_away, is_crawford = stakes.game
-    return stakes._replace(
-        strategy=turned_strategy(stakes.strategy),
-        game=MatchGame(opponent_away, away, is_crawford),
-        owner=turned_owner(stakes.owner),
-    )
 
 
 def cubeful_values(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
@@ -88,14 +86,6 @@ def cubeful_figures(stakes: CubeStakes, equity: float) -> tuple[float, float | N
     """What a play is worth as equity of this game, as `play_worth` has it, and in a match as mwc."""
     lose, win = single_games(stakes)
     return equity, lose + (win - lose) * (equity + 1) / 2 if stakes.unit == MATCH else None
-
-
-def single_games(stakes: CubeStakes) -> tuple[float, float]:
-    """What a single game that is lost, and one that is won, is worth to the player on roll."""
-    if stakes.unit == MONEY:
-        return -1.0, 1.0
-    cube = stakes.cube_value
-    return mwc_after(stakes.cells, stakes.game, -cube), mwc_after(stakes.cells, stakes.game, cube)
 
 
 def turned_values(stakes: CubeStakes, values: Values) -> Values:
@@ -140,19 +130,11 @@ def static_values(
 ) -> tuple[Values, NDArray[np.bool_]]:
     """Values by the model from chances, or exact ones in money play; and bool[n], whether looking ahead would not
     improve them."""
-    values = np.empty((len(boards), n_levels(stakes), len(_TURNED)))
+    values = np.empty((len(boards), n_levels(stakes), OWNERS))
     is_final = np.empty(len(boards), np.bool_)
     rows = np.ascontiguousarray(boards), np.ascontiguousarray(found.chances), found.sources
     in_threads(fill_static_values, len(boards), tables, stakes, *rows, values, is_final, least=64)
     return values, is_final
-
-
-def n_levels(stakes: CubeStakes) -> int:
-    """How many cubes may come: up to the first that decides the match for either side."""
-    levels = 1
-    while stakes.unit == MATCH and stakes.cube_value << (levels - 1) < max(stakes.game.away, stakes.game.opponent_away):
-        levels += 1
-    return levels
 
 
 @kernel()
@@ -170,50 +152,20 @@ def fill_static_values(
     """Fills values[row, level, owner code] and is_final[row] from boards[row, slot], chances[row, 0:5] and
     sources[row], for the rows begin:end."""
     for row in range(begin, end):
-        fill_static_row(tables, stakes, boards[row], chances[row], sources[row] == _OVER, values[row], is_final, row)
-
-
-@kernel(borrows=True)
-def fill_static_row(
-    tables: BearoffArrays,
-    stakes: CubeStakes,
-    board: Boards,
-    chances: Chances,
-    is_over: bool,
-    values: Values,
-    is_final: NDArray[np.bool_],
-    row: int,
-) -> None:
-    """Fills values[level, owner code] and is_final[row] from board[slot] and chances[0:5]."""
-    is_exact = not is_over and stakes.unit == MONEY and bearoff_source(tables, board) == _EXACT
-    is_final[row] = is_over or is_exact
-    for level in range(values.shape[0]):
-        for owner in range(values.shape[1]):
-            cube = CubeStakes(
-                stakes.unit,
-                stakes.strategy,
-                stakes.is_jacoby,
-                stakes.cells,
-                stakes.game,
-                stakes.cube_value << level,
-                owner,
-            )
-            found = exact_equities(tables, board, owner) if is_exact else model_equities(cube, chances)
-            values[level, owner] = found.no_double
+        is_over = sources[row] == _OVER
+        is_final[row] = fill_static(tables, stakes, boards[row], chances[row], is_over, values[row])
 
 
 def after_decisions(stakes: CubeStakes, values: Values) -> Values:
     """float64[n, level, owner code]: the values with the best cube actions of the player on roll and of the
     opponent."""
     decided = values.copy()
-    for level in range(values.shape[1]):
-        cube_value = stakes.cube_value << level
-        if stakes.unit == MATCH and (stakes.game.is_crawford or stakes.game.away <= cube_value):
-            continue
-        if stakes.unit == MATCH:
-            taken, passed = values[:, level + 1, OPPONENT], mwc_after(stakes.cells, stakes.game, cube_value)
-        else:
-            taken, passed = 2 * values[:, level, OPPONENT], 1.0
-        for owner in (CENTERED, ON_ROLL):
-            decided[:, level, owner] = np.maximum(values[:, level, owner], np.minimum(taken, passed))
+    in_threads(fill_all_decided, len(decided), stakes, decided, least=256)
     return decided
+
+
+@kernel()
+def fill_all_decided(begin: int, end: int, stakes: CubeStakes, values: Values) -> None:
+    """Fills values[row, level, owner code] as `fill_decided` does, for the rows begin:end."""
+    for row in range(begin, end):
+        fill_decided(stakes, values[row])

@@ -23,7 +23,8 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.cache import EvaluationCache
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
-from bgdata.evaluation.cube_lookahead import cubeful_figures, kernel_stakes, play_worth, turned_stakes
+from bgdata.evaluation.cube_lookahead import cubeful_figures, kernel_stakes, play_worth
+from bgdata.evaluation.cube_lookahead_kernels import turned_stakes
 from bgdata.evaluation.cube_values import CubeStakes
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
 from bgdata.evaluation.lookahead import (

@@ -1,9 +1,10 @@
 """Rollouts with the cube in play: the value of a position when a player with networks plays both sides to the end, and
 both turn the cube by a model.
 
-Plays are chosen by their value with the cube. The luck of every roll, in points of the game or in mwc, is subtracted:
-it averages to zero whatever the model, so the mean stays the same and the standard error falls. First and second rolls
-are stratified as in `rollout`, and positions of one item have the same dice.
+Plays are chosen by their value with the cube, statically or one roll ahead; the cube is turned by static chances. The
+luck of every roll, in points of the game or in mwc, is subtracted: it averages to zero whatever the model, so the mean
+stays the same and the standard error falls. First and second rolls are stratified as in `rollout`, and positions of one
+item have the same dice.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from bgdata.equity.doubling import check_money
 from bgdata.errors import UsageError
 from bgdata.evaluation.choices import Chooser, require_networks
 from bgdata.evaluation.lookahead_player import RankedPlay
-from bgdata.evaluation.roll_values import likely_plays
 from bgdata.game.codec import Boards
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
@@ -82,13 +82,13 @@ def roll_out_with_cube(
     for money.
 
     Position i has the dice of items[i] of the seed (by default i). The result does not depend on the number of threads.
-    Only `with_luck` and `likely` of the settings hold: games go to their end, in money play to an exact table. Raises
-    UsageError for numbers out of range, a player without networks and games that are cut short,
-    InvalidParameterError for rules that do not fit the stakes, and InvalidPositionError.
+    Of the settings, games are not cut short: they go to their end, in money play to an exact table. Raises UsageError
+    for numbers out of range, a player without networks and games that are cut short, InvalidParameterError for rules
+    that do not fit the stakes, and InvalidPositionError.
     """
     limits.check()
-    if (settings.stop, settings.turns, settings.play_ply) != (PLAIN.stop, PLAIN.turns, PLAIN.play_ply):
-        raise UsageError("expected rollouts with the cube to go to the end, with plays at 0-ply, got other settings")
+    if (settings.stop, settings.turns) != (PLAIN.stop, PLAIN.turns):
+        raise UsageError("expected rollouts with the cube to go to the end, got games that are cut short")
     require_networks(chooser, "to handle the cube")
     boards = np.array([start.board for start in starts], np.int8)
     numbers, stakes = numbers_of(boards, items), starts[0].stakes
@@ -97,7 +97,8 @@ def roll_out_with_cube(
     rows = [(cube.value, _OWNERS[cube.owner], start.may_double) for cube, start in zip(cubes, starts, strict=True)]
     game = [game_of(start.stakes) for start in starts]
     arrays = boards, np.array(rows, np.int64), np.array(game, np.int64), numbers
-    kernel_settings, count = TrialSettings(settings.for_kernels(seed).seed, likely_plays(settings.likely)), 0
+    numbered, count = settings.for_kernels(seed), 0
+    kernel_settings = TrialSettings(numbered.seed, numbered.likely, numbered.ahead, numbered.play_ply)
     blocks = np.empty((len(boards), 0, 2))
     while True:
         found = np.empty((len(boards), limits.trials // BLOCK, 2))

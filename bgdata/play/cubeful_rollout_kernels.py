@@ -16,10 +16,11 @@ from bgdata.equity.match_cube import MatchGame, mwc_after
 from bgdata.evaluation.answers import choose_by_chances, fill_chances
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.choices import Chooser, networks_of, tables_of
+from bgdata.evaluation.cube_lookahead_kernels import CubeTree, fill_play_ahead, new_cube_tree
 from bgdata.evaluation.cube_values import exact_equities
 from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.roll_values import LikelyPlays, RollScratch, fill_roll_values, new_roll_scratch, roll_place
+from bgdata.evaluation.roll_values import LikelyPlays, fill_roll_values, roll_place
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
@@ -47,6 +48,8 @@ class TrialSettings(NamedTuple):
 
     seed: int
     likely: LikelyPlays  # plays of each roll that luck is seen by
+    ahead: LikelyPlays  # those of the next roll, where plays are chosen one roll ahead
+    play_ply: int  # 0 or 1: how far the plays are chosen ahead
 
 
 @kernel()
@@ -68,7 +71,7 @@ def fill_cubeful_blocks(
     as `MatchGame`, and blocks[row, block, 1] with the mean of its luck in them; for the pairs of row and block
     begin:end, in their order."""
     networks, tables = networks_of(chooser), tables_of(chooser)
-    scratch, order = new_roll_scratch(networks), np.empty(BLOCK, np.int64)
+    tree, order = new_cube_tree(networks, 1), np.empty(BLOCK, np.int64)
     board, chosen = np.empty(26, np.int8), np.empty(26, np.int8)
     for place in range(begin, end):
         row, block = place // blocks.shape[1], first + place % blocks.shape[1]
@@ -82,7 +85,7 @@ def fill_cubeful_blocks(
                 board[slot] = boards[row, slot]
             rolls = first_rolls(trial, order)
             found = trial_of(
-                networks, tables, terms, settings, start, random_stream(stream, trial), rolls, scratch, board, chosen
+                networks, tables, terms, settings, start, random_stream(stream, trial), rolls, tree, board, chosen
             )
             total, luck = total + found[0], luck + found[1]
         blocks[row, place % blocks.shape[1], 0], blocks[row, place % blocks.shape[1], 1] = total / BLOCK, luck / BLOCK
@@ -97,7 +100,7 @@ def trial_of(
     start: Start,
     stream: np.uint64,
     rolls: tuple[int, int],
-    scratch: RollScratch,
+    tree: CubeTree,
     board: Boards,
     chosen: Boards,
 ) -> tuple[float, float]:
@@ -106,11 +109,12 @@ def trial_of(
     table knows its value."""
     seen = start.game, MatchGame(start.game.opponent_away, start.game.away, start.game.is_crawford)
     on_roll, cube_value, owner, turn, luck = 0, start.cube_value, start.owner, 0, 0.0
-    chances = scratch.evaluation.chances[0]
+    evaluation = tree.rolls.evaluation
+    chances = evaluation.chances[0]
     while True:
         sign = 1.0 if on_roll == 0 else -1.0
         moment = Moment(on_roll, cube_value, owner, seen[on_roll])
-        source = fill_chances(networks, tables, board, scratch.evaluation, chances)
+        source = fill_chances(networks, tables, board, evaluation, chances)
         may_double = turn > 0 or start.may_double
         if terms.length == 0 and source == _EXACT:
             known = exact_equities(tables, board, owner_code(moment))
@@ -121,7 +125,7 @@ def trial_of(
             cube_value, owner = 2 * cube_value, 1 - on_roll
         place = rolls[turn] if turn < 2 else roll_at(stream, turn)
         opponent = Moment(1 - on_roll, cube_value, owner, seen[1 - on_roll])
-        luck += sign * play(networks, tables, terms, settings, opponent, place, scratch, board, chosen)
+        luck += sign * play(networks, tables, terms, settings, opponent, place, tree, board, chosen)
         outcome, turn = outcome_of(chosen, CHECKERS), turn + 1
         if outcome != 0:
             way = 1 if terms.length == 0 and terms.is_jacoby and owner == NOBODY else outcome
@@ -144,22 +148,27 @@ def play(
     settings: TrialSettings,
     opponent: Moment,
     place: int,
-    scratch: RollScratch,
+    tree: CubeTree,
     board: Boards,
     chosen: Boards,
 ) -> float:
     """Fills chosen[slot] with the play of the roll at `place` among all 36 from board[slot]; returns its luck, 0 unless
     it is measured. `opponent` is the moment after it."""
-    die, other_die = place // 6 + 1, place % 6 + 1
+    die, other_die, rolls, luck = place // 6 + 1, place % 6 + 1, tree.rolls, 0.0
     stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
     if terms.with_luck:
         roll = roll_place(die, other_die)
-        fill_roll_values(networks, tables, settings.likely, board, scratch, stakes, roll)
-        for slot in range(26):
-            chosen[slot] = scratch.played[slot]
-        return roll_luck(terms, opponent, scratch, roll, False)
-    n = fill_plays(board, max(die, other_die), min(die, other_die), scratch.after, scratch.notes)
-    best, _ = choose_by_chances(networks, tables, board, scratch.after, n, scratch.evaluation, stakes)
+        played = roll if settings.play_ply == 0 else -1
+        fill_roll_values(networks, tables, settings.likely, board, rolls, stakes, played)
+        luck = roll_luck(terms, opponent, rolls, roll, False)
+    if settings.play_ply > 0:
+        fill_play_ahead(networks, tables, settings.ahead, stakes, 1, board, (die, other_die), tree, chosen)
+        return luck
+    after = rolls.played
+    if not terms.with_luck:
+        n = fill_plays(board, max(die, other_die), min(die, other_die), rolls.after, rolls.notes)
+        best, _ = choose_by_chances(networks, tables, board, rolls.after, n, rolls.evaluation, stakes)
+        after = rolls.after[best]
     for slot in range(26):
-        chosen[slot] = scratch.after[best, slot]
-    return 0.0
+        chosen[slot] = after[slot]
+    return luck

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,12 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.cube_tables import MoneyBearoff
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
+from bgdata.game.dice import Roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
 from bgdata.game.random import random_stream
@@ -40,6 +43,7 @@ from tests.reference.cubeful_rollouts import Trials
 
 SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
 CHOOSER = NetworkPlayer(SHIPPED, NO_TABLES).chooser
+AHEAD = LookaheadPlayer(NetworkPlayer(SHIPPED, NO_TABLES), 1)
 MET = published_met()
 MONEY, JACOBY = Stakes(Money(is_jacoby=False)), Stakes(Money(is_jacoby=True))
 ENDING = Position(position_id([2, 1, 2], [1, 2, 1]))
@@ -47,7 +51,6 @@ LONGER = Position(position_id([2, 2, 2, 1, 1], [2, 2, 2, 1, 1]))
 CONTACT = Position("4HPwATDgc/ABMA")
 HIT_OR_GAMMON = Position("3N0DAAmSAAAAAA")  # three checkers left, with two of the opponent's fifteen still behind them
 SURE_GAMMON = Position(position_id([3, 3, 3, 3, 3], [1, 1]))
-ALL = RolloutSettings(likely=0)
 
 
 def evaluate(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
@@ -80,31 +83,37 @@ def won(points: int, score: Score) -> float:
     return 2 * MET.after(MatchScore(score.away, score.opponent_away, score.is_crawford), points) - 1
 
 
-@pytest.mark.parametrize(
-    ("position", "stakes", "may_double"),
-    [
-        (ENDING, MONEY, True),
-        (ENDING, Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT)), True),
-        (HIT_OR_GAMMON, JACOBY, False),
-        (ENDING, Stakes(MatchScore(3, 2)), True),
-        (ENDING, Stakes(MatchScore(1, 3, is_crawford=True)), True),
-    ],
-    ids=["money", "owned", "jacoby", "match", "crawford"],
-)
-def test_a_block_against_the_twin(position: Position, stakes: Stakes, may_double: bool) -> None:
-    """Means of 36 trials, the second block of an item. By the Jacoby rule the position is worth 0.976, without it
-    2.104."""
-    is_jacoby, score = stakes == JACOBY, Score(0, 0, False)
-    model, other = (slow_janowski(index, is_jacoby=is_jacoby) for index in (0.4, 0.7))
+@cache
+def ahead(board: tuple[int, ...], roll: Roll, stakes: Stakes, rules: CubeRules) -> Board:
+    """The board after the play that is best one roll ahead."""
+    return list(AHEAD.best_play(board, roll, stakes, rules).play.after_play.board)
+
+
+def check_block(
+    position: Position, stakes: Stakes, model: Model, worth: Model, *, may_double: bool = True, play_ply: int = 0
+) -> None:
+    """Means of 36 trials, the second block of an item, with plays and the cube by one model, luck by another."""
+    score = Score(0, 0, False)
     if isinstance(stakes.score, MatchScore):
         score = Score(stakes.score.away, stakes.score.opponent_away, stakes.score.is_crawford)
-        model, other = (match_janowski(index, mwc) for index in (0.4, 0.7))
-    dead = match_janowski(0, mwc) if score.away else None
-    value = cubeful(model, dead)
-    twin = Trials(evaluate, model, value, worth_by(other), won, score, is_jacoby)  # type: ignore[arg-type]
     rules = CubeRules(janowski(0.4), MET if score.away else None)
-    starts = [start(position, stakes, may_double=may_double)]
-    found = roll_out_with_cube(starts, CHOOSER, rules, Limits(72), 5, ALL, np.array([3]))
+
+    def choose(board: Board, roll: Roll, cube: int, whose: str, mine: Score) -> Board:
+        seen = MatchScore(*mine) if mine.away else stakes.score
+        return ahead(tuple(board), roll, Stakes(seen, Cube(cube, CubeOwner(whose))), rules)
+
+    value = cubeful(model, match_janowski(0, mwc) if score.away else None)
+    is_jacoby, chosen = stakes == JACOBY, choose if play_ply else None
+    twin = Trials(evaluate, model, value, worth_by(worth), won, score, is_jacoby, chosen)  # type: ignore[arg-type]
+    found = roll_out_with_cube(
+        [start(position, stakes, may_double=may_double)],
+        CHOOSER,
+        rules,
+        Limits(72),
+        5,
+        RolloutSettings(likely=0, play_ply=play_ply),
+        np.array([3]),
+    )
     item: Any = np.uint64(random_stream(5, 3))
     order, values = np.empty(36, np.int64), []
     fill_order(np.uint64(random_stream(item, MOST_TRIALS)), order)
@@ -115,12 +124,32 @@ def test_a_block_against_the_twin(position: Position, stakes: Stakes, may_double
         def place_of(turn: int, stream: np.uint64 = stream, rolls: tuple[int, int] = rolls) -> int:
             return int(rolls[turn] if turn < 2 else roll_at(stream, turn))
 
-        value, luck = twin.trial(list(position.board), (stakes.cube.value, owner, may_double), place_of)
-        less = value - luck
+        result, luck = twin.trial(list(position.board), (stakes.cube.value, owner, may_double), place_of)
+        less = result - luck
         values.append(less / stakes.cube.value if not score.away else (less + 1) / 2)
     assert found.blocks[0, 1] == pytest.approx(np.mean(values), abs=1e-6)
     assert found.values[0] == pytest.approx(found.blocks[0].mean())
     assert found.standard_errors[0] == pytest.approx(found.blocks[0].std(ddof=1) / math.sqrt(2))
+
+
+@pytest.mark.parametrize("play_ply", [0, 1])
+def test_money_against_the_twin(play_ply: int) -> None:
+    models = slow_janowski(0.4), slow_janowski(0.7)
+    check_block(ENDING, MONEY, *models, play_ply=play_ply)
+    check_block(ENDING, Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT)), *models, play_ply=play_ply)
+
+
+@pytest.mark.parametrize("play_ply", [0, 1])
+def test_matches_against_the_twin(play_ply: int) -> None:
+    models = match_janowski(0.4, mwc), match_janowski(0.7, mwc)
+    for score in (MatchScore(3, 2), MatchScore(1, 3, is_crawford=True)):
+        check_block(ENDING, Stakes(score), *models, play_ply=play_ply)
+
+
+def test_the_jacoby_rule_against_the_twin() -> None:
+    """By the rule the position is worth 0.976, without it 2.104."""
+    models = (slow_janowski(index, is_jacoby=True) for index in (0.4, 0.7))
+    check_block(HIT_OR_GAMMON, JACOBY, *models, may_double=False)
 
 
 def test_the_jacoby_rule_counts_no_gammon_of_a_centered_cube() -> None:
@@ -162,6 +191,21 @@ def test_luck_changes_errors_and_not_games() -> None:
         assert again.blocks[0].tolist() == less.blocks[0, :2].tolist()
 
 
+def test_one_roll_ahead_luck_changes_errors_and_not_games() -> None:
+    """The same on any number of threads too."""
+    starts, rules = [start(CONTACT, may_double=False)], CubeRules(janowski(0.7))
+    less, plain = (
+        roll_out_with_cube(starts, CHOOSER, rules, Limits(72), 1, RolloutSettings(with_luck=each, play_ply=1))
+        for each in (True, False)
+    )
+    assert less.plain_standard_errors[0] == pytest.approx(plain.standard_errors[0])
+    with threads(2):
+        again = roll_out_with_cube(starts, CHOOSER, rules, Limits(72), 1, RolloutSettings(play_ply=1))
+    assert again.blocks.tolist() == less.blocks.tolist()
+    other = roll_out_with_cube(starts, CHOOSER, rules, Limits(72), 1, RolloutSettings())
+    assert other.blocks.tolist() != less.blocks.tolist()
+
+
 def test_rounds_until_the_error_is_small() -> None:
     starts = [start(LONGER, may_double=False)]
     once = roll_out_with_cube(starts, CHOOSER, CubeRules(), Limits(72))
@@ -174,8 +218,9 @@ def test_rounds_until_the_error_is_small() -> None:
 
 
 WRONG = [
-    (MONEY, CubeRules(), RolloutSettings("end"), "expected rollouts with the cube to go to the end, with plays at 0-"),
-    (MONEY, CubeRules(), RolloutSettings(play_ply=1), "expected rollouts with the cube to go to the end, with plays a"),
+    (MONEY, CubeRules(), RolloutSettings("end"), "expected rollouts with the cube to go to the end, got games that a"),
+    (MONEY, CubeRules(), RolloutSettings(turns=3), "expected rollouts with the cube to go to the end, got games that "),
+    (MONEY, CubeRules(), RolloutSettings(play_ply=2), "expected plays chosen at 0-ply or 1-ply, got 2-ply"),
     (
         Stakes(MatchScore(3, 3)),
         CubeRules(),

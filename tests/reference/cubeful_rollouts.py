@@ -33,6 +33,8 @@ class Trials:
     won: Callable[[int, Score], float]
     score: Score
     is_jacoby: bool = False
+    # (board, roll, cube, its owner, score; as the player sees them) -> board after the play; None: the best by `value`
+    choose: Callable[[Board, Roll, int, str, Score], Board] | None = None
 
     def trial(self, board: Board, start: tuple[int, int, bool], place_of: Callable[[int], int]) -> tuple[float, float]:
         """(value, luck) of player 0; `start` is the cube, its owner and whether player 0 may double at once, `place_of`
@@ -57,7 +59,8 @@ class Trials:
             mean = sum(roll.weight * worths[roll] for roll in ROLLS) / 36
             roll = roll_of(place // 6 + 1, place % 6 + 1)
             luck += sign * (worths[roll] - mean)
-            board, turn = best[roll][0], turn + 1
+            chosen = best[roll][0] if self.choose is None else flipped(self.choose(board, roll, cube, whose, mine))
+            board, turn = chosen, turn + 1
             if not any(count < 0 for count in board[1:25]) and not board[0]:
                 points = points_lost(flipped(board))
                 points = 1 if self.is_jacoby and owner < 0 else points
