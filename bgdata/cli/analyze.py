@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bgdata.cli.completion import complete_tables
-from bgdata.cli.luck import matches_at
 from bgdata.cli.met import find_met_or_file
 from bgdata.cli.options import (
     OUTPUT,
@@ -29,6 +28,7 @@ from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.cli.analysis_rows import MatchAnalysis
+    from bgdata.evaluation.lookahead_player import LookaheadPlayer
     from bgdata.formats.matches import Match
 
 
@@ -76,7 +76,7 @@ def analyze(
 
     if options["by_game"] and options["by_player"]:
         raise UsageError("expected one of --by-game and --by-player, got both")
-    found = analyse(warehouse, match, options)
+    found = analyse(warehouse, match, options, open_player(warehouse, options["network"], options["ply"]))
     if plot:
         draw_analysis(found, plot)
     if page:
@@ -84,14 +84,16 @@ def analyze(
     print_analysis(found, form, options)
 
 
-def analyse(warehouse: Warehouse, source: str, options: dict[str, Any]) -> list[MatchAnalysis]:
-    """The matches of a file, or of an imported version, judged. Raises InvalidGameError for a game that breaks a rule,
-    UsageError or InvalidScoreError for options and scores that do not fit together, and MissingTableError or
-    StorageError for what is not there."""
+def analyse(
+    warehouse: Warehouse, source: str, options: Mapping[str, Any], player: LookaheadPlayer
+) -> list[MatchAnalysis]:
+    """The matches of a file, or of an imported version, judged by a player. Raises InvalidGameError for a game that
+    breaks a rule, UsageError or InvalidScoreError for options and scores that do not fit together, and
+    MissingTableError or StorageError for what is not there."""
     from bgdata.cli.analysis_rows import analysed_matches
     from bgdata.equity.cube import CubeRules
     from bgdata.play.analysis.acts import ActKind
-    from bgdata.steps.match_analysis import judge_all, situations
+    from bgdata.steps.match_analysis import judge_all, matches_at, situations
 
     matches = matches_at(warehouse, source)
     check_options(matches, options)
@@ -100,13 +102,12 @@ def analyse(warehouse: Warehouse, source: str, options: dict[str, Any]) -> list[
     if has_beavers is None:
         has_beavers = any(act.kind is ActKind.BEAVER for each in found for act in each.record.acts)
     met = find_met_or_file(warehouse, options["met"]) if any(match.length for match in matches) else None
-    player = open_player(warehouse, options["network"], options["ply"])
     with progress_bars() as progress:
         judged = judge_all(player, CubeRules(met=met, has_beavers=has_beavers), found, progress)
     return analysed_matches(judged, player.label)
 
 
-def check_options(matches: Sequence[Match], options: dict[str, Any]) -> None:
+def check_options(matches: Sequence[Match], options: Mapping[str, Any]) -> None:
     """Raise UsageError for rules of money play with matches alone, and the other way round."""
     lengths = [match.length for match in matches]
     if lengths and not any(lengths) and options["met"]:

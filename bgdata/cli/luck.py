@@ -13,12 +13,20 @@ import numpy as np
 
 from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_tables
-from bgdata.cli.options import format_option, player_option, plot_option, ply_option
+from bgdata.cli.options import (
+    beavers_option,
+    format_option,
+    jacoby_option,
+    met_option,
+    player_option,
+    plot_option,
+    ply_option,
+)
 from bgdata.cli.output import write_rows
-from bgdata.datasets.matches import DATASET as MATCHES
-from bgdata.errors import InvalidGameError
+from bgdata.errors import InvalidGameError, UsageError
 from bgdata.formats.matches import Game, Match
 from bgdata.formats.replay import ReplayedGame, replay_game
+from bgdata.steps.match_analysis import matches_at
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -31,11 +39,15 @@ if TYPE_CHECKING:
 @click.argument("match", shell_complete=complete_tables)
 @player_option
 @ply_option()
+@click.option("--cubeful", is_flag=True, help="Value rolls, plays and cube actions with the cube and the score.")
+@met_option
+@jacoby_option
+@beavers_option
 @click.option("--by-game", is_flag=True, help="One row for each game, not each turn.")
 @format_option
 @plot_option
 @click.pass_obj
-def luck(warehouse: Warehouse, match: str, player: str, ply: int, by_game: bool, form: str, plot: Path | None) -> None:
+def luck(warehouse: Warehouse, /, match: str, form: str, plot: Path | None, **options: Any) -> None:
     """Say how lucky and how skilful the players of a MATCH were.
 
     MATCH is a .mat or .sgf file, or matches/NAME of the warehouse. The luck of a roll is the value after its best play
@@ -43,14 +55,27 @@ def luck(warehouse: Warehouse, match: str, player: str, ply: int, by_game: bool,
     points per unit cube; cube actions are not valued. The values are those of --player: network, network/NAME or an
     installed gnubg (slow).
 
+    With --cubeful, values are match winning chances (mwc), or points in money play, with the cube, as `bgdata analyze`
+    has them, and skill is what plays and cube actions lost. The player is a network. --met, --jacoby and --beavers say
+    what is played for.
+
     \b
       bgdata luck game.mat --by-game
+      bgdata luck game.mat --cubeful
       bgdata luck matches/mine --ply 1 --format csv
     """
-    games = analyse_matches(warehouse, match, player, ply)
+    if options["cubeful"]:
+        from bgdata.cli.cubeful_luck import print_cubeful_luck
+
+        print_cubeful_luck(warehouse, match, form, plot, options)
+        return
+    for name in ("met", "jacoby", "beavers"):
+        if options[name] not in (None, ""):
+            raise UsageError(f"expected --cubeful with --{name}, got none")
+    games = analyse_matches(warehouse, match, options["player"], options["ply"])
     if plot:
         draw_luck(games, plot)
-    print_luck(games, form, by_game=by_game)
+    print_luck(games, form, by_game=options["by_game"])
 
 
 NOTE = (
@@ -97,20 +122,6 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
     if not found:
         raise InvalidGameError(f"expected recorded games in {source}, found none")
     return found
-
-
-def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
-    """The matches of a file or of an imported version. Raises InvalidGameError for a file with bad lines."""
-    from bgdata.computations.matches import matches_of, read_matches
-
-    kind, _, variant = source.partition("/")
-    path = Path(source)
-    if kind == MATCHES.name and variant and not path.exists():
-        return list(matches_of(warehouse.open_reference(source).arrays()))
-    file = read_matches(path)
-    for line in file.quarantined:
-        raise InvalidGameError(f"expected a record of whole games in {source}, found in {line}")
-    return list(file.matches)
 
 
 def recorded(game: Game, replayed: ReplayedGame) -> RecordedGame:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
+from bgdata.datasets.matches import DATASET as MATCHES
 from bgdata.equity.cube import CubeRules, check_rules
 from bgdata.errors import InvalidGameError, InvalidScoreError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
@@ -18,6 +20,7 @@ from bgdata.play.analysis.judged import judge_game, whole_game
 from bgdata.play.analysis.outlook import Analyst
 from bgdata.play.cubeful_series import CubefulRules
 from bgdata.store.progress import Progress
+from bgdata.warehouse import Warehouse
 
 _KINDS = {
     TurnKind.PLAY: ActKind.ROLL,
@@ -45,6 +48,20 @@ class AnalysedGame:
     match: Match
     game: Game
     judged: JudgedGame
+
+
+def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
+    """The matches of a file or of an imported version. Raises InvalidGameError for a file with bad lines."""
+    from bgdata.computations.matches import matches_of, read_matches
+
+    kind, _, variant = source.partition("/")
+    path = Path(source)
+    if kind == MATCHES.name and variant and not path.exists():
+        return list(matches_of(warehouse.open_reference(source).arrays()))
+    file = read_matches(path)
+    for line in file.quarantined:
+        raise InvalidGameError(f"expected a record of whole games in {source}, found in {line}")
+    return list(file.matches)
 
 
 def situations(matches: Sequence[Match], source: str, *, is_jacoby: bool | None = None) -> list[Situation]:

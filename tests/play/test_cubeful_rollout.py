@@ -146,6 +146,7 @@ def test_matches_against_the_twin(play_ply: int) -> None:
         check_block(ENDING, Stakes(score), *models, play_ply=play_ply)
 
 
+@pytest.mark.slow
 def test_the_jacoby_rule_against_the_twin() -> None:
     """By the rule the position is worth 0.976, without it 2.104."""
     models = (slow_janowski(index, is_jacoby=True) for index in (0.4, 0.7))

@@ -1,0 +1,140 @@
+"""`bgdata luck` with the cube: what rolls, plays and cube actions changed, in mwc or points, as `bgdata analyze` judges
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bgdata.cli.analysis_rows import MatchAnalysis, Turn
+from bgdata.cli.analysis_text import headline, shown_worth
+from bgdata.cli.analyze import analyse
+from bgdata.cli.output import write_rows
+from bgdata.cli.own_tables import open_player
+from bgdata.errors import UsageError
+from bgdata.evaluation.networks.named import KIND
+from bgdata.play.analysis.acts import ActKind
+from bgdata.play.analysis.totals import totals_of
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.steps.match_analysis import AnalysedGame
+
+COLUMNS = ("luck", "skill", "cube_skill")
+NOTE = (
+    "in {}, with the cube: skill is what plays and cube actions lost, cube what the cube lost of it\n"
+    "luck-adj. = result - net luck (luck-adjusted); drift: changed evaluations, and what a resignation settled"
+)
+
+
+def print_cubeful_luck(
+    warehouse: Warehouse, source: str, form: str, plot: Path | None, options: Mapping[str, Any]
+) -> None:
+    """Print every turn and every game, or with `by_game` the games; draw them if there is a place for it. Raises
+    UsageError for a player that is no network, and what `analyze.analyse` raises."""
+    kind, _, network = options["player"].partition("/")
+    if kind != KIND:
+        raise UsageError(f"expected {KIND} or {KIND}/NAME with --cubeful, got {options['player']}")
+    found = analyse(warehouse, source, options, open_player(warehouse, network, options["ply"]))
+    if plot:
+        from bgdata.cli.analysis_plot import draw_analysis
+
+        draw_analysis(found, plot)
+    if form != "table":
+        games = (game_row(each, game) for each in found for game in each.games)
+        turns = (turn_row(each, turn) for each in found for turn in each.turns)
+        write_rows(games if options["by_game"] else turns, form)
+        return
+    click.echo("\n\n".join("\n".join(match_lines(each, with_turns=not options["by_game"])) for each in found))
+
+
+def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
+    """One act, in mwc or points of the player who acts: `worth_after` is `worth_before`, plus luck and skill, plus
+    what looking ahead found above the play that is best at 0-ply; `drift` contains that as well."""
+    judged = turn.judged
+    return {
+        "match_number": analysis.number,
+        "game_number": turn.game.game.number,
+        "turn": turn.number,
+        "player": turn.player,
+        "act": str(judged.act.kind),
+        "roll": "".join(map(str, judged.act.dice or ())),
+        "play": str(turn.play or ""),
+        "unit": unit_of(analysis),
+        "worth_before": judged.start,
+        "worth_after": judged.end,
+        "luck": judged.luck,
+        "skill": 0.0 - judged.play_loss - judged.cube_loss,
+        "cube_skill": 0.0 - judged.cube_loss,
+        "drift": judged.drift + judged.found,
+    }
+
+
+def unit_of(analysis: MatchAnalysis) -> str:
+    """The unit of worths."""
+    return "mwc" if analysis.length else "points"
+
+
+def game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
+    """One game, in mwc or points to player 0, except for the columns of each player; None where the game was not
+    finished."""
+    found = totals_of([game.judged])
+    return {
+        "match_number": analysis.number,
+        "game_number": game.game.number,
+        "player_0": analysis.players[0],
+        "player_1": analysis.players[1],
+        "turns": len(game.judged.acts),
+        "unit": unit_of(analysis),
+        "result": found.result,
+        **{f"luck_{player}": score.luck for player, score in enumerate(found.scores)},
+        **{f"skill_{player}": 0.0 - score.loss for player, score in enumerate(found.scores)},
+        **{f"cube_skill_{player}": 0.0 - score.cube_loss for player, score in enumerate(found.scores)},
+        "net_luck": found.net_luck,
+        "net_skill": found.net_skill,
+        "net_drift": found.net_drift,
+        "luck_adjusted": found.luck_adjusted,
+    }
+
+
+def match_lines(analysis: MatchAnalysis, *, with_turns: bool) -> Iterator[str]:
+    """The luck of a match as lines of text: turns, games, and both players."""
+    yield headline(analysis) + "\n"
+    for game in analysis.games if with_turns else ():
+        yield from turn_lines(analysis, game)
+        yield ""
+    yield from game_lines(analysis)
+    for name, score in zip(analysis.players, analysis.totals.scores, strict=True):
+        luck, skill, cube = (
+            shown_worth(analysis, 0.0 + worth) for worth in (score.luck, -score.loss, -score.cube_loss)
+        )
+        yield f"{name}: {score.rolls} rolls, luck {luck}, skill {skill}, of it the cube {cube}"
+    yield NOTE.format("match winning chances (mwc)" if analysis.length else "points")
+
+
+def turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
+    """The turns of one game, each seen by the player who acts."""
+    width = max(map(len, analysis.players))
+    yield f"game {game.game.number}"
+    heads = "".join(f"  {name:>9}" for name in ("before", "after", "luck", "skill", "cube"))
+    yield f"{'turn':>4}  {'':<{width}}  {'':<6}  {'play':<26}{heads}"
+    for turn in (turn for turn in analysis.turns if turn.game is game):
+        row = turn_row(analysis, turn)
+        act = row["roll"] if turn.judged.act.kind is ActKind.ROLL else row["act"]
+        worths = (shown_worth(analysis, row[name], is_change=False) for name in ("worth_before", "worth_after"))
+        changes = (shown_worth(analysis, row[name]) if row[name] else "" for name in COLUMNS)
+        shown = "".join(f"  {text:>9}" for text in (*worths, *changes))
+        yield f"{turn.number + 1:>4}  {turn.player:<{width}}  {act:<6}  {row['play']:<26}{shown}".rstrip()
+
+
+def game_lines(analysis: MatchAnalysis) -> Iterator[str]:
+    """The games as lines, seen by player 0, with their sum."""
+    names = ("result", "net luck", "net skill", "net drift", "luck-adj.")
+    yield f"{'game':>4}  {'turns':>5}" + "".join(f"  {name:>9}" for name in names) + f"  (to {analysis.players[0]})"
+    lines = [(str(game.game.number), str(len(game.judged.acts)), totals_of([game.judged])) for game in analysis.games]
+    for number, turns, found in lines + ([("sum", "", analysis.totals)] if len(lines) > 1 else []):
+        worths = (found.result, found.net_luck, found.net_skill, found.net_drift, found.luck_adjusted)
+        yield f"{number:>4}  {turns:>5}" + "".join(f"  {shown_worth(analysis, worth):>9}" for worth in worths)
