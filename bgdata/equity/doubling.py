@@ -35,6 +35,7 @@ from bgdata.kernel import Array, kernel
 
 JANOWSKI, JUMP, JANOWSKI_FIRST = MODELS = (0, 1, 2)
 MONEY_ONLY = (JANOWSKI_FIRST,)  # those that know no match score
+NO_JACOBY = (JANOWSKI_FIRST,)  # those that do not know the Jacoby rule
 MODEL_NAMES = ("janowski", "jump", "janowski-first")  # in their order
 NOT_ALLOWED = -np.inf  # the equity of a double that the rules, or the score, leave no sense
 
@@ -172,10 +173,9 @@ def mean_points(chances: NDArray[np.floating]) -> tuple[float, float, float]:
 
 @kernel()
 def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -> Curve:
-    """Equity by winning chance in money play, by owner code, by a model that is a curve: JANOWSKI, or JUMP, which
-    ignores the Jacoby rule."""
+    """Equity by winning chance in money play, by owner code, by a model that is a curve: JANOWSKI or JUMP."""
     if strategy.model == JUMP:
-        return jump_curve(mean_win, mean_loss, owner, strategy.volatility, strategy.local_volatility)
+        return jump_curve(mean_win, mean_loss, owner, strategy.volatility, strategy.local_volatility, is_jacoby)
     return janowski_curve(
         mean_win, mean_loss, owner, strategy.cube_life_index, strategy.opponent_cube_life_index, is_jacoby
     )
@@ -278,8 +278,8 @@ def money_points(
     of mean points of a win and of a loss that broadcast. They are the winning chances at which the equities of two
     actions are equal.
 
-    Raises InvalidParameterError for mean points out of range, a cube that the player may not turn, and for another
-    model than JANOWSKI under the Jacoby rule.
+    Raises InvalidParameterError for mean points out of range, a cube that the player may not turn, and for a model
+    that does not know the Jacoby rule.
     """
     code = check_money(strategy, owner, is_jacoby=is_jacoby)
     if code == OPPONENT:
@@ -308,13 +308,11 @@ def decide_money(
 
 
 def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int:
-    """The number of an owner in kernels. Raises InvalidParameterError for a text that is no owner, and for another
-    model than JANOWSKI under the Jacoby rule."""
+    """The number of an owner in kernels. Raises InvalidParameterError for a text that is no owner, and for a model
+    that does not know the Jacoby rule where it matters."""
     code = owner_code(owner)
-    if strategy.model != JANOWSKI and is_jacoby and code == CENTERED:
-        raise InvalidParameterError(
-            f"expected the janowski model under the jacoby rule, got {MODEL_NAMES[strategy.model]}"
-        )
+    if strategy.model in NO_JACOBY and is_jacoby and code == CENTERED:
+        raise InvalidParameterError(f"expected a model that knows the jacoby rule, got {MODEL_NAMES[strategy.model]}")
     return code
 
 

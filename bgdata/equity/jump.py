@@ -14,13 +14,16 @@ and cash points, of cubes that will be turned in other positions, go by the mean
 These are the corrected formulas (post "Jump model revisited" of 5 April 2012 and arXiv 1203.5692 as last revised); the
 ones published in March 2012 were withdrawn by their author. `jump_numeric` solves the model without the approximation.
 The approximation is not the limit for small jumps: how far jumps overshoot depends on their distribution, and
-double-exponential jumps cost the owner of a cube half as much again. The model does not know the Jacoby rule.
+double-exponential jumps cost the owner of a cube half as much again. The model was published without the Jacoby rule:
+under it the live curve of a centered cube is flat beyond its knots, as gammons do not count, and by the same formula
+jumps cost more there. Its equities are then up to 0.08 points off the numeric solution at the default volatility,
+twice as far as without the rule, and it doubles at winning chances within 0.035 of where that does.
 """
 
 from __future__ import annotations
 
 from bgdata.equity.curves import CENTERED, ON_ROLL, Curve, mirrored
-from bgdata.equity.janowski import live_points
+from bgdata.equity.janowski import live_curve, live_points
 from bgdata.errors import InvalidParameterError
 from bgdata.kernel import kernel
 
@@ -43,8 +46,13 @@ def turning_equity(mean_win: float, mean_loss: float, volatility: float) -> floa
 
 
 @kernel()
-def jump_curve(mean_win: float, mean_loss: float, owner: int, volatility: float, local: float) -> Curve:
-    """The model's equity, by owner code, from mean points of a win and of a loss, the mean and the local volatility."""
+def jump_curve(
+    mean_win: float, mean_loss: float, owner: int, volatility: float, local: float, is_jacoby: bool = False
+) -> Curve:
+    """The model's equity, by owner code, from mean points of a win and of a loss, the mean and the local volatility;
+    `is_jacoby` only matters for a centered cube."""
+    if owner == CENTERED and is_jacoby:
+        return jumped_centered(live_curve(mean_win, mean_loss, CENTERED, True), local)
     if owner == CENTERED:
         points = live_points(mean_win, mean_loss)
         at_low = -turning_equity(mean_loss, mean_win, local)

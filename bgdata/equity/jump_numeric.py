@@ -61,9 +61,16 @@ class SolvedJumps:
 
 
 def solve_jumps(
-    mean_win: float, mean_loss: float, volatility: float, *, jumps: str = "double-exponential", points: int = 100
+    mean_win: float,
+    mean_loss: float,
+    volatility: float,
+    *,
+    jumps: str = "double-exponential",
+    points: int = 100,
+    is_jacoby: bool = False,
 ) -> SolvedJumps:
-    """Equities of the jump model by iteration, for mean points of a win and of a loss from 1 to 3.
+    """Equities of the jump model by iteration, for mean points of a win and of a loss from 1 to 3; if `is_jacoby`, a
+    game that ends with a centered cube is worth 1 point.
 
     `volatility` is the mean absolute size of a jump, up to 0.5; `jumps` their distribution, one of JUMPS; `points` N.
     Raises InvalidParameterError.
@@ -84,7 +91,7 @@ def solve_jumps(
         held = np.minimum(sides, np.maximum(2 * owned, -1))
         return np.asarray(np.where(np.minimum(2 * other, 1) > sides, np.minimum(2 * other, 1), held))
 
-    (centered,) = iterate(mean, next_centered, dead[None], ends)
+    (centered,) = iterate(mean, next_centered, dead[None], np.array([-1.0, 1.0]) if is_jacoby else ends)
     return SolvedJumps(chances, owned, centered, other)
 
 

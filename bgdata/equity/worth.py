@@ -26,8 +26,8 @@ Value = TypeVar("Value", float, Worths)
 def worths(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> Worths:
     """float64[n] of float[n, 5] chances of the player on roll before the roll: mwc, or points.
 
-    Raises InvalidParameterError for chances out of order, a match without a match equity table, and the jump model
-    under the Jacoby rule or in a match.
+    Raises InvalidParameterError for chances out of order, a match without a match equity table, and a model that
+    does not know the Jacoby rule where it holds.
     """
     rows, score, owner = check_chances(chances), stakes.score, OWNER_CODES[stakes.cube.owner]
     equities, actions = np.empty((len(rows), 4)), np.empty(len(rows), np.int8)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.doubling import DEFAULT_STRATEGY, JANOWSKI, MODEL_NAMES, MONEY_ONLY, Strategy
+from bgdata.equity.doubling import DEFAULT_STRATEGY, MODEL_NAMES, MONEY_ONLY, NO_JACOBY, Strategy
 from bgdata.equity.match_equity import CROOKED, MOST_AWAY, MatchEquity
 from bgdata.errors import UsageError
 from bgdata.evaluation.choices import Chooser, require_networks
@@ -55,9 +55,9 @@ class CubefulRules:
             raise UsageError(f"expected a match length of 1 to {MOST_AWAY} points, or 0 for money, got {self.length}")
         if self.length and self.is_jacoby:
             raise UsageError(f"expected the jacoby rule in money play only, got it in a match to {self.length}")
-        others = [MODEL_NAMES[side.strategy.model] for side in sides if side.strategy.model != JANOWSKI]
+        others = [MODEL_NAMES[side.strategy.model] for side in sides if side.strategy.model in NO_JACOBY]
         if others and self.is_jacoby:
-            raise UsageError(f"expected the janowski model under the jacoby rule, got {others[0]}")
+            raise UsageError(f"expected a model that knows the jacoby rule, got {others[0]}")
         by_score = [side.strategy.model for side in sides if self.length and not side.as_money]
         for model in by_score:
             if model in MONEY_ONLY:

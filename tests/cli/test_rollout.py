@@ -229,7 +229,7 @@ def test_plays_with_the_cube(root: Path) -> None:
         (("--away", "3-5", "--met", "none"), "no match equity table none in "),
         (("--away", "3-5", "--jacoby"), "expected the jacoby rule in money play only, got it at "),
         (("--as-money",), "expected a match with --as-money, got money play"),
-        (("--model", "jump", "--jacoby"), "expected the janowski model under the jacoby rule, got jump"),
+        (("--model", "janowski-first", "--jacoby"), "expected a model that knows the jacoby rule, got janowski-first"),
     ],
 )
 def test_cubes_that_cannot_be(root: Path, options: tuple[str, ...], message: str) -> None:

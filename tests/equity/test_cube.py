@@ -143,7 +143,12 @@ REFUSED = [
         CubeRules(janowski_first(), MET),
         "expected a model that knows match scores, got janowski-first",
     ),
-    (CHANCES, Stakes(Money(is_jacoby=True)), CubeRules(jump()), "expected the janowski model under the jacoby rule"),
+    (
+        CHANCES,
+        Stakes(Money(is_jacoby=True)),
+        CubeRules(janowski_first()),
+        "expected a model that knows the jacoby rule",
+    ),
 ]
 
 

@@ -14,6 +14,7 @@ from bgdata.equity.doubling import (
     best_equity,
     decide_money,
     janowski,
+    janowski_first,
     jump,
     mean_points,
     money_equity,
@@ -141,9 +142,9 @@ def test_chances_that_are_none(chances: list[object], message: str) -> None:
 
 
 def test_what_else_is_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="expected the janowski model under the jacoby rule, got jump"):
-        decide_money(jump(), CHANCES[:1], is_jacoby=True)
-    decide_money(jump(), CHANCES[:1], owner=CubeOwner.ON_ROLL, is_jacoby=True)  # gammons count by now
+    with pytest.raises(InvalidParameterError, match="expected a model that knows the jacoby rule, got janowski-first"):
+        decide_money(janowski_first(), CHANCES[:1], is_jacoby=True)
+    decide_money(janowski_first(), CHANCES[:1], owner=CubeOwner.ON_ROLL, is_jacoby=True)  # gammons count by now
     with pytest.raises(InvalidParameterError, match=r"expected a cube that is centered or owned .*, got opponent"):
         money_points(janowski(), owner=CubeOwner.OPPONENT)
     with pytest.raises(InvalidParameterError, match="expected a cube life index from 0 to 1, got 2"):

@@ -108,9 +108,7 @@ def test_it_is_the_later_model_where_the_source_says_so() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(
-        InvalidParameterError, match="expected the janowski model under the jacoby rule, got janowski-f"
-    ):
+    with pytest.raises(InvalidParameterError, match="expected a model that knows the jacoby rule, got janowski-first"):
         decide_money(janowski_first(), CHANCES[:1], is_jacoby=True)
     with pytest.raises(InvalidParameterError, match="expected a cube life index from 0 to 1, got 2"):
         janowski_first(2)

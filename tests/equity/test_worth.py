@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bgdata.equity.cube import DEFAULT_RULES, CubeRules, decide_cube
-from bgdata.equity.doubling import janowski, jump
+from bgdata.equity.doubling import janowski, janowski_first, jump
 from bgdata.equity.worth import normalised_point, seen_by_other, worth_of_game, worth_of_result, worths
 from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.evaluation.chances import ordered_chances
@@ -21,6 +21,7 @@ STAKES = [
     (Stakes(Money(is_jacoby=True)), CubeRules(janowski(0.4))),
     (Stakes(Money(is_jacoby=False), Cube(4, CubeOwner.ON_ROLL)), CubeRules(has_beavers=True)),
     (Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT)), CubeRules(jump(0.1))),
+    (Stakes(Money(is_jacoby=True)), CubeRules(jump(0.1))),
     (Stakes(MatchScore(5, 3)), MATCH),
     (Stakes(MatchScore(5, 3), Cube(2, CubeOwner.ON_ROLL)), MATCH),
     (Stakes(MatchScore(5, 3), Cube(4, CubeOwner.OPPONENT)), MATCH),
@@ -65,8 +66,10 @@ def test_units() -> None:
 def test_what_cannot_be() -> None:
     with pytest.raises(InvalidParameterError, match=r"^expected a match equity table for a match, got none$"):
         worths(CHANCES, Stakes(MatchScore(5, 3)), DEFAULT_RULES)
-    with pytest.raises(InvalidParameterError, match=r"^expected the janowski model under the jacoby rule, got jump$"):
-        worths(CHANCES, Stakes(Money(is_jacoby=True)), CubeRules(jump(0.1)))
+    with pytest.raises(
+        InvalidParameterError, match=r"^expected a model that knows the jacoby rule, got janowski-first$"
+    ):
+        worths(CHANCES, Stakes(Money(is_jacoby=True)), CubeRules(janowski_first()))
     with pytest.raises(InvalidParameterError, match=r"^expected win >= win_gammon"):
         worths(CHANCES[:, ::-1], Stakes(Money(is_jacoby=False)), DEFAULT_RULES)
     with pytest.raises(InvalidScoreError, match=r"^expected at most "):

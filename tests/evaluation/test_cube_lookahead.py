@@ -198,8 +198,8 @@ WRONG = [
     ),
     (
         Stakes(Money(is_jacoby=True)),
-        CubeRules(jump(0.1)),
-        "expected the janowski model under the jacoby rule, got jump",
+        CubeRules(janowski_first()),
+        "expected a model that knows the jacoby rule, got janowski-first",
     ),
     (Stakes(MatchScore(13, 3)), CubeRules(met=MET), ""),
 ]

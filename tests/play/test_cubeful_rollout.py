@@ -14,7 +14,7 @@ import bgdata
 from bgdata.datasets import all_kinds
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.doubling import janowski, janowski_first, jump
+from bgdata.equity.doubling import janowski, janowski_first
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator
@@ -237,9 +237,9 @@ WRONG = [
     (Stakes(MatchScore(3, 13)), CubeRules(met=MET), RolloutSettings(), "expected a match equity table to 13-away, got"),
     (
         Stakes(Money(is_jacoby=True)),
-        CubeRules(jump(0.1)),
+        CubeRules(janowski_first(0.7)),
         RolloutSettings(),
-        "expected the janowski model under the ja",
+        "expected a model that knows the jacoby rule",
     ),
 ]
 
