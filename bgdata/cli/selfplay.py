@@ -18,6 +18,7 @@ from bgdata.cli.options import (
     luck_option,
     match_length_option,
     player_option,
+    ply_option,
     seed_option,
     table_option,
     threads_option,
@@ -26,7 +27,7 @@ from bgdata.cli.output import print_built
 from bgdata.datasets.common.cube_players import CubePlayerParameters
 from bgdata.datasets.common.sources import leads_to
 from bgdata.datasets.cubeful_selfplay import DATASET as CUBEFUL
-from bgdata.datasets.cubeful_selfplay import CubefulParameters
+from bgdata.datasets.cubeful_selfplay import MOST_PLY, CubefulParameters
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.datasets.selfplay_labels import DATASET as LABELS
@@ -55,6 +56,7 @@ from bgdata.warehouse import Warehouse
 )
 @match_length_option("money games")
 @jacoby_option
+@ply_option(MOST_PLY)
 @executor_option
 @threads_option
 @force_option
@@ -73,20 +75,21 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **o
       bgdata query "from opening_plays"
 
     With --cube-model a network plays money games or matches, and cube actions are turns too. Plays are chosen by
-    cubeless equity, or with cubeful:MODEL by the value that positions have with the cube. The cube goes up to 64, and
-    there are no beavers:
+    cubeless equity, or with cubeful:MODEL by the value that positions have with the cube. With --ply both are found so
+    many rolls ahead, as are the chances by which the cube is turned. The cube goes up to 64, and there are no beavers:
 
     \b
       bgdata selfplay --cube-model cubeful:0.7
+      bgdata selfplay --cube-model cubeful:0.7 --ply 1 --games 1000
       bgdata selfplay --cube-model 0.7,money:0.7 --match-length 7
     """
     how = {"luck": options["luck"], "executor": executor, "force": options["force"], "form": form}
     if options["cube_model"]:
         counts = {"games": options["games"], "seed": options["seed"]}
-        counts |= {"length": options["match_length"] or 0, "jacoby": int(options["jacoby"] or 0)}
+        counts |= {"length": options["match_length"] or 0, "jacoby": int(options["jacoby"] or 0), "ply": options["ply"]}
         play_with_cube(warehouse, player, options["cube_model"], counts, **how)
         return
-    for name in (name for name in ("match_length", "jacoby") if options[name]):
+    for name in (name for name in ("match_length", "jacoby", "ply") if options[name]):
         raise UsageError(f"expected --cube-model with --{name.replace('_', '-')}, got none")
     play_corpus(warehouse, player, options["games"], options["seed"], **how)
 
@@ -159,8 +162,8 @@ def play_with_cube(
     form: str,
 ) -> None:
     """Build a corpus with the cube, and print where it is and a summary; the keys of `counts` are `games`, `seed`,
-    `length` and `jacoby`. Raises what `play_corpus` raises, and UsageError for players and options that do not go with
-    a cube."""
+    `length`, `jacoby` and `ply`. Raises what `play_corpus` raises, and UsageError for players and options that do not
+    go with a cube."""
     if luck:
         raise UsageError("expected --cube-model or --luck, which is that of cubeless games, got both")
     found = network_of(warehouse, player)

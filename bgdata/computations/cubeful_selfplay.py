@@ -119,7 +119,7 @@ class CubefulSelfPlayComputation(Computation[CubefulParameters]):
 
 def settings_of(parameters: CubefulParameters, folders: Mapping[str, str]) -> Settings:
     """What `played` needs in a worker."""
-    wanted = ("cube", "seed", "length", "jacoby")
+    wanted = ("cube", "seed", "length", "jacoby", "ply")
     return {**folders, **{name: getattr(parameters, name) for name in wanted}}
 
 
@@ -130,10 +130,12 @@ def texts_of(settings: Settings, games: int, matches: int) -> dict[str, Array]:
 
 
 def titles(settings: Settings) -> list[str]:
-    """Names of player 0 and player 1 for people: the network, its version, and how each handles the cube."""
+    """Names of player 0 and player 1 for people: the network, its version, its ply unless it is 0, and how each handles
+    the cube."""
     label, version, _ = opened("network", {role: str(value) for role, value in settings.items()})
     words = [word.replace(":", " ") for word in str(settings["cube"]).split()]  # .mat files allow no colon in a name
-    return [f"{label} {version} cube {word}" for word in (words[0], words[-1])]
+    player = f"{label} {version}" + (f" {settings['ply']}-ply" if settings["ply"] else "")
+    return [f"{player} cube {word}" for word in (words[0], words[-1])]
 
 
 def match_places(parameters: CubefulParameters, games: Array) -> Array:
@@ -145,9 +147,8 @@ def match_places(parameters: CubefulParameters, games: Array) -> Array:
 def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """Matches begin to end - 1, as a shard holds them. Raises WorkerError if the kernels of the worker differ."""
     chooser, rules = open_played(settings)
-    found = cubeful_self_play(
-        chooser, sides_of(str(settings["cube"])), rules, end - begin, int(settings["seed"]), begin
-    )
+    sides, ply = sides_of(str(settings["cube"])), int(settings["ply"])
+    found = cubeful_self_play(chooser, sides, rules, end - begin, int(settings["seed"]), begin, ply=ply)
     turns = found.records.astype(np.int32)
     turns[:, 1] = np.array(_ACTIONS)[turns[:, 1]]
     plays = np.flatnonzero(turns[:, 3])

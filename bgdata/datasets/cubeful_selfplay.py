@@ -5,25 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bgdata.datasets.common.columns import text_declarations
 from bgdata.datasets.common.cube_players import CubePlayerParameters, check_rules, met_inputs, sides_of
 from bgdata.datasets.common.games import GAME_ARRAYS, GAMES, TURN_ARRAYS, TURNS
+from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import FlatArray, TableShape
 from bgdata.store.parameters import Parameters
+
+MOST_PLY = 2
 
 
 @dataclass(frozen=True)
 class CubefulParameters(CubePlayerParameters):
     """The cube models as text (see `common.cube_players.side_of`): one for both sides, or those of player 0 and player
-    1. The games of a seed are money games if `length` is 0, with or without the Jacoby rule, else matches."""
+    1. The games of a seed are money games if `length` is 0, with or without the Jacoby rule, else matches. Both sides
+    look `ply` rolls ahead, to choose plays and to handle the cube."""
+
+    later: ClassVar[tuple[str, ...]] = ("ply",)
 
     cube: str = "0.7"
     games: int = 10_000
     seed: int = 1
     length: int = 0
     jacoby: bool = False
+    ply: int = 0
 
 
 class CubefulSelfPlay(Dataset[CubefulParameters]):
@@ -56,10 +64,13 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
     def slug(self, parameters: CubefulParameters) -> str:
         rules = f"match-{parameters.length}" if parameters.length else "jacoby" if parameters.jacoby else "money"
         cube = re.sub(r"[^a-z0-9]+", "-", parameters.cube)
-        return f"{parameters.network}-{rules}-cube-{cube}-{parameters.games}-seed-{parameters.seed}"
+        ply = f"-{parameters.ply}ply" if parameters.ply else ""
+        return f"{parameters.network}{ply}-{rules}-cube-{cube}-{parameters.games}-seed-{parameters.seed}"
 
     def check_parameters(self, parameters: CubefulParameters) -> None:
         parameters.check_player(parameters.games, parameters.seed)
+        if not 0 <= parameters.ply <= MOST_PLY:
+            raise InvalidParameterError(f"expected a ply from 0 to {MOST_PLY}, got {parameters.ply}")
         check_rules(parameters.length, parameters.jacoby, sides_of(parameters.cube))
 
     def inputs(self, parameters: CubefulParameters) -> Mapping[str, tuple[str, Parameters]]:

@@ -70,9 +70,25 @@ def fill_evaluations_ahead(
     """Fills chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
     scratch = new_tree_scratch(networks, ply)
     for row in range(begin, end):
-        sources[row] = fill_chances(networks, tables, boards[row], scratch.rolls.evaluation, chances[row])
-        if sources[row] > LAST_FINAL:
-            fill_ahead(networks, tables, likely, ply, boards[row], scratch, chances[row])
+        sources[row] = fill_chances_at(networks, tables, likely, ply, boards[row], scratch, chances[row])
+
+
+@kernel(borrows=True)
+def fill_chances_at(
+    networks: Networks,
+    tables: BearoffArrays,
+    likely: LikelyPlays,
+    ply: int,
+    board: Boards,
+    scratch: TreeScratch,
+    chances: Chances,
+) -> int:
+    """Fills chances[0:5] for board[slot] at a ply of 0 or more; returns the number of the `AnswerSource` of the static
+    answer."""
+    source = fill_chances(networks, tables, board, scratch.rolls.evaluation, chances)
+    if ply > 0 and source > LAST_FINAL:
+        fill_ahead(networks, tables, likely, ply, board, scratch, chances)
+    return source
 
 
 @kernel(borrows=True)

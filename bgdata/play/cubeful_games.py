@@ -2,13 +2,14 @@
 
 A side chooses its checker plays by cubeless money equity, whatever the cube and the score, or by the value of the
 position with the cube as its own cube model sees it, exact in money play where the two-sided table covers the position.
-The search for the best play also finds the chances before the opponent's roll, by which the opponent decides about the
-cube, so the cube costs almost no time. There are no beavers, and the cube goes up to MOST_CUBE. There is no double
-before the first roll of a game, which decides who begins.
+Both sides look the same number of rolls ahead. At 0-ply the search for the best play also finds the chances before the
+opponent's roll, by which the opponent decides about the cube, so the cube costs almost no time; at higher plies these
+chances are found at that ply, too. There are no beavers, and the cube goes up to MOST_CUBE. There is no double before
+the first roll of a game, which decides who begins.
 
 For luck-adjusted results, the luck of every roll is measured: the value of the position after the best play, with the
-cube and the score, less the mean of that over all rolls. With any evaluation, luck is zero on average (`luck`); a good
-one removes most of the noise.
+cube and the score, less the mean of that over all rolls, by static evaluation at every ply. With any evaluation, luck
+is zero on average (`luck`); a good one removes most of the noise.
 
 Match m of a seed has the dice of its own stream, turn t of its game g those at GAME_TURNS * g + t: they do not depend
 on how earlier games went. A money game is a match of one game.
@@ -25,18 +26,14 @@ from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT
 from bgdata.equity.doubling import DEFAULT_STRATEGY, Action, CubeEquities, Strategy, best_action, best_equity
 from bgdata.equity.jump import MOST_VOLATILITY
 from bgdata.equity.match_cube import Cells, MatchGame
-from bgdata.evaluation.answers import choose_by_chances, fill_chances
+from bgdata.evaluation.answers import choose_by_chances
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.choices import Chooser, networks_of, tables_of
+from bgdata.evaluation.cube_lookahead_kernels import CubeTree, fill_play_ahead, new_cube_tree
 from bgdata.evaluation.cube_values import CUBELESS, MATCH, MONEY, CubeStakes, model_equities
-from bgdata.evaluation.roll_values import (
-    OF_LUCK,
-    RollScratch,
-    fill_roll_values,
-    likely_plays,
-    new_roll_scratch,
-    roll_place,
-)
+from bgdata.evaluation.lookahead_kernels import TreeScratch, fill_chances_at, new_tree_scratch
+from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.roll_values import OF_LUCK, RollScratch, fill_roll_values, likely_plays, roll_place
 from bgdata.evaluation.volatility import VolatilityScratch, local_volatility, new_volatility_scratch
 from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import outcome_of
@@ -56,6 +53,7 @@ _DOUBLE_TAKE, _DOUBLE_PASS = int(Action.DOUBLE_TAKE), int(Action.DOUBLE_PASS)
 _START = np.array(START_BOARD, np.int8)
 _LIKELY = likely_plays(6)  # for volatility: two rolls of all plays take four times as long
 LIKELY_FOR_LUCK = likely_plays(OF_LUCK)
+_LIKELY_AHEAD = likely_plays()
 
 
 class Terms(NamedTuple):
@@ -68,6 +66,7 @@ class Terms(NamedTuple):
     length: int  # points that win the match, 0 for a money game
     is_jacoby: bool  # in money play
     with_luck: bool  # whether luck is measured
+    ply: int  # how far both sides look ahead
 
 
 class Book(NamedTuple):
@@ -76,7 +75,21 @@ class Book(NamedTuple):
     boards: Boards  # [turn, 26] before it, seen by the player on roll
     after_play: Boards  # [turn, 26] still seen by it; as before where nothing was played
     records: NDArray[np.int8]  # [turn, (player, action, on roll, die, other die, cube value, owner code)]
-    equities: NDArray[np.float32]  # [turn] static cubeless equity of the player on roll
+    equities: NDArray[np.float32]  # [turn] cubeless equity of the player on roll, at the ply of the game
+
+
+class GameScratch(NamedTuple):
+    """Scratch of one thread."""
+
+    position: TreeScratch  # for chances; its `rolls` serve static plays and luck, too
+    plays: CubeTree
+    local: VolatilityScratch
+
+
+@kernel()
+def new_game_scratch(networks: Networks, ply: int) -> GameScratch:
+    """Scratch for one thread that looks as far as this."""
+    return GameScratch(new_tree_scratch(networks, ply), new_cube_tree(networks, ply), new_volatility_scratch(networks))
 
 
 class Moment(NamedTuple):
@@ -256,27 +269,33 @@ def find_play(
     board: Boards,
     die: int,
     other_die: int,
-    scratch: RollScratch,
+    scratch: GameScratch,
     chosen: Boards,
 ) -> bool:
-    """Fills chosen[slot] with the play from board[slot], and, if luck is measured, also what `fill_roll_values` fills;
-    `opponent` is the moment after it. Returns whether this also found the opponent's chances after the play, in
-    scratch.evaluation.chances[0, 0:5]."""
-    networks, tables = networks_of(chooser), tables_of(chooser)
+    """Fills chosen[slot] with the play from board[slot], and, if luck is measured, also
+    scratch.position.rolls as `fill_roll_values` does; `opponent` is the moment after it. Returns whether this also
+    found the opponent's chances after the play, in evaluation.chances[0, 0:5] of these rolls."""
+    networks, tables, rolls = networks_of(chooser), tables_of(chooser), scratch.position.rolls
     stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
     if terms.with_luck:
-        fill_roll_values(networks, tables, LIKELY_FOR_LUCK, board, scratch, stakes, roll_place(die, other_die))
+        played = roll_place(die, other_die) if terms.ply == 0 else -1
+        fill_roll_values(networks, tables, LIKELY_FOR_LUCK, board, rolls, stakes, played)
+    if terms.ply > 0:
+        dice = die, other_die
+        fill_play_ahead(networks, tables, _LIKELY_AHEAD, stakes, terms.ply, board, dice, scratch.plays, chosen)
+        return False
+    if terms.with_luck:
         for slot in range(26):
-            chosen[slot] = scratch.played[slot]
+            chosen[slot] = rolls.played[slot]
         for item in range(5):
-            scratch.evaluation.chances[0, item] = scratch.after_played[item]
+            rolls.evaluation.chances[0, item] = rolls.after_played[item]
         return True
-    n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
+    n = fill_plays(board, die, other_die, rolls.after, rolls.notes)
     play = 0
     if n > 1:
-        play, _ = choose_by_chances(networks, tables, board, scratch.after, n, scratch.evaluation, stakes)
+        play, _ = choose_by_chances(networks, tables, board, rolls.after, n, rolls.evaluation, stakes)
     for slot in range(26):
-        chosen[slot] = scratch.after[play, slot]
+        chosen[slot] = rolls.after[play, slot]
     return n > 1
 
 
@@ -286,22 +305,22 @@ def play_game(
     terms: Terms,
     games: tuple[MatchGame, MatchGame],
     bits: tuple[Any, int],
-    scratch: RollScratch,
-    local: VolatilityScratch,
+    scratch: GameScratch,
     book: Book,
     first: int,
 ) -> Ending:
     """Fills book[first], ... with a game; `games` is the score as each player sees it, `bits` the stream of its dice
     and the counter of the first roll."""
-    chances, board, chosen = scratch.evaluation.chances[0], _START.copy(), np.empty(26, np.int8)
-    fill_chances(networks_of(chooser), tables_of(chooser), board, scratch.evaluation, chances)
+    networks, tables, position = networks_of(chooser), tables_of(chooser), scratch.position
+    chances, board, chosen = position.rolls.evaluation.chances[0], _START.copy(), np.empty(26, np.int8)
+    fill_chances_at(networks, tables, _LIKELY_AHEAD, terms.ply, board, position, chances)
     die, other_die = opening_dice_of(random_bits(bits[0], bits[1]))
     on_roll, cube_value, owner, luck = int(die < other_die), 1, NOBODY, 0.0
     row, roll = first, 0
     while True:
         moment = Moment(on_roll, cube_value, owner, games[on_roll])
         if roll > 0:
-            came = offer(chooser, terms, moment, board, chances, local, book, row)
+            came = offer(chooser, terms, moment, board, chances, scratch.local, book, row)
             if came == _PASSED:
                 return Ending(on_roll, cube_value, cube_value, PASSED, row + 2 - first, luck)
             if came == _TAKEN:
@@ -313,7 +332,7 @@ def play_game(
         is_evaluated = find_play(chooser, terms, after, board, die, other_die, scratch, chosen)
         note_play(book, row, die, other_die, chosen)
         if terms.with_luck:
-            found = roll_luck(terms, after, scratch, roll_place(die, other_die), roll == 0)
+            found = roll_luck(terms, after, position.rolls, roll_place(die, other_die), roll == 0)
             luck += found if on_roll == 0 else -found
         row, roll, outcome = row + 1, roll + 1, outcome_of(chosen, CHECKERS)
         if outcome != 0:
@@ -322,7 +341,7 @@ def play_game(
         flip_into(chosen, board)
         on_roll = 1 - on_roll
         if not is_evaluated:
-            fill_chances(networks_of(chooser), tables_of(chooser), board, scratch.evaluation, chances)
+            fill_chances_at(networks, tables, _LIKELY_AHEAD, terms.ply, board, position, chances)
 
 
 @kernel()
@@ -330,8 +349,7 @@ def play_match(
     chooser: Chooser,
     terms: Terms,
     stream: Any,
-    scratch: RollScratch,
-    local: VolatilityScratch,
+    scratch: GameScratch,
     games: NDArray[np.int16],
     book: Book,
 ) -> tuple[int, int, float]:
@@ -343,7 +361,7 @@ def play_match(
         is_crawford = terms.length > 0 and not is_past and (away_0 == 1) != (away_1 == 1)
         is_past = is_past or is_crawford
         seen = MatchGame(away_0, away_1, is_crawford), MatchGame(away_1, away_0, is_crawford)
-        ending = play_game(chooser, terms, seen, (stream, GAME_TURNS * number), scratch, local, book, row)
+        ending = play_game(chooser, terms, seen, (stream, GAME_TURNS * number), scratch, book, row)
         record = games[number]
         record[0], record[1], record[2], record[3] = score_0, score_1, is_crawford, ending.winner
         record[4], record[5], record[6], record[7] = ending.points, ending.cube_value, ending.way, ending.turns
@@ -367,6 +385,7 @@ def fill_matches(
     is_jacoby: bool,
     is_paired: bool,
     with_luck: bool,
+    ply: int,
     seed: int,
     matches: NDArray[np.int64],
     counts: NDArray[np.int64],
@@ -380,13 +399,12 @@ def fill_matches(
     """Fills counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the book
     [row, turn] of matches[row] of a seed, for the rows begin:end. In pairs, 2k and 2k + 1 have the dice of k, and the
     sides change seats in the latter."""
-    swapped, scratch = sides[::-1].copy(), new_roll_scratch(networks_of(chooser))
-    local = new_volatility_scratch(networks_of(chooser))
+    swapped, scratch = sides[::-1].copy(), new_game_scratch(networks_of(chooser), ply)
     for row in range(begin, end):
         match = matches[row]
         seated = swapped if is_paired and match % 2 == 1 else sides
-        terms = Terms(seated, cells, length, is_jacoby, with_luck)
+        terms = Terms(seated, cells, length, is_jacoby, with_luck, ply)
         stream = random_stream(seed, match // 2 if is_paired else match)
         book = Book(boards[row], after_play[row], records[row], equities[row])
-        found = play_match(chooser, terms, stream, scratch, local, games[row], book)
+        found = play_match(chooser, terms, stream, scratch, games[row], book)
         counts[row, 0], counts[row, 1], lucks[row] = found

@@ -254,7 +254,7 @@ def fill_doubles(
     found: Rows,
 ) -> None:
     """Fills found[row] with whether the player on roll doubles by chances[row, 0:5], for rows begin:end."""
-    terms = Terms(sides, cells, length, is_jacoby, False)
+    terms = Terms(sides, cells, length, is_jacoby, False, 0)
     for row in range(begin, end):
         found[row] = doubles(terms, moment_of(moments[row]), chances[row], sides[0, 2])
 
@@ -273,7 +273,7 @@ def fill_takes(
 ) -> None:
     """Fills found[row] with whether the opponent takes by chances[row, 0:5] of the player on roll, for rows
     begin:end."""
-    terms = Terms(sides, cells, length, is_jacoby, False)
+    terms = Terms(sides, cells, length, is_jacoby, False, 0)
     for row in range(begin, end):
         found[row] = takes(terms, moment_of(moments[row]), chances[row])
 
@@ -295,7 +295,7 @@ def fill_lucks(
 ) -> None:
     """Fills found[row] with the luck of dice[row, 0:2] for who rolled them in boards[row, slot], where moments[row] is
     after it, for rows begin:end."""
-    terms, scratch = Terms(sides, cells, length, is_jacoby, True), new_roll_scratch(networks_of(chooser))
+    terms, scratch = Terms(sides, cells, length, is_jacoby, True, 0), new_roll_scratch(networks_of(chooser))
     for row in range(begin, end):
         place, moment = roll_place(dice[row, 0], dice[row, 1]), moment_of(moments[row])
         found[row] = luck_of(chooser, terms, moment, boards[row], place, is_opening[row], scratch)

@@ -92,13 +92,13 @@ def roll_out_with_cube(
     require_networks(chooser, "to handle the cube")
     boards = np.array([start.board for start in starts], np.int8)
     numbers, stakes = numbers_of(boards, items), starts[0].stakes
-    terms = terms_of(stakes, rules, with_luck=settings.with_luck)
+    terms = terms_of(stakes, rules, with_luck=settings.with_luck, ply=settings.play_ply)
     cubes = [start.stakes.cube for start in starts]
     rows = [(cube.value, _OWNERS[cube.owner], start.may_double) for cube, start in zip(cubes, starts, strict=True)]
     game = [game_of(start.stakes) for start in starts]
     arrays = boards, np.array(rows, np.int64), np.array(game, np.int64), numbers
     numbered, count = settings.for_kernels(seed), 0
-    kernel_settings = TrialSettings(numbered.seed, numbered.likely, numbered.ahead, numbered.play_ply)
+    kernel_settings = TrialSettings(numbered.seed, numbered.likely, numbered.ahead)
     blocks = np.empty((len(boards), 0, 2))
     while True:
         found = np.empty((len(boards), limits.trials // BLOCK, 2))
@@ -110,8 +110,8 @@ def roll_out_with_cube(
             return result
 
 
-def terms_of(stakes: Stakes, rules: CubeRules, *, with_luck: bool) -> Terms:
-    """What the games are played for, and how both sides handle the cube. Raises UsageError and
+def terms_of(stakes: Stakes, rules: CubeRules, *, with_luck: bool, ply: int) -> Terms:
+    """What the games are played for, and how both sides play at a ply and handle the cube. Raises UsageError and
     InvalidParameterError."""
     check_rules(stakes, rules)
     score = stakes.score
@@ -124,7 +124,7 @@ def terms_of(stakes: Stakes, rules: CubeRules, *, with_luck: bool) -> Terms:
     if length:
         played.check_met()
     cells = np.zeros((2, 1, 1)) if rules.met is None else rules.met.cells.copy()
-    return Terms(np.array([side.row, side.row]), cells, length, is_jacoby, with_luck)
+    return Terms(np.array([side.row, side.row]), cells, length, is_jacoby, with_luck, ply)
 
 
 def game_of(stakes: Stakes) -> tuple[int, int, bool]:

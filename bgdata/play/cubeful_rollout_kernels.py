@@ -48,8 +48,7 @@ class TrialSettings(NamedTuple):
 
     seed: int
     likely: LikelyPlays  # plays of each roll that luck is seen by
-    ahead: LikelyPlays  # those of the next roll, where plays are chosen one roll ahead
-    play_ply: int  # 0 or 1: how far the plays are chosen ahead
+    ahead: LikelyPlays  # those of later rolls, where plays are chosen ahead
 
 
 @kernel()
@@ -71,7 +70,7 @@ def fill_cubeful_blocks(
     as `MatchGame`, and blocks[row, block, 1] with the mean of its luck in them; for the pairs of row and block
     begin:end, in their order."""
     networks, tables = networks_of(chooser), tables_of(chooser)
-    tree, order = new_cube_tree(networks, 1), np.empty(BLOCK, np.int64)
+    tree, order = new_cube_tree(networks, terms.ply), np.empty(BLOCK, np.int64)
     board, chosen = np.empty(26, np.int8), np.empty(26, np.int8)
     for place in range(begin, end):
         row, block = place // blocks.shape[1], first + place % blocks.shape[1]
@@ -158,11 +157,11 @@ def play(
     stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
     if terms.with_luck:
         roll = roll_place(die, other_die)
-        played = roll if settings.play_ply == 0 else -1
+        played = roll if terms.ply == 0 else -1
         fill_roll_values(networks, tables, settings.likely, board, rolls, stakes, played)
         luck = roll_luck(terms, opponent, rolls, roll, False)
-    if settings.play_ply > 0:
-        fill_play_ahead(networks, tables, settings.ahead, stakes, 1, board, (die, other_die), tree, chosen)
+    if terms.ply > 0:
+        fill_play_ahead(networks, tables, settings.ahead, stakes, terms.ply, board, (die, other_die), tree, chosen)
         return luck
     after = rolls.played
     if not terms.with_luck:

@@ -12,6 +12,7 @@ from bgdata.equity.doubling import DEFAULT_STRATEGY, MODEL_NAMES, MONEY_ONLY, NO
 from bgdata.equity.match_equity import CROOKED, MOST_AWAY, MatchEquity
 from bgdata.errors import UsageError
 from bgdata.evaluation.choices import Chooser, require_networks
+from bgdata.evaluation.lookahead import MOST_PLY
 from bgdata.game.codec import Boards
 from bgdata.kernel import Array, in_threads
 from bgdata.play.cubeful_games import fill_matches
@@ -121,35 +122,43 @@ def cubeful_results(
     *,
     is_paired: bool = True,
     with_luck: bool = False,
+    ply: int = 0,
 ) -> CubefulResults:
     """Results of matches first, first + 1, ...; a money game is a match of one game. In pairs, 2k and 2k + 1 have the
     same dice for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is always player
-    0. With `with_luck` the luck of the dice is measured as well, which takes some twenty times as long.
+    0. With `with_luck` the luck of the dice is measured as well, which takes some twenty times as long at 0-ply. Both
+    sides look `ply` rolls ahead, to choose plays and to handle the cube.
 
     Match m of a seed is always the same, on any number of threads and in any batch. Raises UsageError for a player
-    without networks, impossible rules, and numbers beyond 0 to 2^63 - 1.
+    without networks, impossible rules, a ply beyond 0 to MOST_PLY, and numbers beyond 0 to 2^63 - 1.
     """
     check_numbers(count, seed, first)
     matches = np.arange(first, first + count)
-    return _played(chooser, sides, rules, matches, seed, _Pages.of(count, 0), is_paired=is_paired, with_luck=with_luck)[
-        0
-    ]
+    pages = _Pages.of(count, 0)
+    return _played(chooser, sides, rules, matches, seed, pages, ply, is_paired=is_paired, with_luck=with_luck)[0]
 
 
 def cubeful_self_play(
-    chooser: Chooser, sides: tuple[CubeSide, CubeSide], rules: CubefulRules, count: int, seed: int, first: int = 0
+    chooser: Chooser,
+    sides: tuple[CubeSide, CubeSide],
+    rules: CubefulRules,
+    count: int,
+    seed: int,
+    first: int = 0,
+    *,
+    ply: int = 0,
 ) -> CubefulCorpus:
     """Matches first, first + 1, ... of a seed, with every turn; player 0 handles the cube as the side named first. A
     money game has the same dice as the cubeless game of its number. Raises what `cubeful_results` raises."""
     check_numbers(count, seed, first)
     matches, most = np.arange(first, first + count), TURNS * max(rules.length, 1)
     pages = _Pages.of(count, most)
-    results, turns = _played(chooser, sides, rules, matches, seed, pages, is_paired=False)
+    results, turns = _played(chooser, sides, rules, matches, seed, pages, ply, is_paired=False)
     kept = [[values.reshape(-1, *values.shape[2:])[:0] for values in pages]]
     for row, n in enumerate(turns.tolist()):
         whole, place = (pages, row) if n <= most else (_Pages.of(1, n), 0)
         if n > most:  # the few longer ones are played twice
-            _played(chooser, sides, rules, matches[row : row + 1], seed, whole, is_paired=False)
+            _played(chooser, sides, rules, matches[row : row + 1], seed, whole, ply, is_paired=False)
         kept.append([values[place, :n] for values in whole])
     boards, after_play, records, equities = (np.concatenate(parts) for parts in zip(*kept, strict=True))
     first_turns = np.concatenate([np.zeros(1, np.int64), np.cumsum(results.column("turns"))])
@@ -163,6 +172,7 @@ def _played(
     matches: NDArray[np.int64],
     seed: int,
     pages: _Pages,
+    ply: int,
     *,
     is_paired: bool,
     with_luck: bool = False,
@@ -172,11 +182,13 @@ def _played(
     if with_luck and rules.length:
         rules.check_met()
     require_networks(chooser, "to handle the cube")
+    if not 0 <= ply <= MOST_PLY:
+        raise UsageError(f"expected a ply from 0 to {MOST_PLY}, got {ply}")
     rows = np.array([side.row for side in sides])
     cells: Array = np.zeros((2, 1, 1)) if rules.met is None else rules.met.cells.copy()
     counts, lucks = np.empty((len(matches), 2), np.int64), np.empty(len(matches), np.float64)
     games = np.empty((len(matches), max(1, 2 * rules.length - 1), len(GAME_FIELDS)), np.int16)
-    terms = rows, cells, rules.length, rules.is_jacoby, is_paired, with_luck, seed
+    terms = rows, cells, rules.length, rules.is_jacoby, is_paired, with_luck, ply, seed
     in_threads(fill_matches, len(matches), chooser, *terms, matches, counts, lucks, games, *pages)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts[:, 0])])
     is_played = np.arange(games.shape[1]) < counts[:, :1]

@@ -15,9 +15,8 @@ from bgdata.evaluation.answers import choose_by_chances, fill_all_chances, fill_
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source, may_cover
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.choices import Chooser, networks_of, tables_of
-from bgdata.evaluation.evaluator import LAST_FINAL
 from bgdata.evaluation.lookahead import FILTERS
-from bgdata.evaluation.lookahead_kernels import TreeScratch, fill_ahead, new_tree_scratch
+from bgdata.evaluation.lookahead_kernels import TreeScratch, fill_chances_at, new_tree_scratch
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.roll_values import LikelyPlays, RollScratch, fill_roll_values, roll_place
 from bgdata.game.board_kernels import class_of
@@ -220,9 +219,7 @@ def play_ahead(
     best, lowest = 0, _NOTHING
     for place in range(count):
         if count > 1:
-            source = fill_chances(networks, tables, scratch.kept[place], evaluation, scratch.turned)
-            if source > LAST_FINAL:
-                fill_ahead(networks, tables, likely, 1, scratch.kept[place], scratch.tree, scratch.turned)
+            fill_chances_at(networks, tables, likely, 1, scratch.kept[place], scratch.tree, scratch.turned)
             equity = equity_of(scratch.turned)
             if equity < lowest:
                 best, lowest = place, equity

@@ -51,6 +51,8 @@ def test_self_play_with_a_cube(network_root: Path) -> None:
     assert re.fullmatch(r"player 0: \d+\.\d \+/- \d+\.\d % of matches won", points)
     money = succeeds(network_root, "selfplay", "--cube-model", "0.7", "--games", "2").splitlines()
     assert re.fullmatch(r"player 0: [+-]\d+\.\d{4} \+/- \d+\.\d{4} points per game", money[-1])
+    ahead = succeeds(network_root, "selfplay", "--cube-model", "cubeful:0.7", "--ply", "1", "--games", "2").splitlines()
+    assert re.search(r"/[a-z0-9-]+-1ply-money-cube-cubeful-0-7-2-seed-1/r4-[0-9a-f]{8}$", ahead[0])
     query = "select games > 1, doubles >= takes from cube_summary where dataset = 'cubeful_selfplay'"
     assert succeeds(network_root, "query", query, "--format", "csv").splitlines()[1] == "true,true"
 
@@ -58,6 +60,8 @@ def test_self_play_with_a_cube(network_root: Path) -> None:
 WRONG = [
     (("selfplay", "--match-length", "3"), "expected --cube-model with --match-length, got none"),
     (("selfplay", "--jacoby"), "expected --cube-model with --jacoby, got none"),
+    (("selfplay", "--ply", "1"), "expected --cube-model with --ply, got none"),
+    (("selfplay", "--cube-model", "0.7", "--ply", "3"), "invalid value for '--ply': 3 is not in the range 0<=x<=2"),
     (("selfplay", "--cube-model", "0.7", "--luck"), "expected --cube-model or --luck, which is that of "),
     (("selfplay", "--cube-model", "0.7", "--player", "pubeval"), "expected a network to handle the cube, got "),
     (("selfplay", "--cube-model", "1.7"), "expected a cube life index from 0 to 1, got 1.7"),

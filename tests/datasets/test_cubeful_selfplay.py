@@ -34,6 +34,7 @@ MONEY = CubefulParameters(table_points=3, table_checkers=3, cube="0.2 0.5", game
 MATCH = replace(MONEY, cube="0.4 money:0.3", games=10, length=5)
 JACOBY = replace(MONEY, cube="0", jacoby=True)
 CUBEFUL = replace(MATCH, cube="cubeful:0.4 cubeful:money:0.3", games=4)
+AHEAD = replace(MONEY, cube="cubeful:0.2 0.5", games=3, ply=1)
 ACTIONS = {0: "play", 1: "double", 2: "take", 3: "pass"}
 
 
@@ -41,7 +42,7 @@ ACTIONS = {0: "play", 1: "double", 2: "take", 3: "pass"}
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a warehouse with the network that comes with bgdata, small tables, and three corpora."""
     root = tmp_path_factory.mktemp("cubeful") / "warehouse"
-    for parameters in (MONEY, MATCH, JACOBY, CUBEFUL):
+    for parameters in (MONEY, MATCH, JACOBY, CUBEFUL, AHEAD):
         bgdata.open_warehouse(root).build(DATASET.name, parameters)
     return root
 
@@ -58,10 +59,9 @@ def games_of(root: Path, parameters: CubefulParameters) -> tuple[CubefulCorpus, 
     tables = BearoffEvaluator(found["two_sided"], found["one_sided"], found["gammon"])
     player = MappedNetwork(found["network"], tables)
     rules = CubefulRules(parameters.length, bool(parameters.jacoby), published_met() if parameters.length else None)
-    sides = sides_of(parameters.cube)
-    return cubeful_self_play(player.chooser, sides, rules, parameters.games, parameters.seed), (
-        f"{player.label} {player.version} cube "
-    )
+    sides, ply = sides_of(parameters.cube), parameters.ply
+    name = f"{player.label} {player.version} 1-ply cube " if ply else f"{player.label} {player.version} cube "
+    return cubeful_self_play(player.chooser, sides, rules, parameters.games, parameters.seed, ply=ply), name
 
 
 def shown(root: Path, name: str, parameters: CubefulParameters) -> Iterator[Mapping[str, Any]]:
@@ -71,7 +71,9 @@ def shown(root: Path, name: str, parameters: CubefulParameters) -> Iterator[Mapp
             yield dict(zip(found.columns, row, strict=True))
 
 
-@pytest.mark.parametrize("parameters", [MONEY, MATCH, JACOBY, CUBEFUL], ids=["money", "match", "jacoby", "cubeful"])
+@pytest.mark.parametrize(
+    "parameters", [MONEY, MATCH, JACOBY, CUBEFUL, AHEAD], ids=["money", "match", "jacoby", "cubeful", "ahead"]
+)
 def test_rows_are_the_games(root: Path, parameters: CubefulParameters) -> None:
     corpus, name = games_of(root, parameters)
     words = [word.replace(":", " ") for word in parameters.cube.split()]
@@ -97,7 +99,7 @@ def test_rows_are_the_games(root: Path, parameters: CubefulParameters) -> None:
     assert turn == len(corpus.records) - 1
 
 
-@pytest.mark.parametrize("parameters", [MONEY, MATCH, JACOBY], ids=["money", "match", "jacoby"])
+@pytest.mark.parametrize("parameters", [MONEY, MATCH, JACOBY, AHEAD], ids=["money", "match", "jacoby", "ahead"])
 def test_files_of_other_programs(root: Path, parameters: CubefulParameters, imports: Imports) -> None:
     """Written as .mat and read again, every turn and cube action is found legal, and the games are the same, by the
     same rule."""
@@ -168,7 +170,7 @@ def test_in_processes(root: Path, memory_path: Path) -> None:
 
 
 def test_verification_plays_again(warehouse_copy: Warehouse) -> None:
-    for parameters in (MONEY, MATCH):
+    for parameters in (MONEY, MATCH, AHEAD):
         table = warehouse_copy.open(DATASET.name, DATASET.slug(parameters))
         found = warehouse_copy.find_inputs(DATASET, parameters)
         assert found
@@ -201,6 +203,8 @@ WRONG = [
     (replace(MONEY, length=-1), "expected a match length of 1 to 64 points, or 0 for money, got -1"),
     (replace(MATCH, jacoby=True), "expected the jacoby rule in money play only, got it in a match to 5"),
     (replace(MATCH, cube="first:0.1"), "expected a model that knows match scores, got janowski-first"),
+    (replace(MONEY, ply=-1), "expected a ply from 0 to 2, got -1"),
+    (replace(MONEY, ply=3), "expected a ply from 0 to 2, got 3"),
     (replace(MONEY, games=0), "expected 1 to 1,073,741,824 games, got 0"),
     (replace(MONEY, seed=-1), r"expected a seed from 0 to 2\^63 - 1, got -1"),
     (replace(MONEY, network="../x"), r"expected the name of a network, got '../x'"),
@@ -211,6 +215,15 @@ WRONG = [
 def test_wrong_parameters(parameters: CubefulParameters, message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}"):
         DATASET.check_parameters(parameters)
+
+
+def test_recipes_without_a_ply_are_those_of_before() -> None:
+    """Named as they were, and with the same parameters."""
+    assert "ply" not in MONEY.to_json()
+    assert DATASET.slug(MONEY) == "diverse-16-money-cube-0-2-0-5-20-seed-6"
+    assert DATASET.slug(AHEAD) == "diverse-16-1ply-money-cube-cubeful-0-2-0-5-3-seed-6"
+    assert CubefulParameters.from_manifest(MONEY.to_json()) == MONEY
+    assert CubefulParameters.from_manifest(AHEAD.to_json()) == AHEAD
 
 
 def test_a_network_that_is_not_there(memory_path: Path) -> None:

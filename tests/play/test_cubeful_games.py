@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bgdata.datasets import all_kinds
+from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import Action, Strategy, decide_money, janowski, janowski_first, jump
 from bgdata.equity.jump import MOST_VOLATILITY
 from bgdata.equity.match_equity import MatchEquity
@@ -17,14 +18,15 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.evaluation.roll_values import OF_LUCK
 from bgdata.evaluation.volatility import local_volatility_by
-from bgdata.game.dice import ROLLS, roll_of
-from bgdata.game.match import CubeOwner
+from bgdata.game.dice import ROLLS, Roll, roll_of
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.kernel import threads
@@ -54,10 +56,11 @@ from tests.reference.cubeful_games import (
 )
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.pubeval import likely_boards
-from tests.reference.self_play import flipped
+from tests.reference.self_play import Evaluator, flipped
 
 SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
 CHOOSER = NetworkPlayer(SHIPPED, NO_TABLES).chooser
+AHEAD = LookaheadPlayer(NetworkPlayer(SHIPPED, NO_TABLES), 1)
 MET = published_met()
 SEED = 31
 ACTIONS, OWNERS = ("play", "double", "take", "pass"), ("centered", "on_roll", "opponent")
@@ -85,7 +88,13 @@ def mwc(away: int, opponent_away: int, is_post_crawford: bool) -> float:
     return MET.mwc(away, opponent_away, is_post_crawford=is_post_crawford)
 
 
-def check_games(found: CubefulCorpus, expected: list[Game]) -> None:
+def evaluate_ahead(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
+    """What it says one roll ahead."""
+    chances = AHEAD.evaluate_many(np.array(boards, np.int8)).chances
+    return chances.tolist(), cubeless_equities(chances).tolist()
+
+
+def check_games(found: CubefulCorpus, expected: list[Game], judge: Evaluator = evaluate) -> None:
     """All games of a corpus, one after the other."""
     assert len(found.results.games) == len(expected)
     for number, game in enumerate(expected):
@@ -98,7 +107,7 @@ def check_games(found: CubefulCorpus, expected: list[Game]) -> None:
             [turn.player, ACTIONS.index(turn.action), turn.on_roll, *turn.dice, turn.cube, OWNERS.index(turn.owner)]
             for turn in game.turns
         ]
-        equities = evaluate([turn.board for turn in game.turns])[1]
+        equities = judge([turn.board for turn in game.turns])[1]
         assert found.equities[turns].tolist() == equities
 
 
@@ -203,6 +212,46 @@ def test_cubeful_plays_in_matches_against_the_twin(length: int) -> None:
     expected = [play_match(evaluate, models, length, SEED, number, values=values) for number in range(5)]
     check_games(found, [game for match in expected for game in match])
     assert any(game.is_crawford for match in expected for game in match)
+
+
+@pytest.mark.parametrize(
+    ("sides", "rules", "models", "count"),
+    [
+        (
+            (by_cube(CubeSide(janowski(0.7))), CubeSide(janowski(0.4))),
+            CubefulRules(is_jacoby=True),
+            (slow_janowski(0.7, is_jacoby=True), slow_janowski(0.4, is_jacoby=True)),
+            4,
+        ),
+        (
+            (by_cube(CubeSide(janowski(0.6))), by_cube(CubeSide(janowski(0.3), as_money=True))),
+            CubefulRules(3, met=MET),
+            (match_janowski(0.6, mwc), slow_janowski(0.3)),
+            2,
+        ),
+    ],
+    ids=["money", "match"],
+)
+def test_games_one_roll_ahead_against_the_twin(
+    sides: Sides, rules: CubefulRules, models: tuple[Model, Model], count: int
+) -> None:
+    """Plays by the player that looks ahead with any evaluator; the cube, and what is recorded, by its chances."""
+
+    def choose(player: int, board: Board, roll: Roll, cube: int, whose: str, mine: Score) -> Board:
+        side = sides[player]
+        cubeful_rules = CubeRules(side.strategy, None if side.as_money else rules.met, as_money=side.as_money)
+        seen = MatchScore(*mine) if mine.away else Money(rules.is_jacoby)
+        by_value = side.cubeful_plays and not (mine.is_crawford and side.as_money)
+        stakes = Stakes(seen, Cube(cube, CubeOwner(whose))) if by_value else None
+        return list(AHEAD.best_play(Position(board), roll, stakes, cubeful_rules).play.after_play.board)
+
+    found = cubeful_self_play(CHOOSER, sides, rules, count, SEED, ply=1)
+    matches = [
+        play_match(evaluate_ahead, models, rules.length, SEED, number, is_jacoby=rules.is_jacoby, choose=choose)
+        for number in range(count)
+    ]
+    check_games(found, [game for match in matches for game in match], evaluate_ahead)
+    assert not np.array_equal(cubeful_self_play(CHOOSER, sides, rules, count, SEED).boards, found.boards)
 
 
 def test_plays_that_let_the_opponent_cash_are_ranked_by_cubeless_equity() -> None:
@@ -341,6 +390,14 @@ def test_the_same_on_any_threads_and_in_any_batch(matches: CubefulCorpus, monkey
     assert np.array_equal(later.boards, one.boards[one.first_turns[one.results.offsets[15]] :])
 
 
+def test_one_roll_ahead_the_same_on_any_threads() -> None:
+    sides = by_cube(CubeSide(jump(0.1), is_local=True)), CubeSide(janowski(0.4))
+    with threads(1):
+        one = cubeful_self_play(CHOOSER, sides, CubefulRules(2, met=MET), 4, SEED, ply=1)
+    with threads(2):
+        assert_same(cubeful_self_play(CHOOSER, sides, CubefulRules(2, met=MET), 4, SEED, ply=1), one)
+
+
 def points_of_first(found: CubefulResults) -> np.ndarray:
     """int64[money games]: points to the side named first."""
     is_first = found.column("winner") == np.arange(len(found.games)) % 2
@@ -406,6 +463,14 @@ def test_luck_against_the_twin(rules: CubefulRules) -> None:
     assert np.array_equal(found.games, corpus.results.games)
     assert (corpus.results.lucks == 0).all()
     assert found.lucks.tolist() == pytest.approx([slow_luck(corpus, 0, rules.length)], abs=1e-5)
+
+
+def test_luck_one_roll_ahead_is_that_of_static_plays() -> None:
+    """Of the games that are played one roll ahead."""
+    found = cubeful_results(CHOOSER, SIDES, MONEY, 1, SEED, is_paired=False, with_luck=True, ply=1)
+    corpus = cubeful_self_play(CHOOSER, SIDES, MONEY, 1, SEED, ply=1)
+    assert np.array_equal(found.games, corpus.results.games)
+    assert found.lucks.tolist() == pytest.approx([slow_luck(corpus, 0, 0)], abs=1e-5)
 
 
 def test_luck_averages_to_nothing_and_explains_results() -> None:
@@ -475,6 +540,11 @@ def test_wrong_players_and_numbers() -> None:
         cubeful_results(PubEval().chooser, SIDES, MONEY, 2, 1)
     with pytest.raises(UsageError, match=r"^expected numbers from 0 to 2\^63 - 1, got count 2, seed -1, first 0$"):
         cubeful_self_play(CHOOSER, SIDES, MONEY, 2, -1)
+    for ply in (-1, 4):
+        with pytest.raises(UsageError, match=rf"^expected a ply from 0 to 3, got {ply}$"):
+            cubeful_self_play(CHOOSER, SIDES, MONEY, 2, 1, ply=ply)
+        with pytest.raises(UsageError, match=rf"^expected a ply from 0 to 3, got {ply}$"):
+            cubeful_results(CHOOSER, SIDES, MONEY, 2, 1, ply=ply)
     as_money = tuple(CubeSide(side.strategy, as_money=True) for side in SIDES)
     found = cubeful_results(CHOOSER, (as_money[0], as_money[1]), CubefulRules(3), 4, 1)  # who needs no table
     assert found.offsets[-1] == len(found.games)

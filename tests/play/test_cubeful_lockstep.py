@@ -56,6 +56,20 @@ def test_a_network_against_itself_plays_what_the_kernel_plays(
     assert len(set(found.column("cube_value").tolist())) > 1
 
 
+@pytest.mark.parametrize(("ply", "length", "count"), [(1, 0, 6), (1, 3, 2), (2, 0, 1)])
+def test_looking_ahead_a_network_plays_what_the_kernel_plays(
+    network: NetworkPlayer, network_root: Path, met: MatchEquity, ply: int, length: int, count: int
+) -> None:
+    ahead = open_named_player("network", ply, bgdata.open_warehouse(network_root))
+    rules, sides = CubefulRules(length, met=met if length else None), (CubeSide(), CubeSide())
+    expected = cubeful_results(network.chooser, sides, rules, count, 5, ply=ply)
+    found = play_cubeful((ahead, ahead), rules, count, 5)
+    assert found.offsets.tolist() == expected.offsets.tolist()
+    for name in ("score_0", "score_1", "is_crawford", "winner", "points", "cube_value", "way"):
+        assert found.column(name).tolist() == expected.column(name).tolist(), name
+    assert found.games.tobytes() != play_cubeful((network, network), rules, count, 5).games.tobytes()
+
+
 def test_a_match_is_the_same_in_any_batch(network: NetworkPlayer, met: MatchEquity) -> None:
     players = network, open_named_player("network/contact-160", 0, bgdata.open_warehouse("nowhere"))
     rules = CubefulRules(3, met=met)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from bgdata.game.dice import roll_of
+from bgdata.game.dice import Roll, roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from tests.reference.cube import MatchTwin, janowski_equity, mean_points
@@ -15,6 +15,7 @@ from tests.reference.self_play import Evaluator, flipped
 Board = list[int]
 Chances = Sequence[float]
 MOST_CUBE = 64
+TURNED = {"centered": "centered", "on_roll": "opponent", "opponent": "on_roll"}
 
 
 class Score(NamedTuple):
@@ -29,6 +30,8 @@ class Score(NamedTuple):
 Model = Callable[[Chances, int, str, Score], tuple[float, float, float]]
 # (board, chances, cube, owner as seen by the player on roll, score) -> what it is worth to him before the roll
 Value = Callable[[Board, Chances, int, str, Score], float]
+# (player, board, roll, cube, owner and score as he sees them) -> the board after his play, still seen by him
+Chooser = Callable[[int, Board, Roll, int, str, Score], Board]
 
 
 class Turn(NamedTuple):
@@ -117,16 +120,19 @@ def play_match(
     *,
     is_jacoby: bool = False,
     values: tuple[Value | None, Value | None] = (None, None),
+    choose: Chooser | None = None,
 ) -> list[Game]:
     """The games of a match, or one money game; models of player 0 and of player 1, and what they choose plays by, None
-    for cubeless equity."""
+    for cubeless equity. A chooser chooses them instead."""
     games: list[Game] = []
     scores = [0, 0]
     while True:
         away = length - scores[0], length - scores[1]
         is_crawford = bool(length) and sorted(away)[0] == 1 < max(away) and not any(game.is_crawford for game in games)
         place = seed, match, len(games)
-        game = play_game(evaluate, models, (*away, is_crawford), place, is_jacoby=is_jacoby, values=values)
+        game = play_game(
+            evaluate, models, (*away, is_crawford), place, is_jacoby=is_jacoby, values=values, choose=choose
+        )
         games.append(game._replace(scores=(scores[0], scores[1])))
         scores[game.winner] += game.points
         if max(scores) >= length:
@@ -141,6 +147,7 @@ def play_game(
     *,
     is_jacoby: bool,
     values: tuple[Value | None, Value | None],
+    choose: Chooser | None,
 ) -> Game:
     """One game; `score` as player 0 sees it, and its place: seed, match, number in the match."""
     seed, match, number = place
@@ -166,18 +173,28 @@ def play_game(
                 if not is_taken:
                     return Game((0, 0), score[2], player, cube, cube, 0, turns)
                 cube, owner = 2 * cube, 1 - player
-        plays = [list(play.after_play.board) for play in legal_plays(Position(board), roll_of(*dice))]
-        replies = [flipped(play) for play in plays]
-        found, equities = evaluate(replies)
-        worth = equities
-        if (value := values[player]) is not None:
-            theirs = Score(*(score[1::-1] if player == 0 else score[:2]), score[2])
-            whose = "centered" if owner < 0 else ("opponent" if owner == player else "on_roll")
-            worth = [value(*reply, cube, whose, theirs) for reply in zip(replies, found, strict=True)]
-        after = plays[min(range(len(plays)), key=lambda place: (worth[place], equities[place]))]
         whose = "centered" if owner < 0 else ("on_roll" if owner == player else "opponent")
+        mine = Score(*(score[:2] if player == 0 else score[1::-1]), score[2])
+        if choose:
+            after = choose(player, board, roll_of(*dice), cube, whose, mine)
+        else:
+            after = best_play(evaluate, values[player], board, roll_of(*dice), (cube, TURNED[whose]), mine)
         turns.append(Turn(player, "play", player, dice, cube, whose, board, after))
         if not any(count > 0 for count in after[1:]):
             way = 1 if is_money and is_jacoby and owner < 0 else points_lost(after)
             return Game((0, 0), score[2], player, way * cube, cube, way, turns)
         board, player, rolls = flipped(after), 1 - player, rolls + 1
+
+
+def best_play(
+    evaluate: Evaluator, value: Value | None, board: Board, roll: Roll, cube: tuple[int, str], score: Score
+) -> Board:
+    """The board after the play whose reply is worth least, of equals the one of the lowest equity; the owner of the
+    cube as the opponent sees it, the score as the player does."""
+    plays = [list(play.after_play.board) for play in legal_plays(Position(board), roll)]
+    replies = [flipped(play) for play in plays]
+    found, equities = evaluate(replies)
+    worth, theirs = equities, Score(score.opponent_away, score.away, score.is_crawford)
+    if value is not None:
+        worth = [value(*reply, *cube, theirs) for reply in zip(replies, found, strict=True)]
+    return plays[min(range(len(plays)), key=lambda place: (worth[place], equities[place]))]
