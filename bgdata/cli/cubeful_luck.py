@@ -15,7 +15,6 @@ from bgdata.cli.analyze import analyse
 from bgdata.cli.output import write_rows
 from bgdata.cli.own_tables import open_player
 from bgdata.errors import UsageError
-from bgdata.evaluation.networks.named import KIND
 from bgdata.play.analysis.acts import ActKind
 from bgdata.play.analysis.totals import totals_of
 from bgdata.warehouse import Warehouse
@@ -35,6 +34,8 @@ def print_cubeful_luck(
 ) -> None:
     """Print every turn and every game, or with `by_game` the games; draw them if there is a place for it. Raises
     UsageError for a player that is no network, and what `analyze.analyse` raises."""
+    from bgdata.evaluation.networks.named import KIND
+
     kind, _, network = options["player"].partition("/")
     if kind != KIND:
         raise UsageError(f"expected {KIND} or {KIND}/NAME with --cubeful, got {options['player']}")
