@@ -26,7 +26,6 @@ from bgdata.cli.output import write_rows
 from bgdata.errors import InvalidGameError, UsageError
 from bgdata.formats.matches import Game, Match
 from bgdata.formats.replay import ReplayedGame, replay_game
-from bgdata.steps.match_analysis import matches_at
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -105,6 +104,7 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
     """
     from bgdata.evaluation.player import open_named_player
     from bgdata.play.luck.recorded import game_luck, totals
+    from bgdata.steps.match_analysis import matches_at
 
     player: Any = open_named_player(name, ply, warehouse)
     found = []
