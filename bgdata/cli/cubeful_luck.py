@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bgdata.cli import analysis_rows
 from bgdata.cli.analysis_rows import MatchAnalysis, Turn
 from bgdata.cli.analysis_text import headline, shown_worth
 from bgdata.cli.analyze import analyse
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
     from bgdata.steps.match_analysis import AnalysedGame
 
 COLUMNS = ("luck", "skill", "cube_skill")
+# columns of `bgdata analyze`
+OF_TURN = (
+    *("match_number", "game_number", "turn", "player", "act", "roll", "play", "unit"),
+    *("worth_before", "worth_after", "luck"),
+)
+OF_GAME = ("match_number", "game_number", "player_0", "player_1", "turns", "unit", "result")
+NET = ("net_luck", "net_skill", "net_drift", "luck_adjusted")
 NOTE = (
     "in {}, with the cube: skill is what plays and cube actions lost, cube what the cube lost of it\n"
     "luck-adj. = result - net luck (luck-adjusted); drift: changed evaluations, and what a resignation settled"
@@ -55,49 +63,21 @@ def print_cubeful_luck(
 def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
     """One act, in mwc or points of the player who acts: `worth_after` is `worth_before`, plus luck and skill, plus
     what looking ahead found above the play that is best at 0-ply; `drift` contains that as well."""
-    judged = turn.judged
-    return {
-        "match_number": analysis.number,
-        "game_number": turn.game.game.number,
-        "turn": turn.number,
-        "player": turn.player,
-        "act": str(judged.act.kind),
-        "roll": "".join(map(str, judged.act.dice or ())),
-        "play": str(turn.play or ""),
-        "unit": unit_of(analysis),
-        "worth_before": judged.start,
-        "worth_after": judged.end,
-        "luck": judged.luck,
-        "skill": 0.0 - judged.play_loss - judged.cube_loss,
-        "cube_skill": 0.0 - judged.cube_loss,
-        "drift": judged.drift + judged.found,
-    }
-
-
-def unit_of(analysis: MatchAnalysis) -> str:
-    """The unit of worths."""
-    return "mwc" if analysis.length else "points"
+    row = analysis_rows.turn_row(analysis, turn)
+    skill = {"skill": 0.0 - row["play_loss"] - row["cube_loss"], "cube_skill": 0.0 - row["cube_loss"]}
+    return {**{name: row[name] for name in OF_TURN}, **skill, "drift": row["drift"]}
 
 
 def game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
     """One game, in mwc or points to player 0, except for the columns of each player; None where the game was not
     finished."""
-    found = totals_of([game.judged])
+    row, scores = analysis_rows.game_row(analysis, game), totals_of([game.judged]).scores
     return {
-        "match_number": analysis.number,
-        "game_number": game.game.number,
-        "player_0": analysis.players[0],
-        "player_1": analysis.players[1],
-        "turns": len(game.judged.acts),
-        "unit": unit_of(analysis),
-        "result": found.result,
-        **{f"luck_{player}": score.luck for player, score in enumerate(found.scores)},
-        **{f"skill_{player}": 0.0 - score.loss for player, score in enumerate(found.scores)},
-        **{f"cube_skill_{player}": 0.0 - score.cube_loss for player, score in enumerate(found.scores)},
-        "net_luck": found.net_luck,
-        "net_skill": found.net_skill,
-        "net_drift": found.net_drift,
-        "luck_adjusted": found.luck_adjusted,
+        **{name: row[name] for name in OF_GAME},
+        **{f"luck_{player}": score.luck for player, score in enumerate(scores)},
+        **{f"skill_{player}": 0.0 - score.loss for player, score in enumerate(scores)},
+        **{f"cube_skill_{player}": 0.0 - score.cube_loss for player, score in enumerate(scores)},
+        **{name: row[name] for name in NET},
     }
 
 
