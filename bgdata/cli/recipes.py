@@ -68,7 +68,14 @@ SL_RECIPE = {  # what each parameter of the recipe does
     "inputs": TD_RECIPE["inputs"],
     "activation": "Hidden units of new networks: logistic, or rectified for several layers.",
     "revive": "Let rectified units that are 0 in all positions begin anew.",
+    "add_inputs": "Inputs that the contact and crashed networks of --start get as well, such as contact.",
 }
+
+
+METAVARS = {
+    **dict.fromkeys(("hidden", "crashed_hidden", "race_hidden"), "UNITS"),
+    **dict.fromkeys(("inputs", "add_inputs"), "NAME"),
+}  # of options that are no numbers
 
 
 def sl_options(recipe: type, names: Collection[str] = SL_RECIPE) -> Callable[[Command], Command]:
@@ -84,7 +91,7 @@ def sl_options(recipe: type, names: Collection[str] = SL_RECIPE) -> Callable[[Co
                 is_flag=kind is bool,
                 default=field.default,
                 show_default=field.default != "",
-                metavar=None if field.name in CHOICES else "UNITS" if field.default == "" else "N",
+                metavar=None if field.name in CHOICES else METAVARS.get(field.name, "N"),
                 help=SL_RECIPE[field.name],
             )(function)
         return function

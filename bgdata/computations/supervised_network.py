@@ -123,7 +123,8 @@ def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedR
     parameters = build.parameters
     check_features(start, " ".join(parameters.features))
     feeds = [open_feed(build, parameters.seed, split) for split in ("train", "validation")]
-    networks = started_networks(start, parameters.layers(), parameters.seed)
+    added = input_set_named(parameters.add_inputs) if parameters.add_inputs else None
+    networks = started_networks(start, parameters.layers(), parameters.seed, added)
     return SupervisedRun(parameters, networks, *feeds)
 
 

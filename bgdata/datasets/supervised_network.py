@@ -62,7 +62,8 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
     """A recipe of supervised learning, with the networks to start from and the labels.
 
     `start` is a version of a network, or the variant of one that comes with bgdata; None for new networks with the
-    hidden units, `inputs` (of the contact and crashed networks) and `activation` of the recipe. `guard` are versions of
+    hidden units, `inputs` (of the contact and crashed networks) and `activation` of the recipe. Those of `start` may
+    get more inputs (`add_inputs`). `guard` are versions of
     benchmarks whose positions are left out. `features` are the inputs of the networks with their revisions, empty for
     the present ones.
     """
@@ -73,7 +74,7 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
     guard: tuple[VersionRef, ...] = ()
     features: tuple[str, ...] = ()
     test_games: int = 4_000
-    later = ("inputs", "activation", "revive")
+    later = ("inputs", "activation", "revive", "add_inputs")
 
 
 def published_supervised_networks() -> dict[SupervisedParameters, Path]:
@@ -139,6 +140,10 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
                 raise InvalidParameterError(
                     f"expected --start new for {name} {getattr(parameters, name)}, got {parameters.start}"
                 )
+        if parameters.add_inputs:
+            input_set_named(parameters.add_inputs)
+            if parameters.start is None:
+                raise InvalidParameterError("expected networks to add_inputs to, got new ones; try: --inputs")
         if parameters.start is None and not all(parameters.layers()):
             raise InvalidParameterError("expected hidden units for all three networks without networks to start from")
         for labels in parameters.labels:

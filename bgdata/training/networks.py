@@ -134,21 +134,37 @@ def copied(networks: FloatNetworks) -> FloatNetworks:
     return FloatNetworks(networks.shapes, networks.weights.copy(), networks.biases.copy())
 
 
-def started_networks(networks: Networks, hidden: tuple[tuple[int, ...], ...], seed: int) -> FloatNetworks:
-    """The networks in float32 with these numbers of hidden units; an empty tuple keeps the present ones.
+def started_networks(
+    networks: Networks, hidden: tuple[tuple[int, ...], ...], seed: int, added: InputSet | None = None
+) -> FloatNetworks:
+    """The networks in float32 with these numbers of hidden units; an empty tuple keeps the present ones. The crashed
+    and the contact network get the inputs of the set `added`, if there is one.
 
-    Added units have small random weights from the layer below and zero weights to the layer above, so all answers stay
-    the same (Net2Net, Chen et al. 2016). Added layers come last, and give on what the layer below gives, which only
-    rectified units can do. Raises InvalidParameterError for fewer units or layers, or more layers of logistic units.
+    Added units have small random weights from the layer below and zero weights to the layer above, and added inputs
+    have zero weights, so all answers stay the same (Net2Net, Chen et al. 2016). Added layers come last, and give on
+    what the layer below gives, which only rectified units can do. Raises InvalidParameterError for fewer units or
+    layers, more layers of logistic units, and inputs that do not begin with the present ones.
     """
     activation = Activation(int(networks.shapes[0, ACTIVATION]))
     rows = zip(NETWORK_CLASSES, hidden, strict=True)
     found = [deepened(layers_of(networks, which), activation, *row) for which, row in enumerate(rows)]
     sizes = [hidden_sizes(layers) for layers in found]
-    started = new_networks(input_sets_of(networks), chosen(hidden, sizes), seed, activation)
+    sets = input_sets_of(networks)
+    wanted = sets if added is None else (sets[0], *(extended(each, added) for each in sets[1:]))
+    started = new_networks(wanted, chosen(hidden, sizes), seed, activation)
     for which, layers in enumerate(found):
         copy_layers(layers, started, which)
     return started
+
+
+def extended(present: InputSet, wanted: InputSet) -> InputSet:
+    """The wanted inputs, if they begin with the present ones. Raises InvalidParameterError."""
+    if present not in (wanted, InputSet.TESAURO_196):  # every set begins with these
+        raise InvalidParameterError(
+            f"expected networks of {InputSet.TESAURO_196.label} or {wanted.label} inputs to start from, "
+            f"got {present.label}"
+        )
+    return wanted
 
 
 def deepened(layers: list[Layer], activation: Activation, name: str, wanted: tuple[int, ...]) -> list[Layer]:
@@ -253,9 +269,8 @@ def layer_views(networks: Networks | FloatNetworks, which: int) -> list[tuple[ND
 
 
 def copy_layers(layers: list[Layer], networks: FloatNetworks, which: int) -> None:
-    """Write the layers into a network that is as wide or wider."""
-    for place, ((weights, biases), target) in enumerate(zip(layers, layer_views(networks, which), strict=True)):
-        if place:
-            target[0][len(weights) :, : len(biases)] = 0  # of units that are new
+    """Write the layers into a network that is as wide or wider, or has more inputs."""
+    for (weights, biases), target in zip(layers, layer_views(networks, which), strict=True):
+        target[0][len(weights) :, : len(biases)] = 0  # of units below, or inputs, that are new
         target[0][: len(weights), : len(biases)] = weights
         target[1][: len(biases)] = biases

@@ -20,6 +20,7 @@ from bgdata.errors import (
     InvalidNameError,
     InvalidParameterError,
     MissingTableError,
+    UnknownInputSetError,
     UsageError,
 )
 from bgdata.evaluation.answers import evaluations
@@ -35,6 +36,7 @@ from bgdata.store import job
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.training.feed.feed import open_feed
+from bgdata.training.networks import layer_views
 from bgdata.warehouse import Warehouse
 from tests.datasets.killer import Killer
 from tests.rechecking import check_sample, inputs_of
@@ -215,6 +217,23 @@ def test_new_networks_of_rectified_units(untaught: Warehouse) -> None:
     assert open_networks(first).shapes[:, ACTIVATION].tolist() == [1, 1, 1]
 
 
+def test_networks_that_get_more_inputs(untaught: Warehouse) -> None:
+    """Those of 196 inputs get 64 others, learn, and play by them."""
+    new = {"hidden": "8", "crashed_hidden": "6", "race_hidden": "4"}
+    few = replace(TINY, name="few", start=None, inputs="tesauro-196", features=(), **new)  # type: ignore[arg-type]
+    start = untaught.build(DATASET.name, few)
+    more = replace(TINY, name="more", start=VersionRef.parse(start.name), add_inputs="contact", features=(), hidden="")
+    networks = open_networks(untaught.build(DATASET.name, more))
+    assert networks.shapes[:, :2].tolist() == [[2, 256], [3, 260], [3, 260]]
+    weights, _ = layer_views(networks, 2)[0]
+    assert weights[196:].any()
+
+
+def test_inputs_that_are_not_known() -> None:
+    with pytest.raises(UnknownInputSetError, match=r"^expected inputs among .*, contact, got all$"):
+        DATASET.check_parameters(replace(TINY, add_inputs="all"))
+
+
 def test_new_networks_need_layers() -> None:
     with pytest.raises(InvalidParameterError, match=r"^expected hidden units for all three networks without networks"):
         DATASET.check_parameters(replace(TINY, start=None, race_hidden=""))
@@ -233,6 +252,10 @@ def test_networks_to_start_from_keep_what_they_are(name: str, value: str) -> Non
     ("change", "message"),
     [
         ({"epochs": 0}, "expected epochs of at least 1, got 0"),
+        (
+            {"add_inputs": "contact", "start": None},
+            "expected networks to add_inputs to, got new ones; try: --inputs",
+        ),
         ({"name": "Tiny"}, "expected a name of small letters, digits and -, got 'Tiny'"),
         ({"test_games": 1}, "expected at least 2 test games, got 1"),
         ({"labels": ""}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got none"),

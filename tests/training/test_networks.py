@@ -1,4 +1,4 @@
-"""Networks to start from: the same weights again, and wider ones that say the same."""
+"""Networks to start from: the same weights again, and wider ones, or ones with more inputs, that say the same."""
 
 from __future__ import annotations
 
@@ -92,6 +92,26 @@ def test_deeper_ones_say_the_same() -> None:
     weights = layer_views(deeper, 2)[-2][0]
     assert np.abs(weights[:, sizes[2][-1] :]).min() > 0  # units that are new look at something
     assert np.array_equal(weights[: sizes[2][-1], : sizes[2][-1]], np.eye(sizes[2][-1]))
+
+
+def test_ones_with_more_inputs_say_the_same() -> None:
+    """The crashed network gets those of contact, the contact network has them, the race network keeps its own."""
+    networks = random_networks(1)
+    started = started_networks(networks, ((), (17,), ()), seed=3, added=InputSet.CONTACT)
+    assert started.shapes[:, :2].tolist() == [[2, 256], [3, 260], [3, 260]]
+    boards = random_game_positions(20, seed=5).boards
+    before, after = (evaluations(each, NO_TABLES, boards) for each in (networks, rounded_networks(started)))
+    assert set(before.sources.tolist()) == {3, 4, 5}  # all three networks
+    assert np.array_equal(before.chances, after.chances)
+    weights, _ = layer_views(started, 1)[0]
+    assert not weights[196:, :16].any()
+    assert np.abs(weights[196:, 16]).min() > 0  # a unit that is new looks at them
+
+
+def test_inputs_that_cannot_be_added() -> None:
+    message = "^expected networks of tesauro-196 or contact inputs to start from, got tesauro-198$"
+    with pytest.raises(InvalidParameterError, match=message):
+        started_networks(random_networks(3), SAME, seed=1, added=InputSet.CONTACT)
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ class SupervisedRecipe:
     inputs: str = "contact"  # of the contact and crashed networks, if they are new
     activation: str = "logistic"  # of the hidden units of new networks
     revive: bool = False  # hidden units that are always 0: see `networks.revive`
+    add_inputs: str = ""  # what the contact and crashed networks to start from get; empty for none
 
     def check(self) -> None:
         """Raise InvalidParameterError for a recipe that cannot be followed."""
