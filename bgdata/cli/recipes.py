@@ -70,12 +70,10 @@ SL_RECIPE = {  # what each parameter of the recipe does
     "revive": "Let rectified units that are 0 in all positions begin anew.",
     "add_inputs": "Inputs that the contact and crashed networks of --start get as well, such as contact.",
 }
-
-
-METAVARS = {
+METAVARS = {  # of options that are no numbers
     **dict.fromkeys(("hidden", "crashed_hidden", "race_hidden"), "UNITS"),
     **dict.fromkeys(("inputs", "add_inputs"), "NAME"),
-}  # of options that are no numbers
+}
 
 
 def sl_options(recipe: type, names: Collection[str] = SL_RECIPE) -> Callable[[Command], Command]:

@@ -63,9 +63,8 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
 
     `start` is a version of a network, or the variant of one that comes with bgdata; None for new networks with the
     hidden units, `inputs` (of the contact and crashed networks) and `activation` of the recipe. Those of `start` may
-    get more inputs (`add_inputs`). `guard` are versions of
-    benchmarks whose positions are left out. `features` are the inputs of the networks with their revisions, empty for
-    the present ones.
+    get more inputs (`add_inputs`). `guard` are versions of benchmarks whose positions are left out. `features` are the
+    inputs of the networks with their revisions, empty for the present ones.
     """
 
     name: str = "sl"
