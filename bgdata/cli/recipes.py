@@ -68,7 +68,8 @@ SL_RECIPE = {  # what each parameter of the recipe does
     "inputs": TD_RECIPE["inputs"],
     "activation": "Hidden units of new networks: logistic, or rectified for several layers.",
     "revive": "Let rectified units that are 0 in all positions begin anew.",
-    "add_inputs": "Inputs that the contact and crashed networks of --start get as well, such as contact.",
+    "add_inputs": "Inputs that the contact and crashed networks of --start get as well, such as contact.  "
+    "[default: none]",
 }
 METAVARS = {  # of options that are no numbers
     **dict.fromkeys(("hidden", "crashed_hidden", "race_hidden"), "UNITS"),
