@@ -40,8 +40,9 @@ from bgdata.evaluation.networks.inference import (
     pack_later,
     rounded_up,
 )
-from bgdata.evaluation.networks.inputs import MOST_EXTRAS, Inputs
+from bgdata.evaluation.networks.inputs import MOST_EXTRAS, Inputs, fill_extras, fill_many_extras
 from bgdata.evaluation.networks.products import LANES, STEP
+from bgdata.evaluation.networks.shots import ROLL_NUMBERS, RollNumbers
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import class_of, outcome_of
 from bgdata.game.classes import PositionClass
@@ -64,7 +65,6 @@ class Scratch(NamedTuple):
     extras_before: Inputs  # [network, extra] of `before`
     sums_before: Sums  # [network, unit] of `before`
     board: Boards  # [26] that is looked at
-    extras: Inputs
     sums: Sums
     change_rows: NDArray[np.int64]  # with the next, inference.Changes
     change_values: NDArray[np.int32]
@@ -73,8 +73,10 @@ class Scratch(NamedTuple):
     is_packed: NDArray[np.bool_]  # [network]
     active: Units  # with the next, inference.Gathered
     gathered: Units
-    lanes: NDArray[np.int64]  # [lane] plays whose later layers are computed next
-    lane_board: Boards  # [26] after one of them
+    lanes: NDArray[np.int64]  # [lane] rows of the boards that are evaluated next
+    boards: Boards  # [lane, 26]
+    extras: Inputs  # [lane, extra]
+    roll_numbers: RollNumbers  # see `inputs.fill_many_extras`
     hidden: Units  # [lane, unit]
     later: Sums  # [lane, unit]
     outputs: Chances  # [lane, 5]
@@ -97,7 +99,6 @@ def new_scratch(networks: Networks) -> Scratch:
         np.empty((len(networks.shapes), MOST_EXTRAS), np.int16),
         np.empty((len(networks.shapes), most), np.int32),
         np.empty(26, np.int8),
-        np.empty(MOST_EXTRAS, np.int16),
         np.empty(most, np.int32),
         np.empty(MOST_CHANGES, np.int64),
         np.empty(MOST_CHANGES, np.int32),
@@ -107,7 +108,9 @@ def new_scratch(networks: Networks) -> Scratch:
         np.empty(most + STEP, np.int16),
         np.empty((LANES, most + STEP), np.int16),
         np.empty(LANES, np.int64),
-        np.empty(26, np.int8),
+        np.empty((LANES, 26), np.int8),
+        np.empty((LANES, MOST_EXTRAS), np.int16),
+        np.zeros(ROLL_NUMBERS, np.int32),
         np.zeros((LANES, most), np.int16),
         np.zeros((LANES, most), np.int32),
         np.empty((LANES, 5), np.float32),
@@ -160,24 +163,35 @@ def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scrat
     if source != _NOT_SETTLED:
         return source
     which = network_of(position_class)
-    network = network_at(networks, which)
-    fill_lane_anew(network, board, 0, scratch)
-    fill_alone(network, which, board, scratch, chances)
+    set_lane(board, 0, scratch)
+    fill_alone(networks, which, False, scratch, chances)
     return _FIRST_NETWORK + which
 
 
 @kernel(borrows=True)
-def fill_alone(network: NetworkArrays, which: int, board: Boards, scratch: Scratch, chances: Chances) -> None:
-    """Fills chances[0:5] for board[slot], whose first layer is scratch.hidden[0, unit]."""
-    fill_lanes(network, which, 1, scratch)
-    for item in range(5):
-        chances[item] = scratch.outputs[0, item]
-    limit_chances(possible_outcomes(board), chances)
+def set_lane(board: Boards, lane: int, scratch: Scratch) -> None:
+    """Fills scratch.boards[lane, slot] with board[slot]."""
+    for slot in range(26):
+        scratch.boards[lane, slot] = board[slot]
 
 
 @kernel(borrows=True)
-def fill_lanes(network: NetworkArrays, which: int, n: int, scratch: Scratch) -> None:
-    """Fills scratch.outputs[lane, 0:5] for the lanes 0:n, whose first layers are there."""
+def fill_alone(networks: Networks, which: int, is_play: bool, scratch: Scratch, chances: Chances) -> None:
+    """Fills chances[0:5] for the board of the first lane."""
+    fill_lanes(networks, which, 1, is_play, scratch)
+    for item in range(5):
+        chances[item] = scratch.outputs[0, item]
+    limit_chances(possible_outcomes(scratch.boards[0]), chances)
+
+
+@kernel(borrows=True)
+def fill_lanes(networks: Networks, which: int, n: int, are_plays: bool, scratch: Scratch) -> None:
+    """Fills scratch.outputs[lane, 0:5] for scratch.boards[lane, slot] of the lanes 0:n: any boards, or plays from the
+    position of `start_plays`."""
+    network = network_at(networks, which)
+    fill_many_extras(network.input_set, scratch.boards, n, scratch.roll_numbers, scratch.extras)
+    for lane in range(n):
+        fill_first_layer(network, which, lane, are_plays, scratch)
     packed = scratch.packed[scratch.packed_begins[which] :]
     if not scratch.is_packed[which]:
         pack_later(network, packed)
@@ -206,9 +220,8 @@ def fill_play_chances(
     if source != _NOT_SETTLED:
         return source
     which = network_of(position_class)
-    network = network_at(networks, which)
-    fill_lane(network, which, 0, scratch)
-    fill_alone(network, which, scratch.board, scratch, chances)
+    set_lane(scratch.board, 0, scratch)
+    fill_alone(networks, which, True, scratch, chances)
     return _FIRST_NETWORK + which
 
 
@@ -226,7 +239,7 @@ def fill_all_chances(
 ) -> None:
     """Fills chances[row, 0:5] and sources[row] for boards[row, slot] of the rows begin:end, as `fill_chances` does, or,
     if they `are_plays` from the position of `start_plays`, as `fill_play_chances` does."""
-    waiting, which = 0, 0  # lanes of a network whose later layers are still to be computed
+    waiting, which = 0, 0  # boards for a network, in lanes
     for row in range(begin, end):
         fill_board(boards[row], are_plays, scratch.board)
         position_class = class_of(scratch.board)
@@ -234,18 +247,14 @@ def fill_all_chances(
         if source == _NOT_SETTLED:
             other = network_of(position_class)
             if waiting == LANES or other != which:
-                fill_waiting(networks, which, boards, waiting, are_plays, scratch, chances)
+                fill_waiting(networks, which, waiting, are_plays, scratch, chances)
                 waiting, which = 0, other
-            network = network_at(networks, which)
-            if are_plays:
-                fill_lane(network, which, waiting, scratch)
-            else:
-                fill_lane_anew(network, scratch.board, waiting, scratch)
+            set_lane(scratch.board, waiting, scratch)
             scratch.lanes[waiting] = row
             waiting += 1
             source = _FIRST_NETWORK + which
         sources[row] = source
-    fill_waiting(networks, which, boards, waiting, are_plays, scratch, chances)
+    fill_waiting(networks, which, waiting, are_plays, scratch, chances)
 
 
 @kernel(borrows=True)
@@ -259,41 +268,37 @@ def fill_board(board: Boards, is_play: bool, found: Boards) -> None:
 
 
 @kernel(borrows=True)
-def fill_lane_anew(network: NetworkArrays, board: Boards, lane: int, scratch: Scratch) -> None:
-    """Fills scratch.hidden[lane, unit] with the first layer of board[slot], whatever it comes from."""
-    sums = scratch.sums[: network.sizes[0]]
-    fill_sums(network, board, scratch.extras, Changes(scratch.change_rows, scratch.change_values), sums)
-    fill_first_hidden(network, sums, scratch.hidden[lane])
-
-
-@kernel(borrows=True)
-def fill_lane(network: NetworkArrays, which: int, lane: int, scratch: Scratch) -> None:
-    """Fills scratch.hidden[lane, unit] with the first layer of scratch.board[slot], a play from the position of
-    `start_plays`."""
+def fill_first_layer(network: NetworkArrays, which: int, lane: int, is_play: bool, scratch: Scratch) -> None:
+    """Fills scratch.hidden[lane, unit] with the first layer for scratch.boards[lane, slot], whose extras are there: a
+    play from the position of `start_plays`, or any board."""
     hidden = network.sizes[0]
     changes = Changes(scratch.change_rows, scratch.change_values)
-    extras_before, sums_before = scratch.extras_before[which], scratch.sums_before[which, :hidden]
-    if not scratch.ready[which]:
-        fill_sums(network, scratch.before, extras_before, changes, sums_before)
-        scratch.ready[which] = True
-    sums = scratch.sums[:hidden]
-    change_sums(network, scratch.before, extras_before, sums_before, scratch.board, scratch.extras, changes, sums)
+    board, extras, sums = scratch.boards[lane], scratch.extras[lane], scratch.sums[:hidden]
+    if is_play:
+        before, extras_before = scratch.before, scratch.extras_before[which]
+        sums_before = scratch.sums_before[which, :hidden]
+        if not scratch.ready[which]:
+            fill_extras(network.input_set, before, extras_before)
+            fill_sums(network, before, extras_before, changes, sums_before)
+            scratch.ready[which] = True
+        change_sums(network, before, extras_before, sums_before, board, extras, changes, sums)
+    else:
+        fill_sums(network, board, extras, changes, sums)
     fill_first_hidden(network, sums, scratch.hidden[lane])
 
 
 @kernel(borrows=True)
 def fill_waiting(
-    networks: Networks, which: int, boards: Boards, waiting: int, are_plays: bool, scratch: Scratch, chances: Chances
+    networks: Networks, which: int, waiting: int, are_plays: bool, scratch: Scratch, chances: Chances
 ) -> None:
-    """Fills chances[row, 0:5] for the rows boards[row, slot] of the lanes 0:waiting, whose first layers are there."""
+    """Fills chances[row, 0:5] for the boards of the lanes 0:waiting, which are those of the rows scratch.lanes."""
     if waiting > 0:
-        fill_lanes(network_at(networks, which), which, waiting, scratch)
+        fill_lanes(networks, which, waiting, are_plays, scratch)
     for lane in range(waiting):
         row = scratch.lanes[lane]
         for item in range(5):
             chances[row, item] = scratch.outputs[lane, item]
-        fill_board(boards[row], are_plays, scratch.lane_board)
-        limit_chances(possible_outcomes(scratch.lane_board), chances[row])
+        limit_chances(possible_outcomes(scratch.boards[lane]), chances[row])
 
 
 @kernel(borrows=True)

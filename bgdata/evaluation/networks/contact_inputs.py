@@ -15,7 +15,25 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.networks.escapes import escapes_from, fewest_escapes, longest_run, most_in_six, points_in_front
 from bgdata.evaluation.networks.point_sets import FIELD, SideSets, bit_count, lowest, side_sets
-from bgdata.evaluation.networks.shots import point_counts, shot_counts
+from bgdata.evaluation.networks.shots import (
+    HITTING,
+    HITTING_TWO,
+    LANDINGS,
+    MAKING,
+    MOVERS,
+    ON_BLOT,
+    PAIRS,
+    PIPS,
+    SINGLES,
+    SOURCES,
+    TARGETS,
+    WANTED,
+    RollNumbers,
+    fill_roll_counts,
+    point_counts,
+    shot_counts,
+    wanted_points,
+)
 from bgdata.game.codec import Boards, check_boards
 from bgdata.kernel import kernel, prange
 
@@ -139,6 +157,34 @@ def fill_all_contact_inputs(boards: Boards, inputs: Inputs) -> None:
 def fill_contact_inputs(board: Boards, inputs: Inputs) -> None:
     """Fills inputs[0:64], in the order of CONTACT_INPUTS, from board[slot] of the player about to roll."""
     ours, theirs = side_sets(board)
+    fill_without_rolls(board, ours, theirs, inputs)
+    fill_rolls(board, 1, ours, theirs, inputs, 0)
+    fill_rolls(board, -1, theirs, ours, inputs, SIDE_INPUTS)
+
+
+@kernel(borrows=True)
+def fill_many_contact_inputs(boards: Boards, n: int, numbers: RollNumbers, inputs: Inputs) -> None:
+    """Fills inputs[row, 0:64] as `fill_contact_inputs` does, for the rows boards[0:n, slot], at most SIDES / 2.
+    `numbers` is scratch: see `shots.fill_roll_counts`, which counts the rolls of all sides together."""
+    for row in range(n):
+        ours, theirs = side_sets(boards[row])
+        fill_without_rolls(boards[row], ours, theirs, inputs[row])
+        set_side(boards[row], 1, ours, theirs, 2 * row, numbers)
+        set_side(boards[row], -1, theirs, ours, 2 * row + 1, numbers)
+    fill_roll_counts(numbers)
+    for row in range(n):
+        if boards[row, 25] != 0 or boards[row, 0] != 0:
+            ours, theirs = side_sets(boards[row])
+            fill_rolls(boards[row], 1, ours, theirs, inputs[row], 0)
+            fill_rolls(boards[row], -1, theirs, ours, inputs[row], SIDE_INPUTS)
+        else:
+            fill_counted(numbers, 2 * row, inputs[row], 0)
+            fill_counted(numbers, 2 * row + 1, inputs[row], SIDE_INPUTS)
+
+
+@kernel(borrows=True)
+def fill_without_rolls(board: Boards, ours: SideSets, theirs: SideSets, inputs: Inputs) -> None:
+    """Fills inputs[0:64] but for those of `fill_rolls`."""
     our_totals, their_totals = side_totals(board, 1, theirs), side_totals(board, -1, ours)
     lead = their_totals.pips - our_totals.pips
     fill_side(board, 1, ours, theirs, our_totals, lead, inputs, 0)
@@ -149,10 +195,12 @@ def fill_contact_inputs(board: Boards, inputs: Inputs) -> None:
 def fill_side(
     board: Boards, side: int, us: SideSets, them: SideSets, totals: Totals, lead: int, inputs: Inputs, at: int
 ) -> None:
-    """Fills inputs[at:at + 32] of a side (1: on roll, -1: opponent) that is `lead` pips ahead."""
+    """Fills inputs[at:at + 32] of a side (1: on roll, -1: opponent) that is `lead` pips ahead, but for those of
+    `fill_rolls`."""
     fill_distances(us, totals, lead, inputs, at)
     fill_anchors(us.own_made, lead, inputs, at + 8)
-    fill_chances(board, side, us, them, inputs, at + 11)
+    fill_weak_points(us, them, inputs, at + 14)
+    fill_escapes(board, side, us.ahead, them.own_made, inputs, at + 16)
     fill_blocks(us, them, bar_of(board, side), inputs, at + 19)
     fill_shape(board, side, totals, inputs, at + 26)
 
@@ -235,28 +283,70 @@ def moment(board: Boards, side: int, pips: int, checkers: int) -> int:
 
 
 @kernel(borrows=True)
-def fill_chances(board: Boards, side: int, us: SideSets, them: SideSets, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at:at + 8], hit_chance to mobility, and inputs[at + 18:at + 21], unlinked and the last two."""
-    movers, landings = us.ahead & FIELD, FIELD & ~them.own_made
-    singles, targets = movers & ~us.ahead_made, them.own & landings
+def fill_rolls(board: Boards, side: int, us: SideSets, them: SideSets, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at + 11:at + 14], hit_chance to hit_pips, and inputs[at + 30:at + 32], the last two, of a side."""
+    movers, singles, targets, landings = movers_of(us, them)
     bar = bar_of(board, side)
     hitting, hitting_two, pips = shot_counts(movers, singles, bar, targets, landings)
-    inputs[at] = _CHANCES[hitting]
-    inputs[at + 1] = _CHANCES[hitting_two]
-    inputs[at + 2] = pips // 9
-    fill_weak_points(us, them, inputs, at + 3)
-    fill_escapes(board, side, us.ahead, them.own_made, inputs, at + 5)
     making, on_blot = 0, 0
     if bar == 0:
-        sources = (movers & ~_AHEAD_HOME_AND_BAR_POINT) | singles | spares(board, side)
+        sources = sources_of(board, side, movers, singles)
         making, on_blot = point_counts(sources, sources & us.ahead_made, singles, us.ahead_made, targets, landings)
-    inputs[at + 19] = _CHANCES[making]
-    inputs[at + 20] = _CHANCES[on_blot]
+    set_rolls(hitting, hitting_two, pips, making, on_blot, inputs, at)
+
+
+@kernel(borrows=True)
+def fill_counted(numbers: RollNumbers, lane: int, inputs: Inputs, at: int) -> None:
+    """Fills the same from the counts of a lane."""
+    set_rolls(
+        int(numbers[HITTING + lane]),
+        int(numbers[HITTING_TWO + lane]),
+        int(numbers[PIPS + lane]),
+        int(numbers[MAKING + lane]),
+        int(numbers[ON_BLOT + lane]),
+        inputs,
+        at,
+    )
+
+
+@kernel(borrows=True)
+def set_rolls(hitting: int, hitting_two: int, pips: int, making: int, on_blot: int, inputs: Inputs, at: int) -> None:
+    """Fills the same from counts of 36 rolls."""
+    inputs[at + 11] = _CHANCES[hitting]
+    inputs[at + 12] = _CHANCES[hitting_two]
+    inputs[at + 13] = pips // 9
+    inputs[at + 30] = _CHANCES[making]
+    inputs[at + 31] = _CHANCES[on_blot]
+
+
+@kernel(borrows=True)
+def movers_of(us: SideSets, them: SideSets) -> tuple[int, int, int, int]:
+    """(checkers not on the bar, those alone on their points, the other side's blots, points not blocked) of a side,
+    ahead."""
+    movers, landings = us.ahead & FIELD, FIELD & ~them.own_made
+    return movers, movers & ~us.ahead_made, them.own & landings, landings
+
+
+@kernel(borrows=True)
+def sources_of(board: Boards, side: int, movers: int, singles: int) -> int:
+    """Points from which a side may take a checker to make a new one, ahead."""
+    return (movers & ~_AHEAD_HOME_AND_BAR_POINT) | singles | spares(board, side)
+
+
+@kernel(borrows=True)
+def set_side(board: Boards, side: int, us: SideSets, them: SideSets, lane: int, numbers: RollNumbers) -> None:
+    """Fills what `shots.fill_roll_counts` is given of a side in its lane."""
+    movers, singles, targets, landings = movers_of(us, them)
+    sources = sources_of(board, side, movers, singles)
+    numbers[MOVERS + lane], numbers[SINGLES + lane] = movers, singles
+    numbers[TARGETS + lane], numbers[LANDINGS + lane] = targets, landings
+    numbers[SOURCES + lane], numbers[PAIRS + lane] = sources, sources & us.ahead_made
+    numbers[WANTED + lane] = wanted_points(us.ahead_made, landings)
 
 
 @kernel(borrows=True)
 def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at] and inputs[at + 1], home_blots and exposed_blots, and inputs[at + 15], unlinked."""
+    """Fills inputs[at] and inputs[at + 1], home_blots and exposed_blots, and inputs[at + 15], unlinked, of a side."""
     attacked, linked = 0, 0
     for die in range(1, 7):
         attacked |= them.ahead << die

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.networks.inputs import MOST_EXTRAS, OF_COUNT, POINT_INPUTS, Inputs, fill_extras
+from bgdata.evaluation.networks.inputs import MOST_EXTRAS, OF_COUNT, POINT_INPUTS, Inputs
 from bgdata.evaluation.networks.products import (
     LANES,
     STEP,
@@ -128,13 +128,12 @@ def half_tangent(y: np.float32) -> np.float32:
 
 @kernel(borrows=True)
 def fill_sums(network: NetworkArrays, board: Boards, extras: Inputs, changes: Changes, sums: Sums) -> None:
-    """Fills extras[0:n] with the extras of board[slot] and sums[0:hidden] with the sums of the first layer."""
+    """Fills sums[0:hidden] with the sums of the first layer for board[slot], whose extras are given."""
     n = 0
     for point in range(1, 25):
         if board[point] != 0:
             for item in range(8):
                 n = note_change(changes, n, 8 * (point - 1) + item, OF_COUNT[board[point] + 15, item])
-    fill_extras(network.input_set, board, extras)
     for item in range(network.inputs - POINT_INPUTS):
         n = note_change(changes, n, POINT_INPUTS + item, extras[item])
     add_changes(network.weights, changes, n, network.biases, sums)
@@ -151,15 +150,14 @@ def change_sums(
     changes: Changes,
     sums: Sums,
 ) -> None:
-    """Fills extras[0:n] with the extras of board[slot], and sums[0:hidden] with its sums of the first layer, from
-    before[slot], whose extras and sums are given."""
+    """Fills sums[0:hidden] with the sums of the first layer for board[slot], whose extras are given, from before[slot],
+    whose extras and sums are given."""
     n = 0
     for point in range(1, 25):
         if board[point] != before[point]:
             old, new = before[point] + 15, board[point] + 15
             for item in range(8):
                 n = note_change(changes, n, 8 * (point - 1) + item, OF_COUNT[new, item] - OF_COUNT[old, item])
-    fill_extras(network.input_set, board, extras)
     for item in range(network.inputs - POINT_INPUTS):
         n = note_change(changes, n, POINT_INPUTS + item, extras[item] - extras_before[item])
     add_changes(network.weights, changes, n, sums_before, sums)

@@ -12,9 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.networks.contact_inputs import CONTACT_INPUTS, fill_contact_inputs
+from bgdata.evaluation.networks.contact_inputs import CONTACT_INPUTS, fill_contact_inputs, fill_many_contact_inputs
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.race_inputs import RACE_INPUTS, fill_race_inputs
+from bgdata.evaluation.networks.shots import SIDES, RollNumbers
 from bgdata.game.board import CHECKERS
 from bgdata.game.codec import Boards, check_boards
 from bgdata.kernel import kernel, prange
@@ -22,6 +23,7 @@ from bgdata.kernel import kernel, prange
 UNIT = 64  # an input of 1.0
 POINT_INPUTS = 24 * 8
 BASE_EXTRAS = 4
+MOST_BOARDS = SIDES // 2  # whose extras are computed together
 Inputs = NDArray[np.int16]
 
 # inputs after those of the points, by input set
@@ -80,15 +82,39 @@ def fill_inputs(input_set: int, board: Boards, inputs: Inputs) -> None:
 @kernel(borrows=True)
 def fill_extras(input_set: int, board: Boards, extras: Inputs) -> None:
     """Fills extras[0:n] with the inputs of board[slot] that follow those of the points."""
+    fill_base_extras(board, extras)
+    if input_set == _CONTACT:
+        fill_contact_inputs(board, extras[BASE_EXTRAS:])
+    else:
+        fill_other_extras(input_set, board, extras)
+
+
+@kernel(borrows=True)
+def fill_many_extras(input_set: int, boards: Boards, n: int, numbers: RollNumbers, extras: Inputs) -> None:
+    """Fills extras[row, 0:n] as `fill_extras` does, for the rows boards[0:n, slot], at most MOST_BOARDS. `numbers` is
+    scratch."""
+    for row in range(n):
+        fill_base_extras(boards[row], extras[row])
+        fill_other_extras(input_set, boards[row], extras[row])
+    if input_set == _CONTACT:
+        fill_many_contact_inputs(boards, n, numbers, extras[:, BASE_EXTRAS:])
+
+
+@kernel(borrows=True)
+def fill_base_extras(board: Boards, extras: Inputs) -> None:
+    """Fills extras[0:4] with Tesauro's inputs of board[slot] that are not of points."""
     ours, theirs = int(board[25]), int(board[0])
     extras[0], extras[1] = UNIT // 2 * ours, UNIT // 2 * theirs
     for point in range(1, 25):
         ours += max(int(board[point]), 0)
         theirs += max(-int(board[point]), 0)
     extras[2], extras[3] = OF_OFF[CHECKERS - ours], OF_OFF[CHECKERS - theirs]
+
+
+@kernel(borrows=True)
+def fill_other_extras(input_set: int, board: Boards, extras: Inputs) -> None:
+    """Fills extras[4:n] of board[slot] for input sets other than contact."""
     if input_set == _TESAURO_198:
         extras[4], extras[5] = UNIT, 0
     elif input_set == _RACE:
         fill_race_inputs(board, extras[BASE_EXTRAS:])
-    elif input_set == _CONTACT:
-        fill_contact_inputs(board, extras[BASE_EXTRAS:])

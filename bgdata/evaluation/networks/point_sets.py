@@ -16,6 +16,8 @@ from bgdata.kernel import kernel
 FIELD = (1 << 25) - 2  # points 1 to 24
 _ONES, _PAIRS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
 _NIBBLES, _BYTES = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+_ONES_32, _PAIRS_32, _NIBBLES_32, _BYTES_32 = map(np.int32, (0x55555555, 0x33333333, 0x0F0F0F0F, 0x01010101))
+_I1, _I2, _I4, _I24 = map(np.int32, (1, 2, 4, 24))
 _U1, _U2, _U4, _U56 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
 
 
@@ -36,6 +38,15 @@ def bit_count(points: int) -> int:
     bits = (bits & _PAIRS) + ((bits >> _U2) & _PAIRS)
     bits = (bits + (bits >> _U4)) & _NIBBLES
     return int(np.int64((bits * _BYTES) >> _U56))
+
+
+@kernel()
+def bit_count_32(points: int) -> int:
+    """The same of int32 points from 0 on, as int32: in loops over lanes, which become vectors."""
+    bits = np.int32(points - np.int32(np.int32(points >> _I1) & _ONES_32))
+    bits = np.int32(np.int32(bits & _PAIRS_32) + np.int32(np.int32(bits >> _I2) & _PAIRS_32))
+    bits = np.int32(np.int32(bits + np.int32(bits >> _I4)) & _NIBBLES_32)
+    return np.int32(np.int32(bits * _BYTES_32) >> _I24)
 
 
 @kernel()

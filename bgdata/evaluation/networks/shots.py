@@ -6,11 +6,21 @@ side's own numbers 1 to 24. So one shift moves all its checkers together by a di
 
 from __future__ import annotations
 
-from bgdata.evaluation.networks.point_sets import bit_count, lowest
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.evaluation.networks.point_sets import bit_count, bit_count_32, lowest
 from bgdata.kernel import kernel
 
 _NOBODY = 1 << 25  # stands for no hit: nothing is lost there
 _HOME_AND_BAR_POINT = 0b1111111 << 18  # the mover's own points 7 to 1
+_NOBODY_32, _ALL_PIPS, _ONE = np.int32(_NOBODY), np.int32(25), np.int32(1)
+SIDES = 16  # whose rolls are counted together: lanes of 32 bits in a vector
+RollNumbers = NDArray[np.int32]  # [ROLL_NUMBERS] what `fill_roll_counts` is given of each lane, and finds
+ROLL_NUMBERS = 12 * SIDES
+MOVERS, SINGLES, TARGETS, LANDINGS, SOURCES, PAIRS, WANTED, HITTING, HITTING_TWO, PIPS, MAKING, ON_BLOT = range(
+    0, ROLL_NUMBERS, SIDES
+)
 
 
 @kernel()
@@ -132,6 +142,12 @@ def shot_counts(movers: int, singles: int, bar: int, targets: int, landings: int
 
 
 @kernel()
+def wanted_points(made: int, landings: int) -> int:
+    """The mover's own points 7 to 1 that it may make and has not."""
+    return _HOME_AND_BAR_POINT & landings & ~made
+
+
+@kernel()
 def point_counts(sources: int, pairs: int, singles: int, made: int, targets: int, landings: int) -> tuple[int, int]:
     """(rolls of 36 that make a new point, rolls that make it on a blot), from the mover's bar point home.
 
@@ -139,7 +155,7 @@ def point_counts(sources: int, pairs: int, singles: int, made: int, targets: int
     also by two from one of the `pairs`, and in one or two steps each. `targets` are the other side's blots.
     """
     making, on_blot = 0, 0
-    wanted = _HOME_AND_BAR_POINT & landings & ~made
+    wanted = wanted_points(made, landings)
     for die in range(1, 7):
         moved = sources << die
         for other_die in range(die + 1, 7):
@@ -154,3 +170,79 @@ def point_counts(sources: int, pairs: int, singles: int, made: int, targets: int
         making += points != 0
         on_blot += (points & targets) != 0
     return making, on_blot
+
+
+@kernel(borrows=True)
+def fill_roll_counts(numbers: RollNumbers) -> None:
+    """Fills numbers[HITTING + lane] to numbers[ON_BLOT + lane] with what `shot_counts`, for sides without a checker on
+    the bar, and `point_counts` find for all lanes, from the six numbers[MOVERS + lane] to numbers[WANTED + lane].
+
+    Loops over lanes have no branches and stay in 32 bits, and all numbers are in one array, so that they become
+    vectors. One checker hits two blots in passing, or two do: of the pairs of a hit by one die and a hit by the other,
+    those are none that are of one blot, or of one single checker.
+    """
+    for lane in range(SIDES):
+        numbers[HITTING + lane] = numbers[HITTING_TWO + lane] = numbers[PIPS + lane] = 0
+        numbers[MAKING + lane] = numbers[ON_BLOT + lane] = 0
+    for high in range(2, 7):
+        for low in range(1, high):
+            add_mixed_roll(numbers, np.int32(high), np.int32(low))
+    for die in range(1, 7):
+        add_double(numbers, np.int32(die))
+
+
+@kernel(borrows=True)
+def add_mixed_roll(numbers: RollNumbers, high: int, low: int) -> None:
+    """Adds two rolls of 36 to the counts of all lanes: those of two different dice."""
+    for lane in range(SIDES):
+        target, landing, single = numbers[TARGETS + lane], numbers[LANDINGS + lane], numbers[SINGLES + lane]
+        moved, other_moved = np.int32(numbers[MOVERS + lane] << high), np.int32(numbers[MOVERS + lane] << low)
+        direct, other_direct = np.int32(moved & target), np.int32(other_moved & target)
+        through = np.int32(np.int32(moved & landing) << low) | np.int32(np.int32(other_moved & landing) << high)
+        hits = np.int32(np.int32(direct | other_direct) | np.int32(through & target))
+        in_passing = np.int32((np.int32(direct << low) | np.int32(other_direct << high)) & target)
+        pairs = np.int32(bit_count_32(direct) * bit_count_32(other_direct))
+        of_one = np.int32(np.int32(direct >> high) & np.int32(other_direct >> low) & single)
+        none = np.int32(bit_count_32(np.int32(direct & other_direct)) + bit_count_32(of_one))
+        found = np.int32(hits | _NOBODY_32)
+        lost = np.int32(_ALL_PIPS - bit_count_32(np.int32(np.int32(found & np.int32(-found)) - _ONE)))
+        numbers[HITTING + lane] += np.int32(hits != 0) << _ONE
+        numbers[HITTING_TWO + lane] += np.int32((in_passing != 0) | (pairs > none)) << _ONE
+        numbers[PIPS + lane] += lost << _ONE
+        source, other_source = np.int32(numbers[SOURCES + lane] << high), np.int32(numbers[SOURCES + lane] << low)
+        points = np.int32(np.int32(source & other_source) | np.int32(single & np.int32(source | other_source)))
+        points = np.int32(points & numbers[WANTED + lane])
+        numbers[MAKING + lane] += np.int32(points != 0) << _ONE
+        numbers[ON_BLOT + lane] += np.int32(np.int32(points & target) != 0) << _ONE
+
+
+@kernel(borrows=True)
+def add_double(numbers: RollNumbers, die: int) -> None:
+    """Adds one roll of 36 to the counts of all lanes: see `double_hits`."""
+    for lane in range(SIDES):
+        target, landing = numbers[TARGETS + lane], numbers[LANDINGS + lane]
+        first = np.int32(np.int32(numbers[MOVERS + lane] << die) & landing)
+        second = np.int32(np.int32(first << die) & landing)
+        third = np.int32(np.int32(second << die) & landing)
+        fourth = np.int32(np.int32(third << die) & landing)
+        in_one, in_two = np.int32(first & target), np.int32(np.int32(first | second) & target)
+        in_three = np.int32(in_two | np.int32(third & target))
+        hits = np.int32(in_three | np.int32(fourth & target))
+        again = np.int32(np.int32(in_one << die) & landing)
+        hit_again = again
+        again = np.int32(np.int32(np.int32(again | np.int32(second & target)) << die) & landing)
+        hit_again = np.int32(hit_again | again)
+        again = np.int32(np.int32(np.int32(again | np.int32(third & target)) << die) & landing)
+        hit_again = np.int32(np.int32(hit_again | again) & target)
+        two = (bit_count_32(in_two) >= 2) | ((in_one != 0) & (bit_count_32(in_three) >= 2)) | (hit_again != 0)
+        found = np.int32(hits | _NOBODY_32)
+        lost = np.int32(_ALL_PIPS - bit_count_32(np.int32(np.int32(found & np.int32(-found)) - _ONE)))
+        numbers[HITTING + lane] += np.int32(hits != 0)
+        numbers[HITTING_TWO + lane] += np.int32(two)
+        numbers[PIPS + lane] += lost
+        together, alone = np.int32(numbers[PAIRS + lane] << die), np.int32(numbers[SOURCES + lane] << die)
+        together = np.int32(together | np.int32(np.int32(together & landing) << die))
+        alone = np.int32(alone | np.int32(np.int32(alone & landing) << die))
+        points = np.int32(np.int32(together | np.int32(numbers[SINGLES + lane] & alone)) & numbers[WANTED + lane])
+        numbers[MAKING + lane] += np.int32(points != 0)
+        numbers[ON_BLOT + lane] += np.int32(np.int32(points & target) != 0)

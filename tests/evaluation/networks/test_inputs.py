@@ -12,14 +12,17 @@ from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 from bgdata.evaluation.networks.inputs import (
     BASE_EXTRAS,
     EXTRAS,
+    MOST_BOARDS,
     MOST_EXTRAS,
     POINT_INPUTS,
     UNIT,
     encode,
     fill_extras,
     fill_inputs,
+    fill_many_extras,
     input_count,
 )
+from bgdata.evaluation.networks.shots import ROLL_NUMBERS
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.position import START
 from bgdata.kernel import threads
@@ -51,6 +54,21 @@ def test_labels_and_numbers_are_frozen() -> None:
 def test_values_change_with_the_revision_alone(input_set: InputSet) -> None:
     digest = hashlib.sha256(encode(input_set, BOARDS).astype("<i2").tobytes()).hexdigest()
     assert (input_set.revision, digest[:16]) == VALUES[input_set]
+
+
+@each_input_set
+@pytest.mark.parametrize("together", [1, 5, MOST_BOARDS])
+def test_extras_of_many_boards_are_those_of_each(input_set: InputSet, together: int) -> None:
+    numbers = np.full(ROLL_NUMBERS, 1 << 30, np.int32)  # what another player left
+    alone = np.full((len(BOARDS), MOST_EXTRAS), -1, np.int16)
+    many = alone.copy()
+    for row, board in enumerate(BOARDS):
+        fill_extras(int(input_set), board, alone[row])
+    for begin in range(0, len(BOARDS), together):
+        rows = slice(begin, begin + together)
+        fill_many_extras(int(input_set), BOARDS[rows], len(BOARDS[rows]), numbers, many[rows])
+    assert np.array_equal(many, alone)
+    assert ((BOARDS[:, 25] > 0) | (BOARDS[:, 0] < 0)).sum() > 100  # checkers on the bar, whose rolls are counted alone
 
 
 @each_input_set
