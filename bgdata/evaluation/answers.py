@@ -23,7 +23,7 @@ from bgdata.evaluation.chances import (
 from bgdata.evaluation.cube_values import CubeStakes, value_of
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.networks.inference import (
-    MOST_CHANGES,
+    INPUT_ROOM,
     SIZES,
     Changes,
     Gathered,
@@ -40,7 +40,7 @@ from bgdata.evaluation.networks.inference import (
     pack_later,
     rounded_up,
 )
-from bgdata.evaluation.networks.inputs import MOST_EXTRAS, Inputs, fill_extras, fill_many_extras
+from bgdata.evaluation.networks.inputs import Inputs, fill_inputs, fill_many_inputs
 from bgdata.evaluation.networks.products import LANES, STEP
 from bgdata.evaluation.networks.shots import ROLL_NUMBERS, RollNumbers
 from bgdata.game.board import CHECKERS
@@ -62,12 +62,12 @@ class Scratch(NamedTuple):
 
     before: Boards  # [26] the position without a move, seen by the opponent
     ready: NDArray[np.bool_]  # [network] whether its row of the next two is filled
-    extras_before: Inputs  # [network, extra] of `before`
+    inputs_before: Inputs  # [network, input] of `before`
     sums_before: Sums  # [network, unit] of `before`
     board: Boards  # [26] that is looked at
     sums: Sums
-    change_rows: NDArray[np.int64]  # with the next, inference.Changes
-    change_values: NDArray[np.int32]
+    change_rows: Inputs  # with the next, inference.Changes
+    change_values: Inputs
     packed: Units  # later weights of the networks, one after the other: see `inference.pack_later`
     packed_begins: NDArray[np.int64]  # [network] where those of each begin
     is_packed: NDArray[np.bool_]  # [network]
@@ -75,8 +75,8 @@ class Scratch(NamedTuple):
     gathered: Units
     lanes: NDArray[np.int64]  # [lane] rows of the boards that are evaluated next
     boards: Boards  # [lane, 26]
-    extras: Inputs  # [lane, extra]
-    roll_numbers: RollNumbers  # see `inputs.fill_many_extras`
+    inputs: Inputs  # [lane, input]
+    roll_numbers: RollNumbers  # see `inputs.fill_many_inputs`
     hidden: Units  # [lane, unit]
     later: Sums  # [lane, unit]
     outputs: Chances  # [lane, 5]
@@ -96,12 +96,12 @@ def new_scratch(networks: Networks) -> Scratch:
     return Scratch(
         np.empty(26, np.int8),
         np.zeros(len(networks.shapes), np.bool_),
-        np.empty((len(networks.shapes), MOST_EXTRAS), np.int16),
+        np.empty((len(networks.shapes), INPUT_ROOM), np.int16),
         np.empty((len(networks.shapes), most), np.int32),
         np.empty(26, np.int8),
         np.empty(most, np.int32),
-        np.empty(MOST_CHANGES, np.int64),
-        np.empty(MOST_CHANGES, np.int32),
+        np.empty(INPUT_ROOM + STEP, np.int16),
+        np.empty(INPUT_ROOM + STEP, np.int16),
         np.empty(begins[-1], np.int16),
         begins,
         np.zeros(len(networks.shapes), np.bool_),
@@ -109,7 +109,7 @@ def new_scratch(networks: Networks) -> Scratch:
         np.empty((LANES, most + STEP), np.int16),
         np.empty(LANES, np.int64),
         np.empty((LANES, 26), np.int8),
-        np.empty((LANES, MOST_EXTRAS), np.int16),
+        np.empty((LANES, INPUT_ROOM), np.int16),
         np.zeros(ROLL_NUMBERS, np.int32),
         np.zeros((LANES, most), np.int16),
         np.zeros((LANES, most), np.int32),
@@ -189,7 +189,7 @@ def fill_lanes(networks: Networks, which: int, n: int, are_plays: bool, scratch:
     """Fills scratch.outputs[lane, 0:5] for scratch.boards[lane, slot] of the lanes 0:n: any boards, or plays from the
     position of `start_plays`."""
     network = network_at(networks, which)
-    fill_many_extras(network.input_set, scratch.boards, n, scratch.roll_numbers, scratch.extras)
+    fill_many_inputs(network.input_set, scratch.boards, n, scratch.roll_numbers, scratch.inputs)
     for lane in range(n):
         fill_first_layer(network, which, lane, are_plays, scratch)
     packed = scratch.packed[scratch.packed_begins[which] :]
@@ -269,21 +269,20 @@ def fill_board(board: Boards, is_play: bool, found: Boards) -> None:
 
 @kernel(borrows=True)
 def fill_first_layer(network: NetworkArrays, which: int, lane: int, is_play: bool, scratch: Scratch) -> None:
-    """Fills scratch.hidden[lane, unit] with the first layer for scratch.boards[lane, slot], whose extras are there: a
-    play from the position of `start_plays`, or any board."""
+    """Fills scratch.hidden[lane, unit] with the first layer for scratch.inputs[lane, input]: those of a play from the
+    position of `start_plays`, or of any board."""
     hidden = network.sizes[0]
     changes = Changes(scratch.change_rows, scratch.change_values)
-    board, extras, sums = scratch.boards[lane], scratch.extras[lane], scratch.sums[:hidden]
+    inputs, sums = scratch.inputs[lane], scratch.sums[:hidden]
     if is_play:
-        before, extras_before = scratch.before, scratch.extras_before[which]
-        sums_before = scratch.sums_before[which, :hidden]
+        before, sums_before = scratch.inputs_before[which], scratch.sums_before[which, :hidden]
         if not scratch.ready[which]:
-            fill_extras(network.input_set, before, extras_before)
-            fill_sums(network, before, extras_before, changes, sums_before)
+            fill_inputs(network.input_set, scratch.before, before)
+            fill_sums(network, before, changes, sums_before)
             scratch.ready[which] = True
-        change_sums(network, before, extras_before, sums_before, board, extras, changes, sums)
+        change_sums(network, before, sums_before, inputs, changes, sums)
     else:
-        fill_sums(network, board, extras, changes, sums)
+        fill_sums(network, inputs, changes, sums)
     fill_first_hidden(network, sums, scratch.hidden[lane])
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.networks.inputs import MOST_EXTRAS, OF_COUNT, POINT_INPUTS, Inputs
+from bgdata.evaluation.networks.inputs import MOST_INPUTS, Inputs
 from bgdata.evaluation.networks.products import (
     LANES,
     STEP,
@@ -25,6 +25,7 @@ from bgdata.evaluation.networks.products import (
     add_products_1,
     add_products_6,
     add_rows,
+    collect_changes,
     gather_active,
     shift_down,
 )
@@ -79,12 +80,13 @@ class NetworkArrays(NamedTuple):
 class Changes(NamedTuple):
     """Scratch: rows of changed inputs of the first layer, and the changes of their values."""
 
-    rows: NDArray[np.int64]  # [MOST_CHANGES]
-    values: NDArray[np.int32]
+    rows: Inputs  # [INPUT_ROOM + STEP]
+    values: Inputs
 
 
 PACKED = 128  # units below whose weights are packed together
-MOST_CHANGES = POINT_INPUTS + MOST_EXTRAS + 2  # all inputs, one that does not count, and one to fill the last pair
+INPUT_ROOM = -(-MOST_INPUTS // STEP) * STEP  # for the inputs of a board, in whole vectors
+NO_INPUTS = read_only(np.zeros(INPUT_ROOM, np.int16))
 
 
 class Gathered(NamedTuple):
@@ -127,60 +129,25 @@ def half_tangent(y: np.float32) -> np.float32:
 
 
 @kernel(borrows=True)
-def fill_sums(network: NetworkArrays, board: Boards, extras: Inputs, changes: Changes, sums: Sums) -> None:
-    """Fills sums[0:hidden] with the sums of the first layer for board[slot], whose extras are given."""
-    n = 0
-    for point in range(1, 25):
-        if board[point] != 0:
-            for item in range(8):
-                n = note_change(changes, n, 8 * (point - 1) + item, OF_COUNT[board[point] + 15, item])
-    for item in range(network.inputs - POINT_INPUTS):
-        n = note_change(changes, n, POINT_INPUTS + item, extras[item])
-    add_changes(network.weights, changes, n, network.biases, sums)
+def fill_sums(network: NetworkArrays, inputs: Inputs, changes: Changes, sums: Sums) -> None:
+    """Fills sums[0:hidden] with the sums of the first layer for inputs[input], as `change_sums`."""
+    change_sums(network, NO_INPUTS, network.biases, inputs, changes, sums)
 
 
 @kernel(borrows=True)
 def change_sums(
-    network: NetworkArrays,
-    before: Boards,
-    extras_before: Inputs,
-    sums_before: Sums,
-    board: Boards,
-    extras: Inputs,
-    changes: Changes,
-    sums: Sums,
+    network: NetworkArrays, before: Inputs, sums_before: Sums, inputs: Inputs, changes: Changes, sums: Sums
 ) -> None:
-    """Fills sums[0:hidden] with the sums of the first layer for board[slot], whose extras are given, from before[slot],
-    whose extras and sums are given."""
-    n = 0
-    for point in range(1, 25):
-        if board[point] != before[point]:
-            old, new = before[point] + 15, board[point] + 15
-            for item in range(8):
-                n = note_change(changes, n, 8 * (point - 1) + item, OF_COUNT[new, item] - OF_COUNT[old, item])
-    for item in range(network.inputs - POINT_INPUTS):
-        n = note_change(changes, n, POINT_INPUTS + item, extras[item] - extras_before[item])
-    add_changes(network.weights, changes, n, sums_before, sums)
-
-
-@kernel(borrows=True)
-def note_change(changes: Changes, n: int, row: int, value: int) -> int:
-    """Fills changes.rows[n] and changes.values[n], which count only if the value is not 0; returns how many do."""
-    changes.rows[n], changes.values[n] = row, value
-    return n + (value != 0)
-
-
-@kernel(borrows=True)
-def add_changes(weights: Units, changes: Changes, n: int, before: Sums, sums: Sums) -> None:
-    """Fills sums[unit] with before[unit] plus the first n changes times the weights of their inputs."""
+    """Fills sums[0:hidden] with the sums of the first layer for inputs[input], from sums_before[0:hidden] for
+    before[input]. Both have room for whole vectors of inputs."""
     rows, values, count = changes.rows, changes.values, len(sums)
-    rows[n], values[n] = 0, 0  # pairs are added: one that changes nothing may fill the last
-    even = n + n % 2
-    add_rows(weights, rows, values, even, before, sums)
+    n = collect_changes(before, inputs, network.inputs, rows, values)
+    even = n + n % 2  # pairs are added: one that changes nothing may fill the last
+    add_rows(network.weights, rows, values, even, sums_before, sums)
     for unit in range(count - count % STEP, count):
-        total = before[unit]
+        total = sums_before[unit]
         for item in range(n):
-            total = np.int32(total + values[item] * np.int32(weights[rows[item] * count + unit]))
+            total = np.int32(total + np.int32(values[item]) * np.int32(network.weights[rows[item] * count + unit]))
         sums[unit] = total
 
 

@@ -33,7 +33,7 @@ EXTRAS = {
     InputSet.RACE: BASE_EXTRAS + len(RACE_INPUTS),
     InputSet.CONTACT: BASE_EXTRAS + len(CONTACT_INPUTS),
 }
-MOST_EXTRAS = max(EXTRAS.values())
+MOST_INPUTS = POINT_INPUTS + max(EXTRAS.values())
 _TESAURO_198, _RACE, _CONTACT = int(InputSet.TESAURO_198), int(InputSet.RACE), int(InputSet.CONTACT)
 
 
@@ -73,10 +73,29 @@ def fill_encoded(input_set: int, boards: Boards, inputs: Inputs) -> None:
 @kernel(borrows=True)
 def fill_inputs(input_set: int, board: Boards, inputs: Inputs) -> None:
     """Fills inputs[0:n] with all inputs of board[slot]."""
+    fill_point_inputs(board, inputs)
+    fill_extras(input_set, board, inputs[POINT_INPUTS:])
+
+
+@kernel(borrows=True)
+def fill_many_inputs(input_set: int, boards: Boards, n: int, numbers: RollNumbers, inputs: Inputs) -> None:
+    """Fills inputs[row, 0:n] as `fill_inputs` does, for the rows boards[0:n, slot], at most MOST_BOARDS. `numbers` is
+    scratch."""
+    for row in range(n):
+        fill_point_inputs(boards[row], inputs[row])
+        extras = inputs[row, POINT_INPUTS:]
+        fill_base_extras(boards[row], extras)
+        fill_other_extras(input_set, boards[row], extras)
+    if input_set == _CONTACT:
+        fill_many_contact_inputs(boards, n, numbers, inputs[:, POINT_INPUTS + BASE_EXTRAS :])
+
+
+@kernel(borrows=True)
+def fill_point_inputs(board: Boards, inputs: Inputs) -> None:
+    """Fills inputs[0:192] with those of the points of board[slot]."""
     for point in range(1, 25):
         for item in range(8):
             inputs[8 * (point - 1) + item] = OF_COUNT[board[point] + 15, item]
-    fill_extras(input_set, board, inputs[POINT_INPUTS:])
 
 
 @kernel(borrows=True)
@@ -87,17 +106,6 @@ def fill_extras(input_set: int, board: Boards, extras: Inputs) -> None:
         fill_contact_inputs(board, extras[BASE_EXTRAS:])
     else:
         fill_other_extras(input_set, board, extras)
-
-
-@kernel(borrows=True)
-def fill_many_extras(input_set: int, boards: Boards, n: int, numbers: RollNumbers, extras: Inputs) -> None:
-    """Fills extras[row, 0:n] as `fill_extras` does, for the rows boards[0:n, slot], at most MOST_BOARDS. `numbers` is
-    scratch."""
-    for row in range(n):
-        fill_base_extras(boards[row], extras[row])
-        fill_other_extras(input_set, boards[row], extras[row])
-    if input_set == _CONTACT:
-        fill_many_contact_inputs(boards, n, numbers, extras[:, BASE_EXTRAS:])
 
 
 @kernel(borrows=True)

@@ -4,8 +4,8 @@ The sums are exact in any order, so this changes no bit. Numba's loops over arra
 to LLVM as vectors of 32 numbers. Pairs of products are added as processors do it, by VPMADDWD, or by VPDPWSSD, which
 adds them to a sum as well.
 
-`add_rows` adds rows of a first layer to its sums, which stay in registers meanwhile. The others are for later layers.
-Most rectified units are 0, and mostly the same ones after all plays of a position: `gather_active` collects those that
+`collect_changes` collects the inputs that changed, and `add_rows` adds their rows of a first layer to its sums, which
+stay in registers meanwhile. The others are for later layers. Most rectified units are 0, and mostly the same ones after all plays of a position: `gather_active` collects those that
 are not 0 in some lane, and `add_products_6` adds what they weigh to the sums of a later layer, which stay in registers
 too. Six plays together read each weight once.
 """
@@ -49,10 +49,19 @@ llvmlite.binding.initialize_native_asmparser()
 
 
 @intrinsic
+def _collect_changes(_context: Any, before: Any, after: Any, _count: Any, rows: Any, changes: Any) -> Any:
+    """collect_changes(before, after, count, rows, changes), in a kernel: returns a number n, and fills int16 rows[0:n]
+    with those items below `count` in which int16 `after` differs from `before`, and changes[0:n] with the differences;
+    one more place of both is 0 after them. All arrays are contiguous. The first two have room for `count` rounded up to
+    whole vectors, the others for one vector more."""
+    return types.intp(before, after, types.intp, rows, changes), _generate_changes
+
+
+@intrinsic
 def _add_rows(_context: Any, weights: Any, rows: Any, values: Any, _n: Any, before: Any, sums: Any) -> Any:
     """add_rows(weights, rows, values, n, before, sums), in a kernel: fills int32 sums[unit] with before[unit] plus the
     sum over i < n of values[i] * weights[rows[i] * len(sums) + unit], but not the last len(sums) % 32 of them. n is
-    even. Weights are int16, and values int32 that fit int16. All arrays are contiguous."""
+    even. Weights, rows and values are int16. All arrays are contiguous."""
     return types.void(weights, rows, values, types.intp, before, sums), _generate_rows
 
 
@@ -91,10 +100,46 @@ def _shift_down(_context: Any, numbers: Any, _shift: Any, _most: Any, shifted: A
     return types.void(numbers, types.int32, types.int32, shifted), _generate_shifted
 
 
+collect_changes: Any = _collect_changes
 add_rows: Any = _add_rows
 shift_down: Any = _shift_down
 gather_active: Any = _gather_active
 add_products_1, add_products_6 = map(adding_products, (1, LANES))
+
+
+def _generate_changes(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    before, after, count, rows, changes = opened(context, builder, signature, values)
+    found = cgutils.alloca_once_value(builder, _number(0))
+    if _has("avx512vbmi2"):
+        _collect_vectors(builder, before, after, count, (rows, changes), found)
+    else:
+        _collect_items(builder, before, after, count, (rows, changes), found)
+    for array in (rows, changes):
+        builder.store(_I16(0), builder.gep(array.data, [builder.load(found)]))
+    return builder.load(found)
+
+
+def _collect_vectors(builder: Any, before: Any, after: Any, count: Any, into: tuple[Any, Any], found: Any) -> None:
+    """Changes of 32 items at a time."""
+    with cgutils.for_range_slice(builder, _number(0), count, _number(STEP), intp=_I64) as (start, _):
+        change = builder.sub(*(_numbers(builder, array, start, _number(0)) for array in (after, before)))
+        is_changed = builder.icmp_unsigned("!=", change, ir.Constant(_NUMBERS, None))
+        is_changed = builder.and_(is_changed, _is_left(builder, start, count))
+        at = builder.load(found)
+        for array, vector in zip(into, (_numbers_from(builder, start), change), strict=True):
+            _store(builder, array, at, _compressed(builder, vector, is_changed))
+        builder.store(builder.add(at, _bits(builder, is_changed)), found)
+
+
+def _collect_items(builder: Any, before: Any, after: Any, count: Any, into: tuple[Any, Any], found: Any) -> None:
+    """The same of one at a time, without a branch."""
+    with cgutils.for_range(builder, count, intp=_I64) as loop:
+        change = builder.sub(*(_item(builder, array, loop.index, 0) for array in (after, before)))
+        at = builder.load(found)
+        for array, value in zip(into, (builder.trunc(loop.index, _I16), change), strict=True):
+            builder.store(value, builder.gep(array.data, [at]))
+        is_changed = builder.zext(builder.icmp_unsigned("!=", change, _I16(0)), _I64)
+        builder.store(builder.add(at, is_changed), found)
 
 
 def _generate_rows(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -105,10 +150,9 @@ def _generate_rows(context: Any, builder: Any, signature: Any, values: Any) -> A
         """The sums of some vectors of units from `start` on."""
         totals = [[_new_total(builder) for _ in _IN_TURN] for _ in range(vectors)]
         with cgutils.for_range_slice(builder, _number(0), n, _number(2), intp=_I64) as (item, _):
-            firsts = [builder.add(builder.mul(count, _item(builder, rows, item, row)), start) for row in (0, 1)]
-            low, high = (_item(builder, factors, item, row) for row in (0, 1))
-            both = builder.or_(builder.and_(low, _I32(0xFFFF)), builder.shl(high, _I32(16)))
-            numbers = builder.bitcast(splat(builder, both, _HALF), _NUMBERS)
+            pair_of_rows = [builder.sext(_item(builder, rows, item, row), _I64) for row in (0, 1)]
+            firsts = [builder.add(builder.mul(count, row), start) for row in pair_of_rows]
+            numbers = _pairs_of_items(builder, factors, item)
             for place, halves in enumerate(totals):
                 pair = [_numbers(builder, weights, first, _number(place * STEP)) for first in firsts]
                 for total, in_turn in zip(halves, _IN_TURN, strict=True):
@@ -151,7 +195,7 @@ def _generate_gathered(context: Any, builder: Any, signature: Any, values: Any) 
     most, room = (cgutils.unpack_tuple(builder, array.shape)[1] for array in (hidden, gathered))
     found = cgutils.alloca_once(builder, _I64)
     builder.store(_number(0), found)
-    zeros, numbers = ir.Constant(_NUMBERS, None), ir.Constant(_NUMBERS, list(range(STEP)))
+    zeros = ir.Constant(_NUMBERS, None)
 
     def fill(vectors: list[Any]) -> None:
         """Store vectors as the next units, and the numbers of each lane."""
@@ -162,17 +206,36 @@ def _generate_gathered(context: Any, builder: Any, signature: Any, values: Any) 
 
     with cgutils.for_range_slice(builder, _number(0), count, _number(STEP), intp=_I64) as (start, _):
         units = [_numbers(builder, hidden, builder.mul(most, _number(lane)), start) for lane in lanes]
-        left = splat(builder, builder.trunc(builder.sub(count, start), _I16), _NUMBERS)
-        is_active = builder.icmp_signed("<", numbers, left)
+        is_active = _is_left(builder, start, count)
         if _has("avx512vbmi2"):
             any_lane = functools.reduce(builder.or_, units)
             is_active = builder.and_(is_active, builder.icmp_unsigned("!=", any_lane, zeros))
-        first = splat(builder, builder.trunc(start, _I16), _NUMBERS)
-        fill([_compressed(builder, vector, is_active) for vector in (builder.add(numbers, first), *units)])
-        bits = builder.zext(builder.ctpop(builder.bitcast(is_active, _I32)), _I64)
-        builder.store(builder.add(builder.load(found), bits), found)
+        fill([_compressed(builder, vector, is_active) for vector in (_numbers_from(builder, start), *units)])
+        builder.store(builder.add(builder.load(found), _bits(builder, is_active)), found)
     fill([zeros] * (1 + LANES))
     return builder.load(found)
+
+
+def _numbers_from(builder: Any, start: Any) -> Any:
+    """int16[32]: start, start + 1, and so on."""
+    return builder.add(ir.Constant(_NUMBERS, list(range(STEP))), splat(builder, builder.trunc(start, _I16), _NUMBERS))
+
+
+def _is_left(builder: Any, start: Any, count: Any) -> Any:
+    """For each of the 32 items from `start` on, whether it is below `count`."""
+    left = splat(builder, builder.trunc(builder.sub(count, start), _I16), _NUMBERS)
+    return builder.icmp_signed("<", ir.Constant(_NUMBERS, list(range(STEP))), left)
+
+
+def _bits(builder: Any, mask: Any) -> Any:
+    """How many of 32 conditions hold."""
+    return builder.zext(builder.ctpop(builder.bitcast(mask, _I32)), _I64)
+
+
+def _pairs_of_items(builder: Any, array: Any, item: Any) -> Any:
+    """int16[32]: an item of an int16 array and the next one, again and again."""
+    address = builder.bitcast(builder.gep(array.data, [item]), _I32.as_pointer())
+    return builder.bitcast(splat(builder, builder.load(address, align=2), _HALF), _NUMBERS)
 
 
 def _compressed(builder: Any, vector: Any, is_active: Any) -> Any:
@@ -209,9 +272,7 @@ def _generate_products(lanes: int, context: Any, builder: Any, signature: Any, v
                     both = [_numbers(builder, weights, start, _number(vector * SUMS)) for start in starts]
                 factors.append(builder.shuffle_vector(*both, _IN_TURN[vector % 2]))
             for lane, of_lane in enumerate(totals):
-                at = builder.add(builder.mul(room, _number(lane)), item)
-                address = builder.bitcast(builder.gep(gathered.data, [at]), _I32.as_pointer())
-                numbers = builder.bitcast(splat(builder, builder.load(address, align=2), _HALF), _NUMBERS)
+                numbers = _pairs_of_items(builder, gathered, builder.add(builder.mul(room, _number(lane)), item))
                 for total, factor in zip(of_lane, factors, strict=True):
                     builder.store(_plus_products(builder, builder.load(total), factor, numbers), total)
         for row, of_lane in zip(rows, totals, strict=True):

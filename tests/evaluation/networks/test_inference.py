@@ -10,8 +10,8 @@ import pytest
 
 from bgdata.evaluation.networks.inference import (
     FIRST_SUM,
+    INPUT_ROOM,
     LOGISTIC_UNIT,
-    MOST_CHANGES,
     SIZES,
     Activation,
     Changes,
@@ -31,7 +31,7 @@ from bgdata.evaluation.networks.inference import (
     rounded_up,
 )
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.inputs import MOST_EXTRAS, encode, fill_extras
+from bgdata.evaluation.networks.inputs import encode, fill_inputs
 from bgdata.evaluation.networks.products import LANES, STEP
 from bgdata.game.play_kernels import batch_plays
 from bgdata.play.random_games import random_game_positions
@@ -45,7 +45,14 @@ each_network = pytest.mark.parametrize(("number", "which"), [(n, w) for n in ran
 
 def new_changes() -> Changes:
     """Scratch that is not clean."""
-    return Changes(np.full(MOST_CHANGES, 7), np.full(MOST_CHANGES, 7, np.int32))
+    return Changes(*(np.full(INPUT_ROOM + STEP, 7, np.int16) for _ in Changes._fields))
+
+
+def inputs_of(network: NetworkArrays, board: np.ndarray) -> np.ndarray:
+    """int16[INPUT_ROOM]: the inputs of one board; what follows them is not clean."""
+    inputs = np.full(INPUT_ROOM, 7, np.int16)
+    fill_inputs(network.input_set, board, inputs)
+    return inputs
 
 
 def network_of(networks: Networks, which: int) -> NetworkArrays:
@@ -56,9 +63,8 @@ def network_of(networks: Networks, which: int) -> NetworkArrays:
 def kernel_answer(networks: Networks, which: int, board: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(sums of the first layer, chances) of one board."""
     network = network_of(networks, which)
-    sums, extras = np.empty(network.sizes[0], np.int32), np.empty(MOST_EXTRAS, np.int16)
-    fill_extras(network.input_set, board, extras)
-    fill_sums(network, board, extras, new_changes(), sums)
+    sums = np.empty(network.sizes[0], np.int32)
+    fill_sums(network, inputs_of(network, board), new_changes(), sums)
     return sums, outputs_of(networks, which, sums[None])[0]
 
 
@@ -168,14 +174,11 @@ def test_changed_sums_are_those_computed_anew(number: int, which: int) -> None:
     network = network_of(networks, which)
     boards = np.concatenate([BOARDS[:60], batch_plays(GAMES.boards[:2], GAMES.rolls[:2])[1]])
     sums, anew = np.empty(network.sizes[0], np.int32), np.empty(network.sizes[0], np.int32)
-    extras = np.empty((len(boards), MOST_EXTRAS), np.int16)
-    for row, board in enumerate(boards):
-        fill_extras(network.input_set, board, extras[row])
-    fill_sums(network, boards[0], extras[0], new_changes(), sums)
+    inputs = [inputs_of(network, board) for board in boards]
+    fill_sums(network, inputs[0], new_changes(), sums)
     for row in range(1, len(boards)):
-        before, sums_before = (boards[row - 1], extras[row - 1]), sums.copy()
-        change_sums(network, *before, sums_before, boards[row], extras[row], new_changes(), sums)
-        fill_sums(network, boards[row], extras[row], new_changes(), anew)
+        change_sums(network, inputs[row - 1], sums.copy(), inputs[row], new_changes(), sums)
+        fill_sums(network, inputs[row], new_changes(), anew)
         assert np.array_equal(sums, anew)
 
 

@@ -13,13 +13,12 @@ from bgdata.evaluation.networks.inputs import (
     BASE_EXTRAS,
     EXTRAS,
     MOST_BOARDS,
-    MOST_EXTRAS,
+    MOST_INPUTS,
     POINT_INPUTS,
     UNIT,
     encode,
-    fill_extras,
     fill_inputs,
-    fill_many_extras,
+    fill_many_inputs,
     input_count,
 )
 from bgdata.evaluation.networks.shots import ROLL_NUMBERS
@@ -47,7 +46,7 @@ def test_labels_and_numbers_are_frozen() -> None:
     ]
     assert [input_set_named(label) for label in INPUT_SETS] == list(InputSet)
     assert [input_count(input_set) for input_set in InputSet] == [196, 198, 256, 260]
-    assert max(EXTRAS.values()) == MOST_EXTRAS == 68
+    assert max(map(input_count, InputSet)) == MOST_INPUTS == 260
 
 
 @each_input_set
@@ -58,16 +57,15 @@ def test_values_change_with_the_revision_alone(input_set: InputSet) -> None:
 
 @each_input_set
 @pytest.mark.parametrize("together", [1, 5, MOST_BOARDS])
-def test_extras_of_many_boards_are_those_of_each(input_set: InputSet, together: int) -> None:
+def test_inputs_of_many_boards_are_those_of_each(input_set: InputSet, together: int) -> None:
     numbers = np.full(ROLL_NUMBERS, 1 << 30, np.int32)  # what another player left
-    alone = np.full((len(BOARDS), MOST_EXTRAS), -1, np.int16)
-    many = alone.copy()
-    for row, board in enumerate(BOARDS):
-        fill_extras(int(input_set), board, alone[row])
+    alone, many = encode(input_set, BOARDS), np.full((len(BOARDS), MOST_INPUTS), -1, np.int16)
+    count = input_count(input_set)
     for begin in range(0, len(BOARDS), together):
         rows = slice(begin, begin + together)
-        fill_many_extras(int(input_set), BOARDS[rows], len(BOARDS[rows]), numbers, many[rows])
-    assert np.array_equal(many, alone)
+        fill_many_inputs(int(input_set), BOARDS[rows], len(BOARDS[rows]), numbers, many[rows])
+    assert np.array_equal(many[:, :count], alone)
+    assert (many[:, count:] == -1).all()
     assert ((BOARDS[:, 25] > 0) | (BOARDS[:, 0] < 0)).sum() > 100  # checkers on the bar, whose rolls are counted alone
 
 
@@ -124,9 +122,6 @@ def test_one_board_as_many_and_any_threads(input_set: InputSet) -> None:
     count = input_count(input_set)
     fill_inputs(int(input_set), BOARDS[5], row[:count])
     assert row.tolist() == [*expected[5].tolist(), *[-7] * (300 - count)]
-    extras = np.full(MOST_EXTRAS, -7, np.int16)
-    fill_extras(int(input_set), BOARDS[5], extras)
-    assert extras.tolist() == [*expected[5, POINT_INPUTS:].tolist(), *[-7] * (MOST_EXTRAS - EXTRAS[input_set])]
     assert encode(input_set, BOARDS[:0]).shape == (0, count)
     assert EXTRAS[input_set] >= BASE_EXTRAS
 

@@ -18,6 +18,7 @@ from bgdata.evaluation.networks.products import (
     add_products_1,
     add_products_6,
     add_rows,
+    collect_changes,
     gather_active,
     shift_down,
 )
@@ -29,9 +30,15 @@ Sums = NDArray[np.int32]
 
 
 @kernel()
-def rows_added(weights: Numbers, rows: NDArray[np.int64], values: Sums, n: int, before: Sums, sums: Sums) -> None:
+def rows_added(weights: Numbers, rows: Numbers, values: Numbers, n: int, before: Sums, sums: Sums) -> None:
     """`add_rows` for Python; and so for the others."""
     add_rows(weights, rows, values, n, before, sums)
+
+
+@kernel()
+def changes_collected(before: Numbers, after: Numbers, count: int, rows: Numbers, changes: Numbers) -> int:
+    found: int = collect_changes(before, after, count, rows, changes)
+    return found
 
 
 @kernel()
@@ -73,13 +80,30 @@ def test_rows(count: int, n: int) -> None:
     """Exact sums, which start again beyond 32 bits; units that fill no vector are left alone."""
     generator = np.random.default_rng(count)
     weights, before = numbers(generator, 9 * count), generator.integers(-1000, 1000, count + 3).astype(np.int32)
-    rows, values = generator.integers(0, 9, n + 1), generator.integers(-(1 << 15), 1 << 15, n + 1).astype(np.int32)
+    rows, values = generator.integers(0, 9, n + 1).astype(np.int16), numbers(generator, n + 1)
     sums = np.full(count, 7, np.int32)
     rows_added(weights, rows, values, n, before, sums)
     expected = before[:count] + values[:n].astype(np.int64) @ weights.reshape(9, count)[rows[:n]].astype(np.int64)
     reached = count - count % STEP
     assert sums[:reached].tolist() == expected[:reached].astype(np.int32).tolist()
     assert (sums[reached:] == 7).all()
+
+
+@pytest.mark.parametrize("count", [1, STEP - 1, STEP, 196, 260])
+@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
+def test_changes(count: int, share: float) -> None:
+    """Every item that differs, once, in order, with the difference; a zero after them; what lies beyond is ignored."""
+    generator = np.random.default_rng(count)
+    before = (numbers(generator, whole(count)) // 2).astype(np.int16)
+    after = np.where(generator.random(whole(count)) < share, numbers(generator, whole(count)) // 2, before)
+    after = after.astype(np.int16)
+    after[count:] += 1
+    rows, changes = np.full(whole(count) + STEP, 99, np.int16), np.full(whole(count) + STEP, 99, np.int16)
+    n = changes_collected(before, after, count, rows, changes)
+    expected = np.flatnonzero((before != after)[:count])
+    assert rows[:n].tolist() == expected.tolist()
+    assert changes[:n].tolist() == (after - before)[expected].tolist()
+    assert (rows[n], changes[n]) == (0, 0)
 
 
 @pytest.mark.parametrize("shift", [9, 11])
