@@ -142,9 +142,9 @@ def followers() -> list[Follower]:
     return sorted(found, key=lambda follower: (kinds.index(follower.kind), follower.seconds))
 
 
-def kept_variants() -> list[str]:
-    """Variants that the package still has by another network than the one that plays as `network`."""
-    return [before for before, after in map(Follower.variants, followers()) if before != after]
+def kept_variants(network: str) -> list[str]:
+    """Variants that the package still has by another network than the one of this name."""
+    return [each.kind.slug(each.before) for each in followers() if each.before.network != network]
 
 
 def follow(root: str = "warehouse", lock: Path = LOCK) -> Iterator[Path]:
@@ -273,7 +273,7 @@ if __name__ == "__main__":
             written = ship(arguments.names, arguments.warehouse)
             kind, _, variant = arguments.names[0].partition("/")
             if kind in KINDS:
-                written += name_network(LOCK.parents[1], DEFAULT_NETWORK, variant, kept_variants())
+                written += name_network(LOCK.parents[1], DEFAULT_NETWORK, variant, kept_variants(variant))
         for path in written:
             print(f"wrote {path}")
     except BgdataError as error:
