@@ -1,7 +1,9 @@
 """Kernels of `rollout`: trials of one position, in blocks of 36 that have every first roll and every second roll once.
 
 A trial is one game from the position. Its random numbers depend on (seed, item, trial) alone, so candidate plays rolled
-out as the same item get the same dice. In every SUPERBLOCK trials, each pair of first and second roll occurs once.
+out as the same item get the same dice. In every SUPERBLOCK trials, each pair of first and second roll occurs once. All
+trials have the first position in common, and those with the same first roll the second: what they ask about these is
+remembered.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ from bgdata.evaluation.choices import Chooser, networks_of, tables_of
 from bgdata.evaluation.lookahead import FILTERS
 from bgdata.evaluation.lookahead_kernels import TreeScratch, fill_chances_at, new_tree_scratch
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.roll_values import LikelyPlays, RollScratch, fill_roll_values, roll_place
+from bgdata.evaluation.roll_values import LikelyPlays, fill_roll_values, roll_place
 from bgdata.game.board_kernels import class_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.play_kernels import MOST_PLAYS, fill_plays
 from bgdata.game.random import high_below, random_bits, random_stream
+from bgdata.game.rolls import DICE
 from bgdata.kernel import kernel, prange
 
 BLOCK = 36  # trials
@@ -48,8 +51,21 @@ class KernelSettings(NamedTuple):
     play_ply: int  # 0 or 1: how far the plays are chosen ahead
 
 
+class FirstTurns(NamedTuple):
+    """What one thread found at the first two rolls from one position: by place 0 for the position itself, and 1 more
+    than that of the first roll for those after it."""
+
+    is_known: NDArray[np.bool_]  # [22]
+    values: Chances  # [22, 21, 5], with the next as in `RollScratch`
+    means: Values  # [22, 5]
+    is_played: NDArray[np.bool_]  # [21]
+    after: Boards  # [21, 26] after the best play of the first roll, seen by the opponent
+
+
 class RolloutScratch(NamedTuple):
     """Scratch of one thread."""
+
+    first: FirstTurns
 
     tree: TreeScratch  # its `rolls` serve the position of the game too
     static: NDArray[np.float32]  # [MOST_PLAYS] equities of the OPPONENT after the plays of a roll
@@ -75,16 +91,27 @@ def fill_blocks(
     """Fills blocks[row, block, 0, 0:5] with the mean chances of the player on roll in the 36 trials of block first[row]
     + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of its luck in
     them, zero if it is not asked for; for the pairs of row and block begin:end, in their order."""
-    count = blocks.shape[1]
+    count, networks, tables = blocks.shape[1], networks_of(chooser), tables_of(chooser)
+    scratch = new_rollout_scratch(networks)
     for place in range(begin, end):
         row, block = place // count, place % count
-        fill_block(chooser, settings, boards[row], items[row], first[row] + block, blocks[row, block])
+        if block == 0:
+            forget_first_turns(scratch.first)
+        found = blocks[row, block]
+        fill_block(networks, tables, settings, boards[row], items[row], first[row] + block, scratch, found)
 
 
 @kernel()
 def new_rollout_scratch(networks: Networks) -> RolloutScratch:
     """Scratch for one thread."""
     return RolloutScratch(
+        FirstTurns(
+            np.zeros(1 + len(DICE), np.bool_),
+            np.empty((1 + len(DICE), len(DICE), 5), np.float32),
+            np.empty((1 + len(DICE), 5), np.float64),
+            np.zeros(len(DICE), np.bool_),
+            np.empty((len(DICE), 26), np.int8),
+        ),
         new_tree_scratch(networks, 1),
         np.empty(MOST_PLAYS, np.float32),
         np.empty((KEPT, 26), np.int8),
@@ -96,11 +123,27 @@ def new_rollout_scratch(networks: Networks) -> RolloutScratch:
     )
 
 
-@kernel()
-def fill_block(chooser: Chooser, settings: KernelSettings, board: Boards, item: int, block: int, means: Values) -> None:
+@kernel(borrows=True)
+def forget_first_turns(first: FirstTurns) -> None:
+    """Make ready for another position."""
+    for place in range(len(first.is_known)):
+        first.is_known[place] = False
+    for roll in range(len(first.is_played)):
+        first.is_played[roll] = False
+
+
+@kernel(borrows=True)
+def fill_block(
+    networks: Networks,
+    tables: BearoffArrays,
+    settings: KernelSettings,
+    board: Boards,
+    item: int,
+    block: int,
+    scratch: RolloutScratch,
+    means: Values,
+) -> None:
     """Fills means[0, 0:5] (chances) and means[1, 0:5] (luck) of one block of trials, summed in their order."""
-    networks, tables = networks_of(chooser), tables_of(chooser)
-    scratch = new_rollout_scratch(networks)
     stream: Any = random_stream(settings.seed, item)  # the seed of others
     fill_order(random_stream(stream, MOST_TRIALS + block // BLOCK), scratch.order)
     means[:] = 0.0
@@ -148,23 +191,63 @@ def fill_trial(
     for slot in range(26):
         scratch.board[slot] = board[slot]
     scratch.luck[:] = 0.0
-    turn = 0
+    turn, before = 0, 0
     while turn < settings.last_turn and not is_final(tables, settings.stop, scratch.board):
         place = rolls[turn] if turn < 2 else roll_at(stream, turn)
         die, other_die = place // 6 + 1, place % 6 + 1
         roll = roll_place(die, other_die)
-        if settings.with_luck:
-            played = roll if settings.play_ply == 0 else -1
-            fill_roll_values(networks, tables, settings.likely, scratch.board, scratch.tree.rolls, None, played)
-            add_luck(scratch.tree.rolls, roll, turn % 2 == 0, scratch.luck)
-        if settings.play_ply > 0:
-            play_ahead(networks, tables, settings.ahead, max(die, other_die), min(die, other_die), scratch)
-        elif settings.with_luck:
-            flip_into(scratch.tree.rolls.played, scratch.board)
+        if turn < 2:
+            play_first_turn(networks, tables, settings, die, other_die, before, scratch)
+            before = roll + 1
         else:
-            play(networks, tables, max(die, other_die), min(die, other_die), scratch)
+            if settings.with_luck:
+                played = roll if settings.play_ply == 0 else -1
+                found = scratch.tree.rolls
+                fill_roll_values(networks, tables, settings.likely, scratch.board, found, None, played)
+                add_luck(found.values[roll], found.mean, turn % 2 == 0, scratch.luck)
+            if settings.with_luck and settings.play_ply == 0:
+                flip_into(scratch.tree.rolls.played, scratch.board)
+            else:
+                play(networks, tables, settings, die, other_die, scratch)
         turn += 1
     fill_end(networks, tables, scratch.board, turn, scratch)
+
+
+@kernel(borrows=True)
+def play_first_turn(
+    networks: Networks,
+    tables: BearoffArrays,
+    settings: KernelSettings,
+    die: int,
+    other_die: int,
+    before: int,
+    scratch: RolloutScratch,
+) -> None:
+    """The same as a later turn, for one of the first two, with what other trials found: `before` is 0 at the first
+    roll, and then 1 more than its place."""
+    first, roll = scratch.first, roll_place(die, other_die)
+    if settings.with_luck:
+        values, mean = first.values[before], first.means[before]
+        if not first.is_known[before]:
+            found = scratch.tree.rolls
+            fill_roll_values(networks, tables, settings.likely, scratch.board, found)
+            for each in range(len(DICE)):
+                for item in range(5):
+                    values[each, item] = found.values[each, item]
+            for item in range(5):
+                mean[item] = found.mean[item]
+            first.is_known[before] = True
+        add_luck(values[roll], mean, before == 0, scratch.luck)
+    if before > 0:
+        play(networks, tables, settings, die, other_die, scratch)
+        return
+    if not first.is_played[roll]:
+        play(networks, tables, settings, die, other_die, scratch)
+        for slot in range(26):
+            first.after[roll, slot] = scratch.board[slot]
+        first.is_played[roll] = True
+    for slot in range(26):
+        scratch.board[slot] = first.after[roll, slot]
 
 
 @kernel(borrows=True)
@@ -195,10 +278,21 @@ def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
 
 
 @kernel(borrows=True)
-def play(networks: Networks, tables: BearoffArrays, die: int, other_die: int, scratch: RolloutScratch) -> None:
+def play(
+    networks: Networks,
+    tables: BearoffArrays,
+    settings: KernelSettings,
+    die: int,
+    other_die: int,
+    scratch: RolloutScratch,
+) -> None:
     """Fills scratch.board[slot] with the position after the best play of a roll, seen by the opponent."""
+    high, low = max(die, other_die), min(die, other_die)
+    if settings.play_ply > 0:
+        play_ahead(networks, tables, settings.ahead, high, low, scratch)
+        return
     after = scratch.tree.rolls.after
-    n = fill_plays(scratch.board, die, other_die, after, scratch.tree.rolls.notes)
+    n = fill_plays(scratch.board, high, low, after, scratch.tree.rolls.notes)
     best, _ = choose_by_chances(networks, tables, scratch.board, after, n, scratch.tree.rolls.evaluation)
     flip_into(after[best], scratch.board)
 
@@ -248,10 +342,9 @@ def fill_kept(after: Boards, n: int, scratch: RolloutScratch) -> int:
 
 
 @kernel(borrows=True)
-def add_luck(found: RollScratch, roll: int, is_own: bool, luck: Values) -> None:
-    """Fills luck[0:5] with itself plus what a roll changes of each chance, from what `fill_roll_values` found; the
-    opponent's roll changes ours the other way round."""
-    values, mean = found.values[roll], found.mean
+def add_luck(values: Chances, mean: Values, is_own: bool, luck: Values) -> None:
+    """Fills luck[0:5] with itself plus what a roll changes of each chance, from the values[0:5] of the roll and the
+    mean[0:5] of all; the opponent's roll changes ours the other way round."""
     if is_own:
         for item in range(5):
             luck[item] += values[item] - mean[item]
@@ -313,7 +406,9 @@ def fill_rolls(
         rolls[row, 0], rolls[row, 1] = place // 6 + 1, place % 6 + 1
         if settings.with_luck:
             fill_roll_values(networks, tables, settings.likely, boards[row], scratch.tree.rolls)
-            add_luck(scratch.tree.rolls, roll_place(rolls[row, 0], rolls[row, 1]), turn % 2 == 0, lucks[row])
+            found = scratch.tree.rolls
+            values = found.values[roll_place(rolls[row, 0], rolls[row, 1])]
+            add_luck(values, found.mean, turn % 2 == 0, lucks[row])
 
 
 @kernel(parallel=True)

@@ -178,6 +178,19 @@ def test_trials_are_those_of_the_twin(tables: dict[str, Table], stop: str, level
         assert found[1] == pytest.approx(np.mean(lucks, axis=0), abs=1e-6)
 
 
+@pytest.mark.parametrize("settings", [TO_THE_END, WITHOUT_LUCK, RolloutSettings(turns=3, play_ply=1)])
+def test_blocks_together_as_each_alone(settings: RolloutSettings) -> None:
+    """What is remembered of the first two rolls is of one position, and changes nothing."""
+    boards, kernel_settings = random_game_positions(1, 3).boards[8:12], settings.for_kernels(3)
+    chooser, items, first = chooser_of(1, NO_TABLES), np.arange(4), np.array([0, 2, 0, 35])
+    together, alone = np.empty((4, 3, 2, 5)), np.empty((4, 3, 2, 5))
+    fill_blocks(0, 12, chooser, kernel_settings, boards, items, first, together)
+    for place in range(12):
+        fill_blocks(place, place + 1, chooser, kernel_settings, boards, items, first, alone)
+    assert together.tobytes() == alone.tobytes()
+    assert len(np.unique(together.reshape(12, 10), axis=0)) == 12
+
+
 def test_second_rolls_are_dealt_out_evenly() -> None:
     order = np.empty(BLOCK, np.int64)
     seen = set()

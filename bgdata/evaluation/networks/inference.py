@@ -29,7 +29,6 @@ from bgdata.evaluation.networks.products import (
     gather_active,
     shift_down,
 )
-from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, read_only
 
 Sums = NDArray[np.int32]

@@ -5,9 +5,9 @@ to LLVM as vectors of 32 numbers. Pairs of products are added as processors do i
 adds them to a sum as well.
 
 `collect_changes` collects the inputs that changed, and `add_rows` adds their rows of a first layer to its sums, which
-stay in registers meanwhile. The others are for later layers. Most rectified units are 0, and mostly the same ones after all plays of a position: `gather_active` collects those that
-are not 0 in some lane, and `add_products_6` adds what they weigh to the sums of a later layer, which stay in registers
-too. Six plays together read each weight once.
+stay in registers meanwhile. The others are for later layers. Most rectified units are 0, and mostly the same ones after
+all plays of a position: `gather_active` collects those that are not 0 in some lane, and `add_products_6` adds what they
+weigh to the sums of a later layer, which stay in registers too. Six plays together read each weight once.
 """
 
 from __future__ import annotations
