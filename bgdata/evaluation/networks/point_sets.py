@@ -41,7 +41,7 @@ def bit_count(points: int) -> int:
 
 
 @kernel()
-def bit_count_32(points: int) -> int:
+def bit_count_32(points: np.int32) -> np.int32:
     """The same of int32 points from 0 on, as int32: in loops over lanes, which become vectors."""
     bits = np.int32(points - np.int32(np.int32(points >> _I1) & _ONES_32))
     bits = np.int32(np.int32(bits & _PAIRS_32) + np.int32(np.int32(bits >> _I2) & _PAIRS_32))

@@ -192,7 +192,7 @@ def fill_roll_counts(numbers: RollNumbers) -> None:
 
 
 @kernel(borrows=True)
-def add_mixed_roll(numbers: RollNumbers, high: int, low: int) -> None:
+def add_mixed_roll(numbers: RollNumbers, high: np.int32, low: np.int32) -> None:
     """Adds two rolls of 36 to the counts of all lanes: those of two different dice."""
     for lane in range(SIDES):
         target, landing, single = numbers[TARGETS + lane], numbers[LANDINGS + lane], numbers[SINGLES + lane]
@@ -217,7 +217,7 @@ def add_mixed_roll(numbers: RollNumbers, high: int, low: int) -> None:
 
 
 @kernel(borrows=True)
-def add_double(numbers: RollNumbers, die: int) -> None:
+def add_double(numbers: RollNumbers, die: np.int32) -> None:
     """Adds one roll of 36 to the counts of all lanes: see `double_hits`."""
     for lane in range(SIDES):
         target, landing = numbers[TARGETS + lane], numbers[LANDINGS + lane]
