@@ -44,8 +44,8 @@ ACTION_BY_EPC = """
 """
 
 OF_NETWORK = {  # name: what draws it, before the file
-    "learning_curve": "train plot diverse-16 --output",
-    "match_equity": "met plot diverse-16-1ply-25-index-0-8 --output",
+    "learning_curve": "train plot diverse-19 --output",
+    "match_equity": "met plot diverse-19-1ply-25-index-0-8 --output",
     "race_rules": "race-rules selfplay/network-10000-seed-1 --plot",
     "cube_index": "study index --luck --plot",
     "cube_match": "study match-cubeful --luck --games 500 --plot",

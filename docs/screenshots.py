@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 PICTURES = {  # name: (address, height in pixels, whether the screen is dark)
     "explorer_position": ("/position/4HPwATDgc/ABMA?roll=31", 860, False),
-    "explorer_table": ("/table/bearoff_match/6x6-away-3-5-cube-1-diverse-16-1ply-25-index-0-8", 860, False),
+    "explorer_table": ("/table/bearoff_match/6x6-away-3-5-cube-1-diverse-19-1ply-25-index-0-8", 860, False),
     "explorer_match_equity": ("/match-equity", 860, True),
 }
 WIDTH = 1180

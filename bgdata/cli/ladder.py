@@ -114,7 +114,7 @@ def rows_of(table: Table) -> list[Row]:
 
 
 def name_of(row: Row) -> str:
-    """A player as people read it: diverse-16 1-ply."""
+    """A player as people read it: diverse-19 1-ply."""
     name = str(row["player_name"]).removeprefix("network/")
     return f"{Path(name).name} {row['ply']}-ply"
 

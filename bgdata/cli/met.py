@@ -127,7 +127,7 @@ def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form
     MET and OTHER are names or files (see: bgdata met --help).
 
     \b
-      bgdata met compare diverse-16-1ply-25 published-12 --length 6
+      bgdata met compare diverse-19-1ply-25 published-12 --length 6
     """
     compare_mets(find_met_or_file(warehouse, met), find_met_or_file(warehouse, other), length, form)
 
@@ -151,7 +151,7 @@ def plot(warehouse: Warehouse, met: str, minus: str, length: int | None, output:
 
     \b
       bgdata met plot --output met.png
-      bgdata met plot published-12 --minus diverse-16-1ply-25 --output difference.png
+      bgdata met plot published-12 --minus diverse-19-1ply-25 --output difference.png
     """
     draw_met(find_met_or_file(warehouse, met), find_met_or_file(warehouse, minus) if minus else None, length, output)
 

@@ -24,7 +24,7 @@ def ubgi(warehouse: Warehouse, /, **options: Any) -> None:
 
     \b
       bgdata ubgi
-      bgdata ubgi --ply 1 --network diverse-16
+      bgdata ubgi --ply 1 --network diverse-19
     """
     from bgdata.evaluation.talk import Talk
     from bgdata.protocols.ubgi import UbgiEngine

@@ -3,7 +3,7 @@
 A file NAME.ubgi says how it is started, and below what it is told to set, a key and a value a line; `patience` is for
 this player alone: how many seconds it waits for a line.
 
-    bgdata ubgi --network diverse-16
+    bgdata ubgi --network diverse-19
     engine.seed 7
     patience 60
 """

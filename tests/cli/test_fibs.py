@@ -50,7 +50,7 @@ def test_a_match_is_played_and_saved(root: Path) -> None:
         result = play(root, server, "--invite", "--length", "1")
     assert result.exit_code == 0, result.output
     first, second, third, *_ = result.stdout.splitlines()
-    assert first == f"diverse-16-0ply is {USER} on localhost"
+    assert first == f"diverse-19-0ply is {USER} on localhost"
     assert (second, third) == (f"1-point match with {OPPONENT}", f"game 1: {USER} 0, {OPPONENT} 0")
     assert "wins the match 1-0" in result.stdout.splitlines()[-1]
     saved = re.search(r"^saved (fibs-mary-\d{8}-\d{6}\.mat)$", result.stderr, re.MULTILINE)

@@ -33,7 +33,7 @@ def games_there(root: Path) -> set[str]:
 def test_a_new_player_costs_its_own_games_alone(root: Path) -> None:
     first = succeeds(root, "ladder", "pubeval", "--alone", *FEW).splitlines()
     assert first[0].endswith(": 4 games of 1 pairings")
-    assert [line.split()[1] for line in first[2:4]] == ["diverse-16", "pubeval"]
+    assert [line.split()[1] for line in first[2:4]] == ["diverse-19", "pubeval"]
     before = games_there(root)
     again = run(root, "ladder", *FEW)
     assert again.exit_code == 0
@@ -44,7 +44,7 @@ def test_a_new_player_costs_its_own_games_alone(root: Path) -> None:
     assert len(games_there(root) - before) == 2
     assert before < games_there(root)
     assert {name for name, _ in ladder_players(bgdata.open_warehouse(root), "cubeless")} == {
-        *("network/diverse-16", "pubeval", "random")
+        *("network/diverse-19", "pubeval", "random")
     }
 
 

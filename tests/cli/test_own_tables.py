@@ -73,7 +73,7 @@ def test_a_match_has_its_table() -> None:
     said = ask("hint", START, "31", "--away", "3-5", "--plays", "1")
     small, met, *_ = said.stderr.splitlines()
     assert small.startswith(f"building {SMALL}: ")
-    assert met.startswith("building match_equity/diverse-16-1ply-25-index-0-8: ")
+    assert met.startswith("building match_equity/diverse-19-1ply-25-index-0-8: ")
     assert "8/5 6/5" in said.stdout
     assert "mwc" in said.stdout
     assert ask("cube", START, "--away", "3-5").stderr == ""

@@ -220,8 +220,8 @@ def test_wrong_parameters(parameters: CubefulParameters, message: str) -> None:
 def test_recipes_without_a_ply_are_those_of_before() -> None:
     """Named as they were, and with the same parameters."""
     assert "ply" not in MONEY.to_json()
-    assert DATASET.slug(MONEY) == "diverse-16-money-cube-0-2-0-5-20-seed-6"
-    assert DATASET.slug(AHEAD) == "diverse-16-1ply-money-cube-cubeful-0-2-0-5-3-seed-6"
+    assert DATASET.slug(MONEY) == "diverse-19-money-cube-0-2-0-5-20-seed-6"
+    assert DATASET.slug(AHEAD) == "diverse-19-1ply-money-cube-cubeful-0-2-0-5-3-seed-6"
     assert CubefulParameters.from_manifest(MONEY.to_json()) == MONEY
     assert CubefulParameters.from_manifest(AHEAD.to_json()) == AHEAD
 

@@ -64,7 +64,7 @@ def simple() -> UbgiEngine:
 
 def test_a_conversation(engine: UbgiEngine) -> None:
     hello = engine.answers("ubgi")
-    assert hello[0] == "id name bgdata diverse-16"
+    assert hello[0] == "id name bgdata diverse-19"
     assert hello[-2:] == ["proto 0.2", "ubgiok"]
     assert engine.answers("isready") == ["readyok"]
     for silent in ("newgame", f"position gnubgid {START.id}", "dice 3 1", ""):

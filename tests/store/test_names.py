@@ -55,7 +55,7 @@ def test_hostile_names_are_none(what: str, text: object) -> None:
         ("kind", "bearoff_two_sided"),
         ("kind", "met_xml"),
         ("variant", "6x15"),
-        ("variant", "6x6-away-5-5-cube-1-diverse-16-1ply-25-index-0-8"),
+        ("variant", "6x6-away-5-5-cube-1-diverse-19-1ply-25-index-0-8"),
         ("version", "r1-0a1b2c3d"),
         ("version", "r12-00000000"),
         ("file", "table.parquet"),
