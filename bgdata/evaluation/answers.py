@@ -31,6 +31,7 @@ from bgdata.evaluation.networks.inference import (
     Networks,
     Sums,
     Units,
+    change_nearer_sums,
     change_sums,
     fill_first_hidden,
     fill_outputs,
@@ -65,7 +66,7 @@ class Scratch(NamedTuple):
     inputs_before: Inputs  # [network, input] of `before`
     sums_before: Sums  # [network, unit] of `before`
     board: Boards  # [26] that is looked at
-    sums: Sums
+    sums: Sums  # [2, unit] of the board that is evaluated and of the one in the lane before, in turn
     change_rows: Inputs  # with the next, inference.Changes
     change_values: Inputs
     packed: Units  # later weights of the networks, one after the other: see `inference.pack_later`
@@ -99,9 +100,9 @@ def new_scratch(networks: Networks) -> Scratch:
         np.empty((len(networks.shapes), INPUT_ROOM), np.int16),
         np.empty((len(networks.shapes), most), np.int32),
         np.empty(26, np.int8),
-        np.empty(most, np.int32),
-        np.empty(INPUT_ROOM + STEP, np.int16),
-        np.empty(INPUT_ROOM + STEP, np.int16),
+        np.empty((2, most), np.int32),
+        np.empty((2, INPUT_ROOM + STEP), np.int16),
+        np.empty((2, INPUT_ROOM + STEP), np.int16),
         np.empty(begins[-1], np.int16),
         begins,
         np.zeros(len(networks.shapes), np.bool_),
@@ -270,19 +271,25 @@ def fill_board(board: Boards, is_play: bool, found: Boards) -> None:
 @kernel(borrows=True)
 def fill_first_layer(network: NetworkArrays, which: int, lane: int, is_play: bool, scratch: Scratch) -> None:
     """Fills scratch.hidden[lane, unit] with the first layer for scratch.inputs[lane, input]: those of a play from the
-    position of `start_plays`, or of any board."""
-    hidden = network.sizes[0]
+    position of `start_plays`, or of any board. Those of the lane before, if there is one, were the last."""
+    hidden, inputs = network.sizes[0], scratch.inputs[lane]
     changes = Changes(scratch.change_rows, scratch.change_values)
-    inputs, sums = scratch.inputs[lane], scratch.sums[:hidden]
+    sums = scratch.sums[lane % 2, :hidden]
     if is_play:
         before, sums_before = scratch.inputs_before[which], scratch.sums_before[which, :hidden]
         if not scratch.ready[which]:
             fill_inputs(network.input_set, scratch.before, before)
             fill_sums(network, before, changes, sums_before)
             scratch.ready[which] = True
-        change_sums(network, before, sums_before, inputs, changes, sums)
-    else:
+        if lane == 0:
+            change_sums(network, before, sums_before, inputs, changes, sums)
+        else:
+            last, sums_last = scratch.inputs[lane - 1], scratch.sums[(lane - 1) % 2, :hidden]
+            change_nearer_sums(network, before, sums_before, last, sums_last, inputs, changes, sums)
+    elif lane == 0:
         fill_sums(network, inputs, changes, sums)
+    else:
+        change_sums(network, scratch.inputs[lane - 1], scratch.sums[(lane - 1) % 2, :hidden], inputs, changes, sums)
     fill_first_hidden(network, sums, scratch.hidden[lane])
 
 

@@ -77,9 +77,9 @@ class NetworkArrays(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Scratch: rows of changed inputs of the first layer, and the changes of their values."""
+    """Scratch: rows of changed inputs of the first layer, and the changes of their values, from either of two boards."""
 
-    rows: Inputs  # [INPUT_ROOM + STEP]
+    rows: Inputs  # [2, INPUT_ROOM + STEP]
     values: Inputs
 
 
@@ -139,8 +139,36 @@ def change_sums(
 ) -> None:
     """Fills sums[0:hidden] with the sums of the first layer for inputs[input], from sums_before[0:hidden] for
     before[input]. Both have room for whole vectors of inputs."""
-    rows, values, count = changes.rows, changes.values, len(sums)
-    n = collect_changes(before, inputs, network.inputs, rows, values)
+    n = collect_changes(before, inputs, network.inputs, changes.rows[0], changes.values[0])
+    add_changes(network, n, changes.rows[0], changes.values[0], sums_before, sums)
+
+
+@kernel(borrows=True)
+def change_nearer_sums(
+    network: NetworkArrays,
+    before: Inputs,
+    sums_before: Sums,
+    last: Inputs,
+    sums_last: Sums,
+    inputs: Inputs,
+    changes: Changes,
+    sums: Sums,
+) -> None:
+    """The same, from sums_before[0:hidden] for before[input] or sums_last[0:hidden] for last[input]: from those that
+    differ in fewer inputs."""
+    n = collect_changes(before, inputs, network.inputs, changes.rows[0], changes.values[0])
+    n_last = collect_changes(last, inputs, network.inputs, changes.rows[1], changes.values[1])
+    if n_last < n:
+        add_changes(network, n_last, changes.rows[1], changes.values[1], sums_last, sums)
+    else:
+        add_changes(network, n, changes.rows[0], changes.values[0], sums_before, sums)
+
+
+@kernel(borrows=True)
+def add_changes(network: NetworkArrays, n: int, rows: Inputs, values: Inputs, sums_before: Sums, sums: Sums) -> None:
+    """Fills sums[0:hidden] with sums_before[0:hidden] plus values[0:n] times the weights of the inputs rows[0:n], after
+    which both have a zero."""
+    count = len(sums)
     even = n + n % 2  # pairs are added: one that changes nothing may fill the last
     add_rows(network.weights, rows, values, even, sums_before, sums)
     for unit in range(count - count % STEP, count):

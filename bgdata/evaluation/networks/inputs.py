@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.networks.contact_inputs import CONTACT_INPUTS, fill_contact_inputs, fill_many_contact_inputs
 from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.evaluation.networks.products import copy_points
 from bgdata.evaluation.networks.race_inputs import RACE_INPUTS, fill_race_inputs
 from bgdata.evaluation.networks.shots import SIDES, RollNumbers
 from bgdata.game.board import CHECKERS
@@ -93,9 +94,7 @@ def fill_many_inputs(input_set: int, boards: Boards, n: int, numbers: RollNumber
 @kernel(borrows=True)
 def fill_point_inputs(board: Boards, inputs: Inputs) -> None:
     """Fills inputs[0:192] with those of the points of board[slot]."""
-    for point in range(1, 25):
-        for item in range(8):
-            inputs[8 * (point - 1) + item] = OF_COUNT[board[point] + 15, item]
+    copy_points(OF_COUNT, board, inputs)
 
 
 @kernel(borrows=True)

@@ -4,7 +4,7 @@ The sums are exact in any order, so this changes no bit. Numba's loops over arra
 to LLVM as vectors of 32 numbers. Pairs of products are added as processors do it, by VPMADDWD, or by VPDPWSSD, which
 adds them to a sum as well.
 
-`collect_changes` collects the inputs that changed, and `add_rows` adds their rows of a first layer to its sums, which
+`copy_points` copies the inputs of the points, `collect_changes` collects the inputs that changed, and `add_rows` adds their rows of a first layer to its sums, which
 stay in registers meanwhile. The others are for later layers. Most rectified units are 0, and mostly the same ones after
 all plays of a position: `gather_active` collects those that are not 0 in some lane, and `add_products_6` adds what they
 weigh to the sums of a later layer, which stay in registers too. Six plays together read each weight once.
@@ -31,7 +31,7 @@ SUMS = STEP // 2  # of units, in one vector
 cgutils: Any = numba.core.cgutils
 _I16, _I32, _I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 _NUMBERS, _WIDE = ir.VectorType(_I16, STEP), ir.VectorType(_I32, STEP)
-_HALF = ir.VectorType(_I32, SUMS)
+_HALF, _EIGHT = ir.VectorType(_I32, SUMS), ir.VectorType(_I16, 8)
 _EVEN, _ODD = (ir.Constant(_HALF, list(range(first, STEP, 2))) for first in (0, 1))
 # numbers of two rows in turn, the lower and the upper four of every eight, as processors do it; and back in order
 _FOURS = [[8 * eight + half + item for eight in range(4) for item in range(4)] for half in (0, 4)]
@@ -46,6 +46,14 @@ _PAIRS = {
     "sse2": ("llvm.x86.sse2.pmadd.wd", 8),
 }
 llvmlite.binding.initialize_native_asmparser()
+
+
+@intrinsic
+def _copy_points(_context: Any, of_count: Any, board: Any, inputs: Any) -> Any:
+    """copy_points(of_count, board, inputs), in a kernel: fills int16 inputs[8 * (p - 1):8 * p] for the points p from 1 to
+    24 with int16 of_count[board[p] + 15, 0:8], of int8 board[26]. All arrays are contiguous. Numba would look for each
+    point whether the arrays overlap."""
+    return types.void(of_count, board, inputs), _generate_points
 
 
 @intrinsic
@@ -100,11 +108,21 @@ def _shift_down(_context: Any, numbers: Any, _shift: Any, _most: Any, shifted: A
     return types.void(numbers, types.int32, types.int32, shifted), _generate_shifted
 
 
+copy_points: Any = _copy_points
 collect_changes: Any = _collect_changes
 add_rows: Any = _add_rows
 shift_down: Any = _shift_down
 gather_active: Any = _gather_active
 add_products_1, add_products_6 = map(adding_products, (1, LANES))
+
+
+def _generate_points(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    of_count, board, inputs = opened(context, builder, signature, values)
+    for point in range(1, 25):
+        count = builder.sext(_item(builder, board, _number(0), point), _I64)
+        row = builder.mul(builder.add(count, _number(15)), _number(8))
+        _store(builder, inputs, _number(8 * (point - 1)), _numbers(builder, of_count, row, _number(0), _EIGHT))
+    return context.get_dummy_value()
 
 
 def _generate_changes(context: Any, builder: Any, signature: Any, values: Any) -> Any:

@@ -45,7 +45,7 @@ each_network = pytest.mark.parametrize(("number", "which"), [(n, w) for n in ran
 
 def new_changes() -> Changes:
     """Scratch that is not clean."""
-    return Changes(*(np.full(INPUT_ROOM + STEP, 7, np.int16) for _ in Changes._fields))
+    return Changes(*(np.full((2, INPUT_ROOM + STEP), 7, np.int16) for _ in Changes._fields))
 
 
 def inputs_of(network: NetworkArrays, board: np.ndarray) -> np.ndarray:
