@@ -77,7 +77,7 @@ class NetworkArrays(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Scratch: rows of changed inputs of the first layer, and the changes of their values, from either of two boards."""
+    """Scratch: rows of changed inputs of the first layer, and how their values change, from either of two boards."""
 
     rows: Inputs  # [2, INPUT_ROOM + STEP]
     values: Inputs

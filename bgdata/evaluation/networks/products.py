@@ -4,10 +4,11 @@ The sums are exact in any order, so this changes no bit. Numba's loops over arra
 to LLVM as vectors of 32 numbers. Pairs of products are added as processors do it, by VPMADDWD, or by VPDPWSSD, which
 adds them to a sum as well.
 
-`copy_points` copies the inputs of the points, `collect_changes` collects the inputs that changed, and `add_rows` adds their rows of a first layer to its sums, which
-stay in registers meanwhile. The others are for later layers. Most rectified units are 0, and mostly the same ones after
-all plays of a position: `gather_active` collects those that are not 0 in some lane, and `add_products_6` adds what they
-weigh to the sums of a later layer, which stay in registers too. Six plays together read each weight once.
+`copy_points` copies the inputs of the points, `collect_changes` collects the inputs that changed, and `add_rows` adds
+their rows of a first layer to its sums, which stay in registers meanwhile. The others are for later layers. Most
+rectified units are 0, and mostly the same ones after all plays of a position: `gather_active` collects those that are
+not 0 in some lane, and `add_products_6` adds what they weigh to the sums of a later layer, which stay in registers too.
+Six plays together read each weight once.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ llvmlite.binding.initialize_native_asmparser()
 
 @intrinsic
 def _copy_points(_context: Any, of_count: Any, board: Any, inputs: Any) -> Any:
-    """copy_points(of_count, board, inputs), in a kernel: fills int16 inputs[8 * (p - 1):8 * p] for the points p from 1 to
-    24 with int16 of_count[board[p] + 15, 0:8], of int8 board[26]. All arrays are contiguous. Numba would look for each
-    point whether the arrays overlap."""
+    """copy_points(of_count, board, inputs), in a kernel: fills int16 inputs[8 * (p - 1):8 * p] for the points p from 1
+    to 24 with int16 of_count[board[p] + 15, 0:8], of int8 board[26]. All arrays are contiguous. Numba would look for
+    each point whether the arrays overlap."""
     return types.void(of_count, board, inputs), _generate_points
 
 
