@@ -200,13 +200,13 @@ def fill_trial(
             play_first_turn(networks, tables, settings, die, other_die, before, scratch)
             before = roll + 1
         else:
+            found, is_played = scratch.tree.rolls, settings.with_luck and settings.play_ply == 0
             if settings.with_luck:
-                played = roll if settings.play_ply == 0 else -1
-                found = scratch.tree.rolls
+                played = roll if is_played else -1
                 fill_roll_values(networks, tables, settings.likely, scratch.board, found, None, played)
                 add_luck(found.values[roll], found.mean, turn % 2 == 0, scratch.luck)
-            if settings.with_luck and settings.play_ply == 0:
-                flip_into(scratch.tree.rolls.played, scratch.board)
+            if is_played:
+                flip_into(found.played, scratch.board)
             else:
                 play(networks, tables, settings, die, other_die, scratch)
         turn += 1

@@ -74,8 +74,9 @@ def fill_encoded(input_set: int, boards: Boards, inputs: Inputs) -> None:
 @kernel(borrows=True)
 def fill_inputs(input_set: int, board: Boards, inputs: Inputs) -> None:
     """Fills inputs[0:n] with all inputs of board[slot]."""
-    fill_point_inputs(board, inputs)
-    fill_extras(input_set, board, inputs[POINT_INPUTS:])
+    fill_without_contact(input_set, board, inputs)
+    if input_set == _CONTACT:
+        fill_contact_inputs(board, inputs[POINT_INPUTS + BASE_EXTRAS :])
 
 
 @kernel(borrows=True)
@@ -83,28 +84,21 @@ def fill_many_inputs(input_set: int, boards: Boards, n: int, numbers: RollNumber
     """Fills inputs[row, 0:n] as `fill_inputs` does, for the rows boards[0:n, slot], at most MOST_BOARDS. `numbers` is
     scratch."""
     for row in range(n):
-        fill_point_inputs(boards[row], inputs[row])
-        extras = inputs[row, POINT_INPUTS:]
-        fill_base_extras(boards[row], extras)
-        fill_other_extras(input_set, boards[row], extras)
+        fill_without_contact(input_set, boards[row], inputs[row])
     if input_set == _CONTACT:
         fill_many_contact_inputs(boards, n, numbers, inputs[:, POINT_INPUTS + BASE_EXTRAS :])
 
 
 @kernel(borrows=True)
-def fill_point_inputs(board: Boards, inputs: Inputs) -> None:
-    """Fills inputs[0:192] with those of the points of board[slot]."""
+def fill_without_contact(input_set: int, board: Boards, inputs: Inputs) -> None:
+    """Fills inputs[0:n] but for those of contact."""
     copy_points(OF_COUNT, board, inputs)
-
-
-@kernel(borrows=True)
-def fill_extras(input_set: int, board: Boards, extras: Inputs) -> None:
-    """Fills extras[0:n] with the inputs of board[slot] that follow those of the points."""
+    extras = inputs[POINT_INPUTS:]
     fill_base_extras(board, extras)
-    if input_set == _CONTACT:
-        fill_contact_inputs(board, extras[BASE_EXTRAS:])
-    else:
-        fill_other_extras(input_set, board, extras)
+    if input_set == _TESAURO_198:
+        extras[4], extras[5] = UNIT, 0
+    elif input_set == _RACE:
+        fill_race_inputs(board, extras[BASE_EXTRAS:])
 
 
 @kernel(borrows=True)
@@ -116,12 +110,3 @@ def fill_base_extras(board: Boards, extras: Inputs) -> None:
         ours += max(int(board[point]), 0)
         theirs += max(-int(board[point]), 0)
     extras[2], extras[3] = OF_OFF[CHECKERS - ours], OF_OFF[CHECKERS - theirs]
-
-
-@kernel(borrows=True)
-def fill_other_extras(input_set: int, board: Boards, extras: Inputs) -> None:
-    """Fills extras[4:n] of board[slot] for input sets other than contact."""
-    if input_set == _TESAURO_198:
-        extras[4], extras[5] = UNIT, 0
-    elif input_set == _RACE:
-        fill_race_inputs(board, extras[BASE_EXTRAS:])
