@@ -32,6 +32,7 @@ from typing import Any
 
 import bgdata
 from bgdata.datasets import cube_studies, openings, reference_positions, rollout_decisions
+from bgdata.datasets.common.cube_arms import player_of
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.networks.measured import NetworkScore, recorded_name, scores_in, shipped_scores, write_file
@@ -136,7 +137,9 @@ def followers() -> list[Follower]:
         outdated = {recipe for recipe, manifest in manifests.items() if manifest.revision != kind.revision}
         is_together = bool(outdated) or kind is rollout_decisions.DATASET
         for recipe, manifest in manifests.items():
-            after = replace(recipe, network=DEFAULT_NETWORK, network_version="")
+            is_study = isinstance(recipe, cube_studies.StudyParameters)
+            network = player_of(recipe.study, DEFAULT_NETWORK) if is_study else DEFAULT_NETWORK
+            after = replace(recipe, network=network, network_version="")
             found.append(Follower(kind, recipe, after, manifest.seconds, recipe in outdated, is_together))
     kinds = [kind for kind, _ in published]
     return sorted(found, key=lambda follower: (kinds.index(follower.kind), follower.seconds))

@@ -204,8 +204,13 @@ def test_what_follows_the_network_that_plays(monkeypatch: pytest.MonkeyPatch) ->
     )
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "another")
     for each in shipping.followers():
-        assert vars(each.recipe) == vars(each.before) | {"network": "another", "network_version": ""}
-        assert each.variants()[1].replace("another", each.before.network) == each.variants()[0]
+        is_first = each.kind is STUDIES and each.before.study.startswith("first-")
+        network = "contact-160" if is_first else "another"  # as strong as the player of their published figures
+        assert vars(each.recipe) == vars(each.before) | {"network": network, "network_version": ""}
+        assert each.variants()[1].replace(network, each.before.network) == each.variants()[0]
+    assert {each.before.study for each in found if each.recipe.network == "contact-160"} == {
+        "first-statistics", "first-index", "first-fine-index"
+    }  # fmt: skip
 
 
 class House(NamedTuple):

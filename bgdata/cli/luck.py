@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("match", shell_complete=complete_tables)
-@player_option
+@player_option()
 @ply_option()
 @click.option("--cubeful", is_flag=True, help="Value rolls, plays and cube actions with the cube and the score.")
 @met_option

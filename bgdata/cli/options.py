@@ -165,16 +165,17 @@ def network_option(function: Decorated) -> Decorated:
     )(function)
 
 
-def player_option(function: Decorated) -> Decorated:
-    """Add --player: the player by name."""
+def player_option(default: str | None = "network", note: str = "") -> Callable[[Decorated], Decorated]:
+    """Add --player: the player by name. `note` describes the default where it depends on other options."""
+    shown_default = f"  [default: {note}]" if note else ""
     return click.option(
         "--player",
-        default="network",
-        show_default=True,
+        default=default,
+        show_default=not note,
         metavar="PLAYER",
         shell_complete=complete_players,
-        help="The player: network (the one that comes with bgdata), network/NAME, or another one.",
-    )(function)
+        help=f"The player: network (the one that comes with bgdata), network/NAME, or another one.{shown_default}",
+    )
 
 
 def luck_option(function: Decorated) -> Decorated:

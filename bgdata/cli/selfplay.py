@@ -41,7 +41,7 @@ from bgdata.warehouse import Warehouse
 
 
 @click.command()
-@player_option
+@player_option()
 @games_option(10_000)
 @seed_option(1)
 @luck_option

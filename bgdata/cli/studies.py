@@ -23,7 +23,8 @@ from bgdata.cli.options import (
 )
 from bgdata.cli.output import print_built, write_rows
 from bgdata.cli.selfplay import network_of
-from bgdata.datasets.common.cube_arms import NAMES
+from bgdata.datasets.common.cube_arms import FIRST_PLAYER, NAMES, player_of
+from bgdata.datasets.common.cube_players import CubePlayerParameters
 from bgdata.datasets.cube_life import DATASET as ATLASES
 from bgdata.datasets.cube_life import LOSSES, CubeLifeParameters
 from bgdata.datasets.cube_studies import DATASET as STUDIES
@@ -45,14 +46,14 @@ if TYPE_CHECKING:
 @games_option(None, "of each setting 100000, with --luck 1000; matches count as games")
 @seed_option(1)
 @luck_option
-@player_option
+@player_option(None, f"network; for first-statistics and the like network/{FIRST_PLAYER}")
 @plot_option
 @executor_option
 @threads_option
 @force_option
 @format_option
 @click.pass_obj
-def study(warehouse: Warehouse, /, study: str, games: int | None, seed: int, player: str, **options: Any) -> None:
+def study(warehouse: Warehouse, /, study: str, games: int | None, seed: int, player: str | None, **options: Any) -> None:
     """Run a STUDY of cube handling beside published figures.
 
     The figures are in the table `cube_studies`. STUDY is one of these:
@@ -62,7 +63,8 @@ def study(warehouse: Warehouse, /, study: str, games: int | None, seed: int, pla
       index          a cube life index against 0.7
       fine-index     the same near 0.7
       high-index     the same from 0.8 to 1
-      first-statistics, first-index, first-fine-index  the three by Janowski's rule as Higgins first had it
+      first-statistics, first-index, first-fine-index  the three by Janowski's rule as Higgins first had it, with a
+                     player as strong as his
       jump           the jump model at 5 to 11 % against Janowski at 0.7
       local          the jump model with the volatility of each position against one volatility
       match          cube decisions by the match score against those for money, to 3, 5, 7 and 9 points
@@ -126,7 +128,7 @@ WIDTH = 24  # of names
 def run_study(
     warehouse: Warehouse,
     study: str,
-    player: str,
+    player: str | None,
     games: int | None,
     seed: int,
     *,
@@ -139,7 +141,7 @@ def run_study(
     """Build the version of a study, print its figures, and draw the value of its settings as a picture. Raises
     InvalidParameterError, UsageError for a player that is not a network, MissingTableError, StorageError, and what
     executors raise."""
-    found = network_of(warehouse, player)
+    found = CubePlayerParameters(player_of(study)) if player is None else network_of(warehouse, player)
     count = games if games is not None else LUCK_ADJUSTED_GAMES if luck else GAMES
     parameters = StudyParameters(
         found.network, found.network_version, study=study, games=count, seed=seed, with_luck=luck

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bgdata.datasets.common.cube_arms import NAMES
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from tests.cli.command_line import error_of, run, succeeds
 
 
@@ -29,6 +30,17 @@ def test_a_study_less_luck(network_root: Path) -> None:
     assert "-4-seed-1-luck/" in out[0]
     assert re.fullmatch(r"hedged_points_per_game( +[+-]\d+\.\d{4} \+/- \d+\.\d{4}){5}", out[2])
     assert out[4].startswith("points_per_game")
+
+
+def test_a_study_of_the_first_rule_is_played_by_a_network_of_its_own(network_root: Path) -> None:
+    """Unless another one is chosen; the player of other studies is the one that plays as `network`."""
+    players = {
+        (study, *chosen): succeeds(network_root, "study", study, *chosen, "--games", "4").partition("\n")[0]
+        for study, *chosen in (("first-index",), ("first-index", "--player", "network"), ("fine-index",))
+    }
+    assert "/first-index-contact-160-4-seed-1/" in players["first-index",]
+    assert f"/first-index-{DEFAULT_NETWORK}-4-seed-1/" in players["first-index", "--player", "network"]
+    assert f"/fine-index-{DEFAULT_NETWORK}-4-seed-1/" in players["fine-index",]
 
 
 @pytest.mark.parametrize("study", [("index", "--luck"), ("match",), ("statistics",)])

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from bgdata.errors import InvalidParameterError
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 
 
 class Arm(NamedTuple):
@@ -75,6 +76,10 @@ MATCH_POINTS: dict[int, Sequence[float]] = {
     9: (0.115, 0.148, 0.150, 0.154, 0.081),
 }
 OWN_MET, OWN_MET_CUBEFUL = "match-own", "match-own-cubeful"
+FIRST = "first-"  # of studies by Janowski's model in its first, withdrawn version
+FIRST_PLAYER = "contact-160"
+"""The network that plays these studies, unless another one is chosen. They are there for figures of March 2012 alone,
+which Player 3.3 played; this one is as strong (+0.600 points a game against PubEval, where Player 3.3 had +0.595)."""
 NAMES = {  # of studies, and what they ask
     "statistics": "cube statistics of a cube life index against itself",
     "index": "a cube life index against 0.7",
@@ -98,7 +103,7 @@ NAMES = {  # of studies, and what they ask
 
 def arms_of(name: str) -> tuple[Arm, ...]:
     """The arms of a study, in the order of its rows. Raises InvalidParameterError."""
-    kind = name.removeprefix("first-")
+    kind = name.removeprefix(FIRST)
     model = "first:" if kind != name else ""
     if kind == "statistics":
         return tuple(Arm(x, f"{model}{x:g}", "itself", 0, at(CUBE_STATISTICS, n)) for n, x in enumerate(QUARTERS))
@@ -127,6 +132,11 @@ def arms_of(name: str) -> tuple[Arm, ...]:
     if name == "plays-match":
         return tuple(Arm(0.7, "cubeful:0.7 0.7", "cubeless plays", length, {}) for length in ALL_LENGTHS)
     raise InvalidParameterError(f"expected a study among {', '.join(NAMES)}, got {name!r}")
+
+
+def player_of(study: str, network: str = DEFAULT_NETWORK) -> str:
+    """The network that plays a study unless another one is chosen, where `network` plays as `network`."""
+    return FIRST_PLAYER if study.startswith(FIRST) else network
 
 
 def at(figures: Mapping[str, Sequence[float]], place: int) -> dict[str, float]:
