@@ -53,7 +53,9 @@ if TYPE_CHECKING:
 @force_option
 @format_option
 @click.pass_obj
-def study(warehouse: Warehouse, /, study: str, games: int | None, seed: int, player: str | None, **options: Any) -> None:
+def study(
+    warehouse: Warehouse, /, study: str, games: int | None, seed: int, player: str | None, **options: Any
+) -> None:
     """Run a STUDY of cube handling beside published figures.
 
     The figures are in the table `cube_studies`. STUDY is one of these:
