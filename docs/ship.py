@@ -9,9 +9,9 @@ values, SQL checks, a sample computed again, and that this code would compute it
 
 `python -m docs.ship --follow` builds the benchmarks (rollout_decisions), studies of the cube (cube_studies), opening
 books (openings) and reference positions of the package again by the network that plays as `network` now, and those
-whose kind has a newer revision; studies that have a player of their own (`cube_arms.player_of`) keep it. It takes in the
-benchmarks together, and then each of the others once it is there, the quickest of each kind first: some take an hour. A
-stopped one goes on where it was; until then the package has those of the network before. `make generation
+whose kind has a newer revision; studies that have a player of their own (`cube_arms.player_of`) keep it. It takes in
+the benchmarks together, and then each of the others once it is there, the quickest of each kind first: some take an
+hour. A stopped one goes on where it was; until then the package has those of the network before. `make generation
 NETWORK=KIND/VARIANT` does both, and then all that follows: `make build`, the lock, the pictures, and what pages show.
 
 `python -m docs.ship --tables` writes the Parquet files of all versions in the package anew from their arrays, with what
