@@ -66,7 +66,7 @@ def study(
       fine-index     the same near 0.7
       high-index     the same from 0.8 to 1
       first-statistics, first-index, first-fine-index  the three by Janowski's rule as Higgins first had it, with a
-                     player as strong as his
+                     network as strong as Player 3.3
       jump           the jump model at 5 to 11 % against Janowski at 0.7
       local          the jump model with the volatility of each position against one volatility
       match          cube decisions by the match score against those for money, to 3, 5, 7 and 9 points

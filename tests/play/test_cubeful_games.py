@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import numpy as np
 import pytest
@@ -142,7 +142,7 @@ def test_money_games_against_the_twin(sides: Sides, rules: CubefulRules, models:
 def test_who_goes_by_local_volatility_doubles_by_it() -> None:
     """Every turn at which the player could double, decided again with the volatility of its position."""
     sides = CubeSide(jump(0.1), is_local=True), CubeSide(jump(0.1), is_local=True)
-    found = cubeful_self_play(CHOOSER, sides, MONEY, 4, SEED)
+    found = cubeful_self_play(CHOOSER, sides, MONEY, 12, SEED)
     player, count, differ = NetworkPlayer(SHIPPED, NO_TABLES), 0, 0
     for begin, end in pairwise(found.first_turns.tolist()):
         rows = np.arange(begin + 1, end)
@@ -235,7 +235,8 @@ def test_cubeful_plays_in_matches_against_the_twin(length: int) -> None:
 def test_games_one_roll_ahead_against_the_twin(
     sides: Sides, rules: CubefulRules, models: tuple[Model, Model], count: int
 ) -> None:
-    """Plays by the player that looks ahead with any evaluator; the cube, and what is recorded, by its chances."""
+    """Plays by the player that looks ahead with any evaluator, of equal ones that which is statically best; the cube, and
+    what is recorded, by its chances."""
 
     def choose(player: int, board: Board, roll: Roll, cube: int, whose: str, mine: Score) -> Board:
         side = sides[player]
@@ -243,7 +244,9 @@ def test_games_one_roll_ahead_against_the_twin(
         seen = MatchScore(*mine) if mine.away else Money(rules.is_jacoby)
         by_value = side.cubeful_plays and not (mine.is_crawford and side.as_money)
         stakes = Stakes(seen, Cube(cube, CubeOwner(whose))) if by_value else None
-        return list(AHEAD.best_play(Position(board), roll, stakes, cubeful_rules).play.after_play.board)
+        ranked = AHEAD.rank_plays(Position(board), roll, stakes, cubeful_rules)
+        equal = [list(each.play.after_play.board) for each in takewhile(lambda each: each.loss == 0, ranked)]
+        return equal[int(np.argmin(evaluate([flipped(after) for after in equal])[1]))]
 
     found = cubeful_self_play(CHOOSER, sides, rules, count, SEED, ply=1)
     matches = [
