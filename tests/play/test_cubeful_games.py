@@ -235,8 +235,8 @@ def test_cubeful_plays_in_matches_against_the_twin(length: int) -> None:
 def test_games_one_roll_ahead_against_the_twin(
     sides: Sides, rules: CubefulRules, models: tuple[Model, Model], count: int
 ) -> None:
-    """Plays by the player that looks ahead with any evaluator, of equal ones that which is statically best; the cube, and
-    what is recorded, by its chances."""
+    """Plays by the player that looks ahead with any evaluator, of equal ones that which is statically best; the cube,
+    and what is recorded, by its chances."""
 
     def choose(player: int, board: Board, roll: Roll, cube: int, whose: str, mine: Score) -> Board:
         side = sides[player]
