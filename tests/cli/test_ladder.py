@@ -20,8 +20,9 @@ FEW = ("--games", "4", "--seed", "1")
 
 @pytest.fixture
 def root(network_root: Path, tmp_path: Path) -> Path:
-    """A warehouse with the network of the package, to which games can be added."""
-    return Path(shutil.copytree(network_root, tmp_path / "warehouse"))
+    """A warehouse with the network of the package, to which games can be added. Hidden files come and go there, as
+    commands of other tests write."""
+    return Path(shutil.copytree(network_root, tmp_path / "warehouse", ignore=shutil.ignore_patterns(".*")))
 
 
 def games_there(root: Path) -> set[str]:

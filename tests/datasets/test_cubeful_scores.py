@@ -60,7 +60,7 @@ def test_matches_are_won_or_lost(small_root: Path) -> None:
 @pytest.mark.parametrize("length", [0, 3])
 def test_luck_is_subtracted(network_root: Path, tmp_path: Path, length: int) -> None:
     """Of a player against itself nothing is left of a pair."""
-    shutil.copytree(network_root, tmp_path / "warehouse")
+    shutil.copytree(network_root, tmp_path / "warehouse", ignore=shutil.ignore_patterns(".*"))
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     player = open_named_player("network/contact-160", 0, warehouse)
     entrant = ("network/contact-160", 0, player.version)

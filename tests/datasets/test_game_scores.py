@@ -105,7 +105,7 @@ def test_hedged_results_by_hand() -> None:
 def judged(tmp_path_factory: pytest.TempPathFactory, network_root: Path) -> Path:
     """Folder of a warehouse with four games and their luck, judged by the default network and its tables."""
     root = tmp_path_factory.mktemp("judged") / "warehouse"
-    shutil.copytree(network_root, root)
+    shutil.copytree(network_root, root, ignore=shutil.ignore_patterns(".*"))
     bgdata.open_warehouse(root).build(DATASET.name, JUDGED)
     return root
 
