@@ -9,7 +9,7 @@ values, SQL checks, a sample computed again, and that this code would compute it
 
 `python -m docs.ship --follow` builds the benchmarks (rollout_decisions), studies of the cube (cube_studies), opening
 books (openings) and reference positions of the package again by the network that plays as `network` now, and those
-whose kind has a newer revision; studies that have a player of their own (`cube_arms.player_of`) keep it. It takes in
+whose kind has a newer revision; studies that have a player of their own (`usual_network`) keep it. It takes in
 the benchmarks together, and then each of the others once it is there, the quickest of each kind first: some take an
 hour. A stopped one goes on where it was; until then the package has those of the network before. `make generation
 NETWORK=KIND/VARIANT` does both, and then all that follows: `make build`, the lock, the pictures, and what pages show.
@@ -32,7 +32,6 @@ from typing import Any
 
 import bgdata
 from bgdata.datasets import cube_studies, openings, reference_positions, rollout_decisions
-from bgdata.datasets.common.cube_arms import player_of
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.networks.measured import NetworkScore, recorded_name, scores_in, shipped_scores, write_file
@@ -137,9 +136,7 @@ def followers() -> list[Follower]:
         outdated = {recipe for recipe, manifest in manifests.items() if manifest.revision != kind.revision}
         is_together = bool(outdated) or kind is rollout_decisions.DATASET
         for recipe, manifest in manifests.items():
-            is_study = isinstance(recipe, cube_studies.StudyParameters)
-            network = player_of(recipe.study, DEFAULT_NETWORK) if is_study else DEFAULT_NETWORK
-            after = replace(recipe, network=network, network_version="")
+            after = replace(recipe, network=recipe.usual_network(DEFAULT_NETWORK), network_version="")
             found.append(Follower(kind, recipe, after, manifest.seconds, recipe in outdated, is_together))
     kinds = [kind for kind, _ in published]
     return sorted(found, key=lambda follower: (kinds.index(follower.kind), follower.seconds))

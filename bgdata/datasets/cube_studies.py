@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bgdata.datasets.common.columns import text_declarations
-from bgdata.datasets.common.cube_arms import CUBES, ENDINGS, OWN_MET, OWN_MET_CUBEFUL, Arm, arms_of
+from bgdata.datasets.common.cube_arms import CUBES, ENDINGS, OWN_MET, OWN_MET_CUBEFUL, Arm, arms_of, player_of
 from bgdata.datasets.common.cube_players import CubePlayerParameters, met_inputs
 from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Dataset, Estimate
@@ -48,6 +48,10 @@ class StudyParameters(CubePlayerParameters):
     games: int = 100_000
     seed: int = 1
     with_luck: bool = False
+
+    def usual_network(self, network: str) -> str:
+        """See `NetworkChoice.usual_network`."""
+        return player_of(self.study, network)
 
     def arms(self) -> tuple[Arm, ...]:
         """The arms of the study: its series of games. Raises InvalidParameterError."""

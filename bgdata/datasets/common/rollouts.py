@@ -50,6 +50,10 @@ class NetworkChoice(Parameters):
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.network):
             raise InvalidParameterError(f"expected the name of a network, got {self.network!r}")
 
+    def usual_network(self, network: str) -> str:
+        """The network that plays unless another one is chosen, where `network` plays as `network`."""
+        return network
+
     def network_inputs(self) -> dict[str, tuple[str, Parameters]]:
         """The tables, and the network where it comes with bgdata, by role."""
         race = RaceParameters(self.table_points)
