@@ -112,6 +112,11 @@ def test_a_checker_is_dragged(opened: Opener, host: str) -> None:
     page.wait_for_url(f"{host}/position/{START}*")
 
 
+def reaches(page: Page, address: str) -> None:
+    """Wait until the page is at this address, whatever its query and fragment."""
+    page.wait_for_url(lambda url: url.partition("?")[0].partition("#")[0] == address)
+
+
 PLACES = {  # of the board's picture
     "24": (576, 80), "1": (576, 470), "2": (536, 470), "6": (376, 470), "bar": (332, 230), "own off": (628, 450),
     "own cube": (34, 470), "die": (450, 274), "own score": (300, 540),
@@ -182,7 +187,7 @@ def test_a_checker_let_go_beside_the_board_stays(opened: Opener, host: str) -> N
     page.wait_for_url(f"{host}/position/*undo=*")
     board = list(Position(START).board)
     board[6], board[24] = board[6] - 1, board[24] + 1
-    assert page.url.partition("?")[0] == f"{host}/position/{Position(board).id}"
+    reaches(page, f"{host}/position/{Position(board).id}")
 
 
 def test_a_notation_says_that_it_is_copied(opened: Opener) -> None:
@@ -219,16 +224,16 @@ def test_without_javascript(opened: Opener, host: str) -> None:
     page.locator("#editor button", has_text="Show").click()
     board = list(Position(START).board)
     board[24], board[23] = 1, 1
-    assert page.url.partition("?")[0] == f"{host}/position/{Position(board).id}"
+    reaches(page, f"{host}/position/{Position(board).id}")
     page.locator("#editor button", has_text="Flip").click()
-    assert page.url.partition("?")[0] == f"{host}/position/{Position(board).flip().id}"
+    reaches(page, f"{host}/position/{Position(board).flip().id}")
     for expected in (Position(board).id, START):
         page.get_by_role("link", name="undo", exact=True).click()
-        assert page.url.partition("?")[0].partition("#")[0] == f"{host}/position/{expected}"
+        reaches(page, f"{host}/position/{expected}")
     assert not page.get_by_role("link", name="undo", exact=True).count()
     page.goto(f"/position/{Position(board).id}")
     page.locator(".heat a").first.click()
-    assert page.url == f"{host}/position/{Position(board).id}?roll=11"
+    page.wait_for_url(f"{host}/position/{Position(board).id}?roll=11")
     page.goto("/sql")
     page.locator("textarea").fill("select 42 as answer")
     page.get_by_role("button", name="Run").click()
@@ -240,7 +245,7 @@ def test_by_keyboard_alone(opened: Opener, host: str) -> None:
     page = opened("/")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    assert page.url == f"{host}/#main"
+    page.wait_for_url(f"{host}/#main")
     while page.evaluate("document.activeElement.name") != "q":
         page.keyboard.press("Tab")
     page.keyboard.type(START)
