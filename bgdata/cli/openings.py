@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -74,7 +75,7 @@ DEFAULTS = OpeningParameters()
     "can be given several times.",
 )
 @plot_option
-@rollout_options
+@partial(rollout_options, trials=DEFAULTS.trials)
 @threads_option
 @format_option
 @click.pass_obj

@@ -341,9 +341,9 @@ within_option = click.option(
 )
 
 
-def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the settings of rollouts: --trials, --until, --most-trials, --seed, --truncate, --stop, --play-ply,
-    --no-luck, --network."""
+def rollout_options(function: Callable[..., None], trials: int = 1296) -> Callable[..., None]:
+    """Add the settings of rollouts: --trials with its default, --until, --most-trials, --seed, --truncate, --stop,
+    --play-ply, --no-luck, --network."""
     stops = click.Choice(["end", "exact", "tables"])
     stop_help = "Where games end early: not at all, at exact bearoff tables, or at any bearoff table."
     for add in (
@@ -380,7 +380,7 @@ def rollout_options(function: Callable[..., None]) -> Callable[..., None]:
             "[default: one round; for a benchmark 0.005, for reference positions 0.007, for first rolls 0.002]",
         ),
         click.option(
-            "--trials", default=1296, show_default=True, metavar="N", help="Number of games, a multiple of 36."
+            "--trials", default=trials, show_default=True, metavar="N", help="Number of games, a multiple of 36."
         ),
     ):
         function = add(function)

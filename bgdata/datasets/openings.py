@@ -37,6 +37,7 @@ class OpeningParameters(RollerParameters):
     more. The plays of the first roll that lose up to `sensible` points are answered, at most `sensible_plays` of them.
     """
 
+    trials: int = 432
     until: float | None = 0.002
     most_trials: int = 46_656
     objective: str = "money"

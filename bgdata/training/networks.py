@@ -143,18 +143,30 @@ def started_networks(
     Added units have small random weights from the layer below and zero weights to the layer above, and added inputs
     have zero weights, so all answers stay the same (Net2Net, Chen et al. 2016). Added layers come last, and give on
     what the layer below gives, which only rectified units can do. Raises InvalidParameterError for fewer units or
-    layers, more layers of logistic units, and inputs that do not begin with the present ones.
+    layers, more layers of logistic units, inputs that do not begin with the present ones, and those that both have.
     """
     activation = Activation(int(networks.shapes[0, ACTIVATION]))
     rows = zip(NETWORK_CLASSES, hidden, strict=True)
     found = [deepened(layers_of(networks, which), activation, *row) for which, row in enumerate(rows)]
     sizes = [hidden_sizes(layers) for layers in found]
     sets = input_sets_of(networks)
-    wanted = sets if added is None else (sets[0], *(extended(each, added) for each in sets[1:]))
+    wanted = sets if added is None else with_inputs(sets, added)
     started = new_networks(wanted, chosen(hidden, sizes), seed, activation)
     for which, layers in enumerate(found):
         copy_layers(layers, started, which)
     return started
+
+
+def with_inputs(sets: tuple[InputSet, ...], added: InputSet) -> tuple[InputSet, ...]:
+    """The sets of inputs of the three networks where the crashed and the contact network have `added`. Raises
+    InvalidParameterError where they do not begin with the present ones, or both have them."""
+    wanted = (sets[0], *(extended(each, added) for each in sets[1:]))
+    if wanted == sets:
+        raise InvalidParameterError(
+            f"expected networks without {added.label} inputs to add them to, got contact and crashed networks that "
+            "have them"
+        )
+    return wanted
 
 
 def extended(present: InputSet, wanted: InputSet) -> InputSet:

@@ -112,6 +112,10 @@ def test_inputs_that_cannot_be_added() -> None:
     message = "^expected networks of tesauro-196 or contact inputs to start from, got tesauro-198$"
     with pytest.raises(InvalidParameterError, match=message):
         started_networks(random_networks(3), SAME, seed=1, added=InputSet.CONTACT)
+    has_them = rounded_networks(started_networks(random_networks(1), SAME, seed=1, added=InputSet.CONTACT))
+    message = "^expected networks without contact inputs to add them to, got contact and crashed networks that have"
+    with pytest.raises(InvalidParameterError, match=message):
+        started_networks(has_them, SAME, seed=1, added=InputSet.CONTACT)
 
 
 @pytest.mark.parametrize(
