@@ -19,6 +19,7 @@ from bgdata.datasets.openings import DATASET, FIRST_ROLLS, OBJECTIVES, OpeningPa
 from bgdata.errors import InvalidParameterError, UsageError, shown
 from bgdata.game.dice import parse_roll
 from bgdata.rows.plain import Row
+from bgdata.store.progress import Progress
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -143,9 +144,15 @@ def built_book(warehouse: Warehouse, first_rolls: Iterable[str], options: dict[s
         seed=options["seed"],
     )
     DATASET.check_parameters(parameters)
+    recipes = [replace(parameters, first_roll=roll) for roll in first_rolls]
     with progress_bars() as progress:
-        recipes = [replace(parameters, first_roll=roll) for roll in first_rolls]
-        return [warehouse.build(DATASET.name, recipe, progress=progress) for recipe in recipes]
+        return [open_table(warehouse, recipe, progress) for recipe in recipes]
+
+
+def open_table(warehouse: Warehouse, recipe: OpeningParameters, progress: Progress) -> Table:
+    """The table of a first roll, built if it is missing."""
+    found = warehouse.find(DATASET, recipe)
+    return warehouse.build(DATASET.name, recipe, progress=progress) if found is None else found
 
 
 def print_book(tables: Sequence[Table], asked: Asked, plot: Path | None, form: str) -> None:

@@ -84,6 +84,11 @@ def learned(site: Site) -> tuple[list[Row], list[Row]]:
     return whole_rows(network_row(table.manifest) for table in tables), curves
 
 
+def book_of(row: Row) -> str:
+    """The book of a row: its variant without the first roll."""
+    return str(row["variant"]).rpartition("-")[0]
+
+
 def openings(site: Site, request: Request) -> Page:
     """The opening book: the first rolls, or the replies to one of them."""
     objective = request.query_params.get("objective", OBJECTIVES[0])
@@ -94,5 +99,6 @@ def openings(site: Site, request: Request) -> Page:
         raise UsageError(f"expected a first roll such as 31, got {shown(roll)}")
     first = "".join(sorted(roll, reverse=True)) or "%"
     rows = site.keep(("book", objective, first), lambda: site.rows(BOOK, {"objective": objective, "first": first}))
-    shown_ = {"rows": rows, "objective": objective, "objectives": OBJECTIVES, "roll": roll}
-    return Page("openings.html", shown_, whole_rows(rows))
+    books = {book_of(row): row["network"] for row in rows}
+    chosen = {"objective": objective, "objectives": OBJECTIVES, "roll": roll}
+    return Page("openings.html", {"rows": rows, "books": books, "book_of": book_of, **chosen}, whole_rows(rows))

@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,6 +19,7 @@ from bgdata.datasets import bearoff_two_sided, contact_endgame
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.claims import DATASET as CLAIMS
 from bgdata.datasets.contact_endgame import EndgameParameters
+from bgdata.datasets.openings import DATASET as OPENINGS
 from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import MissingTableError
 from bgdata.rows import claims
@@ -237,8 +239,21 @@ def test_players_and_openings(client: TestClient) -> None:
     replies = client.get("/openings.json?objective=double-match-point&roll=13").json()
     assert len(replies) == 21
     assert {row["first_roll"] for row in replies} == {"31"}
+    by = f"double-match-point-by-tiny-seed-0: rolled out by {book[0]['network']}"
+    assert by in read(client, "/openings?objective=double-match-point").text
     assert "expected an objective" in read(client, "/openings?objective=glory", 400).text
     assert "expected a first roll" in read(client, "/openings?roll=7'", 400).text
+
+
+def test_two_books_of_openings(site_root: Path, tmp_path: Path) -> None:
+    """Every row says of which it is."""
+    warehouse = bgdata.open_warehouse(shutil.copytree(site_root, tmp_path / "warehouse"))
+    warehouse.build(OPENINGS.name, replace(OPENINGS.smallest, seed=1))
+    with TestClient(create_app(warehouse), base_url=HOST) as client:
+        page = read(client, "/openings?objective=double-match-point")
+    for book in ("double-match-point-by-tiny-seed-0", "double-match-point-by-tiny-seed-1"):
+        assert f"{book}: rolled out by" in page.text
+        assert f"{book} 31" in page.text
 
 
 def test_games(client: TestClient, site_root: Path) -> None:
