@@ -250,6 +250,34 @@ def data_bytes() -> int:
     return int(psutil.Process().memory_info().data)
 
 
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+def free_memory(groups: Path = CGROUPS, own: Path = Path("/proc/self/cgroup")) -> int:
+    """Bytes of memory that this process may still take: what the machine has, and no more than each of its control
+    groups leaves, such as a container's; on Linux, `own` names them below `groups`."""
+    import psutil
+
+    free = psutil.virtual_memory().available
+    with suppress(OSError, StopIteration):
+        path = next(line[3:] for line in own.read_text().splitlines() if line.startswith("0::"))
+        for group in (groups / path.strip("/"), *(groups / path.strip("/")).parents):
+            if group.is_relative_to(groups):
+                free = min(free, _left_in(group, free))
+    return free
+
+
+def _left_in(group: Path, otherwise: int) -> int:
+    """Bytes that a control group leaves, pages of files that can be given up among them; without a limit another
+    number."""
+    try:
+        most, used = ((group / f"memory.{name}").read_text().strip() for name in ("max", "current"))
+        statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        return max(0, int(most) - int(used) + int(statistics["inactive_file"]))
+    except (OSError, ValueError, KeyError):  # "max" is no limit; the topmost group has no such files
+        return otherwise
+
+
 def _end_children() -> None:
     """Kill every process below this one, but for Python's tracker of semaphores, which gives these back and ends."""
     import psutil

@@ -17,7 +17,7 @@ import pytest
 
 import bgdata
 from bgdata import process
-from bgdata.process import forget, keep, keeping, keeping_nothing, kept_by, say_stopped
+from bgdata.process import forget, free_memory, keep, keeping, keeping_nothing, kept_by, say_stopped
 from bgdata.warehouse import Warehouse
 from tests.pipelines.conftest import environment
 from tests.store.processes import bgdata_command
@@ -284,3 +284,25 @@ def test_what_is_said_is_what_is_kept(capsys: pytest.CaptureFixture[str]) -> Non
     assert said_when_stopped(aside, capsys) == f"{NOTHING}\n"
     assert said_when_stopped(uncertain, capsys) == f"{NOTHING}\n"
     assert kept_by(process._stop.statements) == "", "statements end with their blocks"
+
+
+def test_free_memory_within_control_groups(tmp_path: Path) -> None:
+    """Each group may leave less than the one above it; pages of files that nobody uses count as free."""
+    own = tmp_path / "cgroup"
+    own.write_text("1:name=systemd:/elsewhere\n0::/outer/inner\n")
+    groups = tmp_path / "groups"
+    inner = groups / "outer" / "inner"
+    inner.mkdir(parents=True)
+    assert free_memory(groups, own) > 1_000_000  # of the machine: no group says anything
+    for group, most, used in ((inner, "max", 900_000), (inner.parent, "1000000", 700_000)):
+        (group / "memory.max").write_text(f"{most}\n")
+        (group / "memory.current").write_text(f"{used}\n")
+        (group / "memory.stat").write_text("anon 5\ninactive_file 50000\n")
+    assert free_memory(groups, own) == 350_000
+    (inner / "memory.max").write_text("800000\n")
+    assert free_memory(groups, own) == 0
+    (inner / "memory.max").write_text("960000\n")
+    assert free_memory(groups, own) == 110_000
+    (inner / "memory.max").write_text("nonsense\n")
+    assert free_memory(groups, own) == 350_000
+    assert free_memory(groups, tmp_path / "not there") > 1_000_000

@@ -12,10 +12,10 @@ from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_at, layout_count, position_index, whole_index
-from bgdata.errors import NotCoveredError, UsageError, shown
+from bgdata.errors import CorruptFileError, NotCoveredError, UsageError, shown
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.game.integers import integer_array
 from bgdata.store.table import Table
@@ -34,6 +34,18 @@ class Equities(NamedTuple):
     opponent_owned: float
 
 
+def form_checked(table: Table, name: str, shape: tuple[int, ...], *dtypes: DTypeLike) -> NDArray[Any]:
+    """An array of a version, mapped. Raises CorruptFileError for one of another shape or type than a table of its size
+    has, which would be read at wrong places, by kernels even beyond its end."""
+    found = table.array(name)
+    if found.shape != shape or found.dtype not in [np.dtype(each) for each in dtypes]:
+        raise CorruptFileError(
+            f"expected the array {name} of {table.name} to have the size and type of its table, "
+            f"found {found.dtype}{list(found.shape)}; try: bgdata verify"
+        )
+    return found
+
+
 class RaceTable:
     """A one-sided table: how many rolls it takes until all checkers are off, or, for a gammon table, the first one.
 
@@ -46,9 +58,10 @@ class RaceTable:
         self.checkers = MAX_CHECKERS
         is_gammon = table.manifest.dataset == "bearoff_gammon"
         self.first_index = comb(self.points + MAX_CHECKERS - 1, self.points) if is_gammon else 0
-        self._offsets = table.array("offsets")
-        self._first_roll = table.array("first_roll")
-        self._chances = table.array("chances")
+        rows = layout_count(self.points, MAX_CHECKERS) - self.first_index
+        self._offsets = form_checked(table, "offsets", (rows + 1,), np.uint32)
+        self._first_roll = form_checked(table, "first_roll", (rows,), np.uint8)
+        self._chances = form_checked(table, "chances", (int(self._offsets[-1]),), np.float32)
 
     def __repr__(self) -> str:
         return f"RaceTable({self.table.name}: {len(self):,} layouts)"
@@ -114,7 +127,9 @@ class TwoSidedTable:
         self.table = table
         parameters = table.manifest.parameters
         self.points, self.checkers = int(parameters["points"]), int(parameters["checkers"])
-        self.stored = table.array("equities")  # [N, N, 4] float32 equities or uint16 codes
+        count = layout_count(self.points, self.checkers)
+        # float32 equities or uint16 codes
+        self.stored = form_checked(table, "equities", (count, count, 4), np.float32, np.uint16)
         self._set_scale(self.stored.dtype)
         probed = table.array("equities", scattered=True)
         # one item a pair: gathering records is several times faster than rows of four

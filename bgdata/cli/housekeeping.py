@@ -126,9 +126,11 @@ def collect_garbage(warehouse: Warehouse, form: str = "table", *, dry_run: bool,
         return
     if not yes and sys.stdin.isatty():
         click.confirm(f"delete these {len(found)}, {total}?", abort=True, err=True)
-    sweep(warehouse, found)
+    swept = sweep(warehouse, found)
     refresh_catalog(warehouse)
-    click.echo(f"{total} freed", err=form != "table")
+    if len(swept) < len(found):
+        click.echo(f"{len(found) - len(swept)} of these are needed meanwhile, or gone", err=True)
+    click.echo(f"{readable_bytes(sum(entry.bytes for entry in swept))} freed", err=form != "table")
 
 
 def name_of(warehouse: Warehouse, entry: Rubbish) -> str:

@@ -6,10 +6,13 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
+from graphlib import TopologicalSorter
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,9 +23,11 @@ from bgdata.errors import CorruptFileError, ManifestFormatError, MissingTableErr
 from bgdata.process import keeping_nothing, when_cut_off
 from bgdata.rows.plain import Row
 from bgdata.store.build import refresh_catalog
+from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import DAMAGED
 from bgdata.store.linked import move_aside
 from bgdata.store.lockfile import load_lock, save_lock
+from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.published import is_published
 from bgdata.store.storage import locked, storage_errors
@@ -135,20 +140,67 @@ def verify_warehouse(
     click.echo(summary, err=form != "table")
     if not repair or not wrong:
         return not wrong
-    for table in sorted(failed.values(), key=lambda table: warehouse.kind(table.folder.parts[-3]).takes_files):
+    for table in in_order_of_repair(warehouse, failed):
         repair_version(warehouse, table)
     refresh_catalog(warehouse)
     return all(finding.status is not Status.FAILED for finding in verify_files(warehouse))
+
+
+def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
+    """Broken versions, by name, in the order in which they are built again: each after those that it is made from;
+    those that were imported, which only their owner has the files of, and what is made from them, at the end."""
+    needs = {
+        name: [
+            other for other in broken for needed in inputs_of(warehouse, table) if f"{other}/".startswith(f"{needed}/")
+        ]
+        for name, table in broken.items()
+    }
+    last: dict[str, bool] = {}
+    for name in TopologicalSorter(needs).static_order():
+        is_imported = warehouse.kind(broken[name].folder.parts[-3]).takes_files
+        last[name] = is_imported or any(last[other] for other in needs[name])
+    return [broken[name] for name in sorted(last, key=last.__getitem__)]
+
+
+def inputs_of(warehouse: Warehouse, table: Table) -> list[str]:
+    """What a version is made from, as KIND/VARIANT or KIND/VARIANT/VERSION; nothing where its parameters are not
+    known."""
+    kind = warehouse.kind(table.folder.parts[-3])
+    with suppress(ManifestFormatError, MissingTableError):
+        wanted = kind.inputs(parameters_of(kind, table)).values()
+        return [
+            str(each) if isinstance(each, VersionRef) else f"{each[0]}/{warehouse.kind(each[0]).slug(each[1])}"
+            for each in wanted
+        ]
+    return []
+
+
+def parameters_of(kind: Dataset[Any], table: Table) -> Parameters:
+    """The parameters of a version by its manifest, or, if that is broken, of the default variant of the same name.
+    Raises ManifestFormatError where there is no such."""
+    try:
+        recorded: Parameters = kind.parameters.from_manifest(table.manifest.parameters)
+    except (ManifestFormatError, MissingTableError) as error:
+        defaults: tuple[Parameters, ...] = (*kind.defaults, kind.smallest)
+        for known in defaults:
+            if kind.slug(known) == table.folder.parts[-2]:
+                return known
+        raise ManifestFormatError(
+            f"expected the parameters of {table.name} in its manifest, which is broken; "
+            f"delete {table.folder} and build it anew"
+        ) from error
+    return recorded
 
 
 def repair_version(warehouse: Warehouse, table: Table) -> None:
     """Move a broken version aside and build its variant again; if that fails, the broken one is kept for inspection.
     What is current stays current.
 
-    The parameters come from the manifest, or, if that is broken, from the default variant of the same name. Raises
-    MissingTableError for an imported version, whose files only its owner has.
+    Raises MissingTableError for an imported version, whose files only its owner has, ManifestFormatError where its
+    parameters are not known, and DigestMismatchError where what it is made from is damaged too.
     """
     from bgdata.store.catalog import is_readable
+    from bgdata.store.verify import check_hashes
 
     name, variant = table.folder.parts[-3:-1]
     kind = warehouse.kind(name)
@@ -157,23 +209,16 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
             f"expected the files that {table.name} was imported from; "
             f"delete {table.folder} and try: bgdata import {name} FILE..."
         )
-    try:
-        parameters = kind.parameters.from_manifest(table.manifest.parameters)
-    except (ManifestFormatError, MissingTableError) as error:
-        matching = [known for known in (*kind.defaults, kind.smallest) if kind.slug(known) == variant]
-        if not matching:
-            raise ManifestFormatError(
-                f"expected the parameters of {table.name} in its manifest, which is broken; "
-                f"delete {table.folder} and build it anew"
-            ) from error
-        parameters = matching[0]
+    parameters = parameters_of(kind, table)
     if is_readable(table):
         with suppress(CorruptFileError, MissingTableError), progress_bars() as progress:
             rows = kind.computation.repair(parameters, table, progress)
             if rows is not None:
                 click.echo(f"repaired {table.name}: {rows:,} rows computed again", err=True)
                 return
-    inputs = warehouse.made_from(table) if is_readable(table) else None
+    inputs = warehouse.made_from(table) if is_readable(table) else warehouse.find_inputs(kind, parameters)
+    for made_from in (inputs or {}).values():
+        check_hashes(made_from)
     current = current_beside(warehouse, table)
     with storage_errors("move", table.folder):
         aside = move_aside(warehouse, table.folder, f"{DAMAGED}{name}-{variant}-{table.folder.name}")

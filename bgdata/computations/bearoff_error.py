@@ -86,7 +86,7 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
                     f"expected the exact equity {equity:.6f} at {on_roll} against {opponent} in {table.name}, "
                     f"found {stored:.6f}"
                 )
-            if abs(found - expected) > 1e-6:
+            if not abs(found - expected) <= 1e-6:  # NaN neither
                 raise CheckFailedError(
                     f"expected a difference of {expected:.7f} at {on_roll} against {opponent} in {table.name}, "
                     f"found {found:.7f}"

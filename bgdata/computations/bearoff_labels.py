@@ -116,7 +116,7 @@ def check_win(table: Table, one_sided: Table, row: int) -> None:
     on_roll, opponent = board[1 : points + 1].tolist(), (-board[24 : 24 - points : -1]).tolist()
     expected = win_chance(reader.probe_chances(on_roll), reader.probe_chances(opponent))
     found = float(table.array("chances")[row, 0])
-    if abs(found - expected) > WIN_ERROR:
+    if not abs(found - expected) <= WIN_ERROR:  # NaN neither
         raise CheckFailedError(
             f"expected a win chance of {expected:.6f} in row {row} of {table.name}, found {found:.6f}"
         )

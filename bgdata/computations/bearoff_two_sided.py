@@ -251,7 +251,7 @@ def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Arra
     totals = np.stack([-np.minimum.reduceat(each, begins).reshape(-1, ROLL_COUNT) @ weights for each in worth], axis=1)
     off_by = np.abs(totals - reader.probe_many(on_roll, opponent))
     bound = 3 * error_bound(reader.points, reader.checkers)
-    if off_by.max() > bound:
+    if not off_by.max() <= bound:  # NaN neither
         worst, column = np.unravel_index(off_by.argmax(), off_by.shape)
         raise CheckFailedError(
             f"expected {COLUMNS[column]} of position {on_roll[worst]} against {opponent[worst]} in {reader.table.name} "

@@ -107,7 +107,7 @@ def check_moments(reader: Any, index: int) -> None:
     mean = float(chances @ rolls)
     variance = float(chances @ (rolls - mean) ** 2)
     found = reader.probe_mean_rolls(index), reader.probe_sd_rolls(index)
-    if abs(found[0] - mean) > MOMENT_ERROR or abs(found[1] ** 2 - variance) > MOMENT_ERROR:
+    if not (abs(found[0] - mean) <= MOMENT_ERROR and abs(found[1] ** 2 - variance) <= MOMENT_ERROR):  # NaN neither
         raise CheckFailedError(
             f"expected mean {mean:.6f} and standard deviation {variance**0.5:.6f} rolls at position {index} of "
             f"{reader.table.name}, found {found[0]:.6f} and {found[1]:.6f}"

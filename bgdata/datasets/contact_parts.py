@@ -9,7 +9,7 @@ from bgdata.datasets.common.networks import known_variant
 from bgdata.datasets.reference_positions import THEMES
 from bgdata.datasets.reference_scores import SMALLEST, check_reference, reference_input
 from bgdata.datasets.selfplay_labels import DATASET as SELFPLAY_LABELS
-from bgdata.datasets.supervised_network import WeightedLabels, label_role
+from bgdata.datasets.supervised_network import WeightedLabels, check_guard, label_role
 from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Dataset, Estimate, Input
 from bgdata.store.declaration import Column, FlatArray
@@ -126,6 +126,7 @@ class ContactParts(Dataset[ContactPartsParameters]):
             raise InvalidParameterError(
                 f"expected 1 to 10 different numbers of parts, got {' '.join(map(str, parameters.parts)) or 'none'}"
             )
+        check_guard(parameters.guard)
         check_reference(parameters.reference)
         for count in parameters.parts:
             if not 1 <= count <= MOST_PARTS:

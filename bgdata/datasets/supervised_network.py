@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -148,6 +148,7 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
         for labels in parameters.labels:
             if not labels.versions or not 0 < labels.weight < float("inf"):
                 raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got '{labels}'")
+        check_guard(parameters.guard)
         self.inputs(parameters)
 
     def inputs(self, parameters: SupervisedParameters) -> Mapping[str, tuple[str, Parameters]]:
@@ -167,6 +168,14 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
 
     def estimate(self, parameters: SupervisedParameters) -> Estimate:
         return Estimate(3 * (parameters.epochs + 1), 1 << 20, 1 << 30)
+
+
+def check_guard(guard: Iterable[VersionRef]) -> None:
+    """Raise InvalidParameterError for benchmarks whose version is not named: others may be current at another time, and
+    networks learn from what is not left out."""
+    for place in guard:
+        if not place.version:
+            raise InvalidParameterError(f"expected a version in guard, such as {place}/r1-0123abcd, got {place}")
 
 
 def label_role(place: VersionRef) -> str:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
-from bgdata.bearoff.tables import equity_limit
+from bgdata.bearoff.tables import equity_limit, form_checked
 from bgdata.endgames.layouts import layout_count as endgame_layout_count
-from bgdata.errors import CorruptFileError, InvalidParameterError
+from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, fill_bearoff
 from bgdata.evaluation.chances import Chances
 from bgdata.game.codec import Boards, check_boards
@@ -143,19 +143,14 @@ def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> Bearoff
 
 def most_checkers(warehouse: Versions) -> Table | None:
     """The contact endgames with the most checkers a side."""
-    slugs = [slug for slug in warehouse.variants(ENDGAMES) if slug.isdecimal()]
-    found = [int(slug) for slug in slugs if next(warehouse.versions(ENDGAMES, slug), None)]
+    found = [int(slug) for slug in warehouse.variants(ENDGAMES) if slug.isdecimal()]
     return warehouse.open(ENDGAMES, str(max(found))) if found else None
 
 
 def sizes(warehouse: Versions, kind: str) -> set[tuple[int, int]]:
     """(points, checkers) of every variant that has a version."""
-    named = [(slug, SIZE.fullmatch(slug)) for slug in warehouse.variants(kind)]
-    return {
-        (int(name[1]), int(name[2]))
-        for slug, name in named
-        if name and next(warehouse.versions(kind, slug), None) is not None
-    }
+    named = [SIZE.fullmatch(slug) for slug in warehouse.variants(kind)]
+    return {(int(name[1]), int(name[2])) for name in named if name}
 
 
 def largest(warehouse: Versions, kind: str, among: set[tuple[int, int]]) -> Table | None:
@@ -208,8 +203,8 @@ def equity_arrays(table: Table | None) -> tuple[Array, Array]:
     if table is None:
         return equities, codes
     count = layout_count(*size_of(table))
+    form_checked(table, "equities", (count, count, 4), np.float32, np.uint16)
     stored = table.array("equities", scattered=True)
-    expect(table, "equities", stored.shape == (count, count, 4) and stored.dtype in (np.float32, np.uint16))
     return (stored.reshape(-1), codes) if stored.dtype == np.float32 else (equities, stored.reshape(-1))
 
 
@@ -219,8 +214,8 @@ def endgame_arrays(table: Table | None) -> tuple[int, int, Array]:
         return 0, 0, nothing(np.float32)
     checkers = int(table.folder.parent.name)
     count = endgame_layout_count(checkers)
+    form_checked(table, "equities", (count, count, 4), np.float32)
     stored = table.array("equities", scattered=True)
-    expect(table, "equities", stored.shape == (count, count, 4) and stored.dtype == np.float32)
     return checkers, count, stored.reshape(-1)
 
 
@@ -230,11 +225,9 @@ def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Ar
     if table is None:
         return nothing(np.uint32), nothing(np.uint8), nothing(np.float32)
     rows = layout_count(*size_of(table)) - first_index
-    offsets, first_roll, chances = (table.array(name) for name in ("offsets", "first_roll", "chances"))
-    expect(table, "offsets", offsets.shape == (rows + 1,) and offsets.dtype == np.uint32)
-    expect(table, "first_roll", first_roll.shape == (rows,) and first_roll.dtype == np.uint8)
-    expect(table, "chances", chances.shape == (int(offsets[-1]),) and chances.dtype == np.float32)
-    return offsets, first_roll, chances
+    offsets = form_checked(table, "offsets", (rows + 1,), np.uint32)
+    first_roll = form_checked(table, "first_roll", (rows,), np.uint8)
+    return offsets, first_roll, form_checked(table, "chances", (int(offsets[-1]),), np.float32)
 
 
 def nothing(dtype: DTypeLike) -> Array:
@@ -242,13 +235,3 @@ def nothing(dtype: DTypeLike) -> Array:
     array = np.empty(0, dtype)
     array.setflags(write=False)
     return array
-
-
-def expect(table: Table, name: str, is_right: bool) -> None:
-    """Raise CorruptFileError for an array of another size or type, which kernels would read beyond its end."""
-    if not is_right:
-        found = table.array(name)
-        raise CorruptFileError(
-            f"expected the array {name} of {table.name} to have the size and type of its table, "
-            f"found {found.dtype}{list(found.shape)}; try: bgdata verify"
-        )

@@ -20,8 +20,6 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from bgdata.errors import (
     BgdataError,
     CheckFailedError,
@@ -32,7 +30,7 @@ from bgdata.errors import (
     TooLargeError,
     UsageError,
 )
-from bgdata.process import keep, keeping
+from bgdata.process import free_memory, keep, keeping
 from bgdata.store.arrays import Array, map_array, values_digest
 from bgdata.store.checks import run_sql_checks
 from bgdata.store.context import Build, Computed
@@ -93,7 +91,7 @@ def build(
         }
     paths = tuple(sorted(files, key=lambda path: unpacked_name(path.name)))  # in whatever order they are given
     plan = Plan(warehouse, kind, parameters, inputs, sources_of(kind, paths), executor, elsewhere)
-    found = None if force else warehouse.find(kind, parameters, plan.raw_files)
+    found = None if force else warehouse.find(kind, parameters, plan.raw_files, plan.inputs)
     if found is not None:
         progress.note(f"{plan.title}: already built ({found.folder.name})")
         if strict:
@@ -133,7 +131,7 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
         plan = placed(plan)  # another process may have begun elsewhere
         if plan.elsewhere:
             prepare(warehouse, plan.title, plan.elsewhere)
-        found = None if force else warehouse.find(kind, parameters, plan.raw_files)
+        found = None if force else warehouse.find(kind, parameters, plan.raw_files, plan.inputs)
         if found is None and published is not None:
             found = install_published(plan, published, progress)
         elif found is None:
@@ -371,7 +369,7 @@ def check_estimate(plan: Plan) -> None:
     What a killed build of the recipe has left there is used or replaced by this one, so it counts as free.
     """
     estimate = plan.kind.estimate(plan.parameters)
-    memory = psutil.virtual_memory().available
+    memory = free_memory()
     folder = plan.place
     while not folder.exists():
         folder = folder.parent

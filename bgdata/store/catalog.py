@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import re
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -51,13 +53,24 @@ def write_catalog(warehouse: Versions) -> None:
     partial = warehouse.root / ".catalog.partial"
     with storage_errors("write", warehouse.catalog), locked(warehouse.staging / "catalog.lock"):
         try:
+            began = time_of_begin(partial)
             write_catalog_to(partial, warehouse)
+            os.utime(partial, ns=(began, began))
             partial.replace(warehouse.catalog)
             write_file(warehouse.catalog_place, str(warehouse.root.resolve()).encode())
         except duckdb.Error as error:
             raise StorageError(f"cannot write {warehouse.catalog}: {str(error).splitlines()[0]}") from error
         finally:
             remove_database(partial)
+
+
+def time_of_begin(path: Path) -> int:
+    """A time, in nanoseconds as the disk has it, after all versions that are there now and before those to come: what
+    is published while a catalog is written is missing in it, which `is_stale` has to see. `path` is a file that is
+    written anew later."""
+    time.sleep(0.01)  # clocks of disks tick every few milliseconds
+    path.touch()
+    return path.stat().st_mtime_ns
 
 
 def write_catalog_to(path: Path, warehouse: Versions) -> None:
@@ -309,7 +322,7 @@ def is_stale(warehouse: Versions) -> bool:
         return True
     written = warehouse.catalog.stat().st_mtime_ns
     kinds = [warehouse.root / kind for kind in warehouse.kinds]
-    variants = [warehouse.root / kind / variant for kind in warehouse.kinds for variant in warehouse.variants(kind)]
+    variants = [folder for kind in warehouse.kinds for folder in warehouse.variant_folders(kind)]
     declared = {Path(inspect.getfile(type(kind))) for kind in warehouse.kinds.values()}
     folders = [SQL / name for name in ("macros", "lookups", "views")]
     scripts = [path for folder in folders for path in (folder, *folder.glob("*.sql"))]

@@ -16,7 +16,7 @@ from bgdata.store.table import Table
 if TYPE_CHECKING:
     import duckdb
 
-NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "FLOAT", "DOUBLE")
+NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE")
 
 
 class ColumnChange(NamedTuple):

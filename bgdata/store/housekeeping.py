@@ -145,10 +145,13 @@ def is_damaged(table: Table) -> bool:
     return False
 
 
-def sweep(warehouse: Versions, what: list[Rubbish]) -> None:
-    """Delete rubbish. Raises VersionInUseError while a build is running that may need some of it, and StorageError."""
+def sweep(warehouse: Versions, what: list[Rubbish]) -> list[Rubbish]:
+    """Delete what was found to be rubbish and still is; returns that. Raises VersionInUseError while a build is running
+    that may need some of it, and StorageError."""
     check_no_builds(warehouse)
-    for entry in what:
+    still = {entry.path for entry in rubbish(warehouse, damaged=True)}
+    swept = [entry for entry in what if entry.path in still]
+    for entry in swept:
         if not entry.path.is_relative_to(warehouse.staging):
             delete_version(warehouse, Table(entry.path))
             continue
@@ -157,6 +160,7 @@ def sweep(warehouse: Versions, what: list[Rubbish]) -> None:
     for path in staged(warehouse):
         if path.suffix == ".lock" and not is_held(path):
             path.unlink(missing_ok=True)
+    return swept
 
 
 def check_no_builds(warehouse: Versions) -> None:

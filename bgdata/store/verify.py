@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 from types import TracebackType
 from typing import Any
 
@@ -90,15 +90,28 @@ def verify(
     of every table; chosen by `seed`. Files are read ahead by a second thread while rows are recomputed.
     """
     with ThreadPoolExecutor(1) as reader:
-        read = [reader.submit(findings_of, table, checks_of_files(warehouse, table)) for table in tables]
+        read = {table.name: reader.submit(findings_of, table, checks_of_files(warehouse, table)) for table in tables}
+
+        @cache
+        def is_whole(name: str) -> bool:
+            """Whether the files of a version are what they were; of one that is not verified, by their hashes."""
+            table = warehouse.open_reference(name)
+            found = read[name].result() if name in read else findings_of(table, checks_of_hashes(table))
+            return found[-1].status is not Status.FAILED
+
+        def recompute(table: Table) -> str:
+            """Compute a version again, unless it is made from a damaged one."""
+            require_inputs(warehouse, table, is_whole)
+            return check_recomputed(warehouse, table, sample_rows, seed, progress)
+
         try:
-            for table, future in zip(tables, read, strict=True):
-                found = future.result()
+            for table in tables:
+                found = read[table.name].result()
                 yield from found
                 if found[-1].status is not Status.FAILED:
-                    yield from findings_of(table, checks_of_values(warehouse, table, sample_rows, seed, progress))
+                    yield from findings_of(table, checks_of_values(warehouse, table, partial(recompute, table)))
         finally:
-            for future in read:
+            for future in read.values():
                 future.cancel()
 
 
@@ -108,10 +121,9 @@ def verify_files(warehouse: Versions) -> Iterator[Finding]:
     yield finding_of(warehouse.catalog.name, "as the manifests say", lambda: check_catalog(warehouse))
     for kind in sorted(warehouse.kinds):
         for variant in warehouse.variants(kind):
-            if next(warehouse.versions(kind, variant), None) is not None:
-                finding = finding_of(f"{kind}/{variant}", "current", partial(check_current, warehouse, kind, variant))
-                if finding.status is Status.FAILED:
-                    yield finding
+            finding = finding_of(f"{kind}/{variant}", "current", partial(check_current, warehouse, kind, variant))
+            if finding.status is Status.FAILED:
+                yield finding
     if warehouse.lock.is_symlink() or warehouse.lock.exists():
         yield finding_of(warehouse.lock.name, "a lock", lambda: read_lock(warehouse.lock) and None)
 
@@ -136,18 +148,21 @@ def checks_of_files(warehouse: Versions, table: Table) -> Iterator[tuple[str, Ch
     yield "manifest", lambda: check_manifest(warehouse, table)
     kind = warehouse.kind(table.manifest.dataset)
     parameters = kind.recorded(table.manifest)
-    yield "file sizes", table.check_sizes
-    yield "file hashes", lambda: check_hashes(table)
+    yield from checks_of_hashes(table)
     yield "values", lambda: check_values(table)
     yield "Parquet equals the arrays", lambda: check_parquet(table, kind, parameters)
     yield "SQL checks", lambda: check_sql(table, kind, parameters)
 
 
-def checks_of_values(
-    warehouse: Versions, table: Table, sample_rows: int | None, seed: int, progress: Progress
-) -> Iterator[tuple[str, Check]]:
+def checks_of_hashes(table: Table) -> Iterator[tuple[str, Check]]:
+    """The checks that the files of a version are those of its manifest."""
+    yield "file sizes", table.check_sizes
+    yield "file hashes", lambda: check_hashes(table)
+
+
+def checks_of_values(warehouse: Versions, table: Table, recompute: Check) -> Iterator[tuple[str, Check]]:
     """The checks of where the values come from."""
-    yield RECOMPUTED, lambda: check_recomputed(warehouse, table, sample_rows, seed, progress)
+    yield RECOMPUTED, recompute
     yield "lock", lambda: check_lock(warehouse, table)
 
 
@@ -237,6 +252,14 @@ def check_sql(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
     require_parquet(table, kind, parameters)
     check_form(table, kind)
     run_sql_checks(kind, parameters, table.folder)
+
+
+def require_inputs(warehouse: Versions, table: Table, is_whole: Callable[[str], bool]) -> None:
+    """Raise CheckSkippedError for a version of which an input is damaged: from that it would not come out the same,
+    however right it is."""
+    for made_from in warehouse.made_from(table).values():
+        if not is_whole(made_from.name):
+            raise CheckSkippedError(f"it is made from {made_from.name}, which is damaged")
 
 
 def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:

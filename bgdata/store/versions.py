@@ -103,16 +103,21 @@ class Versions:
 
     def variants(self, kind: str) -> list[str]:
         """Slugs that have at least one version, sorted."""
+        slugs = [path.name for path in self.variant_folders(kind)]
+        return [slug for slug in slugs if next(self.versions(kind, slug), None) is not None]
+
+    def variant_folders(self, kind: str) -> list[Path]:
+        """The folders of variants, sorted. One without a version is what a killed build or repair left."""
         folder = self.root / kind
         if not folder.is_dir():
             return []
-        return sorted(path.name for path in folder.iterdir() if is_name("variant", path.name) and path.is_dir())
+        return sorted(path for path in folder.iterdir() if is_name("variant", path.name) and path.is_dir())
 
     def versions(self, kind: str | None = None, variant: str | None = None) -> Iterator[Table]:
         """Every version, or those of one kind or variant; a damaged manifest shows only when it is read."""
         for name in sorted(self.kinds) if kind is None else [self.kind(kind).name]:
-            for slug in self.variants(name) if variant is None else [variant] if is_name("variant", variant) else []:
-                folder = self.root / name / slug
+            named = [self.root / name / variant] if variant is not None and is_name("variant", variant) else []
+            for folder in self.variant_folders(name) if variant is None else named:
                 for path in sorted(folder.glob("r*-*")) if folder.is_dir() else []:
                     if is_name("version", path.name) and path.is_dir():  # copies made by hand are none
                         yield Table(path, name)
@@ -152,8 +157,7 @@ class Versions:
         """The current version of every variant, or of those of one kind. Raises what `open` raises."""
         for name in sorted(self.kinds) if kind is None else [self.kind(kind).name]:
             for variant in self.variants(name):
-                if next(self.versions(name, variant), None) is not None:
-                    yield self.open(name, variant)
+                yield self.open(name, variant)
 
     def pointer(self, kind: str, variant: str) -> str | None:
         """The version that the file `current` of a variant names, or None without the file. Raises CorruptFileError."""
@@ -182,14 +186,20 @@ class Versions:
         write_file(table.folder.parent / CURRENT, f"{version}\n".encode())
         return True
 
-    def find(self, kind: Dataset[Any], parameters: Parameters, raw_files: Sequence[RawFile] = ()) -> Table | None:
+    def find(
+        self,
+        kind: Dataset[Any],
+        parameters: Parameters,
+        raw_files: Sequence[RawFile] = (),
+        inputs: Mapping[str, Table] | None = None,
+    ) -> Table | None:
         """A version with this recipe, or None: the current one if it has it, else the newest that does. Damaged
-        versions are skipped.
+        versions are skipped. It is made from these inputs, or else from those that a build would take now.
 
         For an imported variant without raw files, it is the current version, whatever it was imported from.
         """
         any_recipe = kind.takes_files and not raw_files
-        key = None if any_recipe else self.recipe_key(kind, parameters, raw_files)
+        key = None if any_recipe else self.recipe_key(kind, parameters, raw_files, inputs)
         if key is None and not any_recipe:
             return None
         for table in self._by_preference(kind.name, kind.slug(parameters)):
@@ -210,12 +220,19 @@ class Versions:
             pointer = None
         return sorted(tables, key=lambda table: table.folder.name != pointer)
 
-    def recipe_key(self, kind: Dataset[Any], parameters: Parameters, raw_files: Sequence[RawFile] = ()) -> str | None:
-        """The recipe key of a variant, or None while one of its inputs is not built."""
-        inputs = self.find_inputs(kind, parameters)
-        if inputs is None:
+    def recipe_key(
+        self,
+        kind: Dataset[Any],
+        parameters: Parameters,
+        raw_files: Sequence[RawFile] = (),
+        inputs: Mapping[str, Table] | None = None,
+    ) -> str | None:
+        """The recipe key of a variant made from these inputs, or else from those that a build would take now; None
+        while one of them is not built."""
+        made_from = self.find_inputs(kind, parameters) if inputs is None else inputs
+        if made_from is None:
             return None
-        return recipe_key(kind.name, kind.revision, parameters.to_json(), input_digests(inputs), raw_files)
+        return recipe_key(kind.name, kind.revision, parameters.to_json(), input_digests(made_from), raw_files)
 
     def find_inputs(self, kind: Dataset[Any], parameters: Parameters) -> dict[str, Table] | None:
         """The tables that a variant is computed from, by role, or None while one is missing."""

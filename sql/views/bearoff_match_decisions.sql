@@ -11,7 +11,8 @@ with owners as (
 select o.variant, o.on_roll_index, o.opponent_index, a.points as on_roll_points, b.points as opponent_points,
        o.away, o.opponent_away, o.is_crawford, o.cube_value, o.met, o.cube_owner,
        o.no_double_mwc, o.taken_mwc, o.double_pass_mwc,
-       least(o.taken_mwc, o.double_pass_mwc) - o.no_double_mwc as double_gain_mwc,
+       case when o.taken_mwc is not null  -- which least would leave out
+            then least(o.taken_mwc, o.double_pass_mwc) - o.no_double_mwc end as double_gain_mwc,
        o.double_pass_mwc - o.taken_mwc as take_gain_mwc,
        (2 * o.no_double_mwc - o.double_pass_mwc - o.lost_mwc) / nullif(o.double_pass_mwc - o.lost_mwc, 0) as no_double_equity,
        case when double_gain_mwc is null or double_gain_mwc < 0 then 'no double'

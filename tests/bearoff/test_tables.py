@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.bearoff.tables import fitted
+from bgdata.bearoff.tables import RaceTable, TwoSidedTable, fitted
 from bgdata.computations.bearoff_two_sided import error_bound
-from bgdata.errors import InvalidPositionError, MissingTableError, NotCoveredError, UsageError
+from bgdata.errors import CorruptFileError, InvalidPositionError, MissingTableError, NotCoveredError, UsageError
+from tests.contract.kinds import Corrupted
 from tests.reference.bearoff import equities, layouts, race
 
 
@@ -146,6 +147,23 @@ def test_missing_tables_say_what_there_is(tables: Path, tmp_path: Path) -> None:
         bgdata.open_two_sided(tables, 6, 9)
     with pytest.raises(MissingTableError, match="bearoff_one_sided/6x15"):
         bgdata.open_one_sided(tmp_path, 6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "variant", "name"),
+    [
+        ("bearoff_two_sided", "6x4", "equities"),
+        ("bearoff_one_sided", "6x15", "offsets"),
+        ("bearoff_gammon", "6x15", "first_roll"),
+        ("bearoff_one_sided", "6x15", "chances"),
+    ],
+)
+def test_arrays_of_another_size_are_refused(tables: Path, kind: str, variant: str, name: str) -> None:
+    """They would be read at wrong places."""
+    table = bgdata.open_warehouse(tables).open(kind, variant)
+    shorter = Corrupted(table, name, np.array(table.array(name)[:-1]))
+    with pytest.raises(CorruptFileError, match=f"expected the array {name} of {table.name} .*; try: bgdata verify"):
+        TwoSidedTable(shorter) if kind == "bearoff_two_sided" else RaceTable(shorter)
 
 
 def test_layouts_are_fitted_to_the_points() -> None:

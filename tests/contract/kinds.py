@@ -35,12 +35,12 @@ class Corrupted(Table):
         self._scattered = self._arrays
 
 
-def corrupted(values: Array, generator: np.random.Generator) -> Array:
-    """A copy with one value changed, in the later part of every axis: numbers of games and offsets begin with a 0 that
-    nothing depends on."""
+def corrupted(values: Array, generator: np.random.Generator, to: float | None = None) -> Array:
+    """A copy with one value changed to another one, or `to` this, in the later part of every axis: numbers of games and
+    offsets begin with a 0 that nothing depends on."""
     found = np.array(values)
     place = tuple(int(generator.integers(size // 3, max(size - 1, size // 3 + 1))) for size in found.shape)
-    found[place] = other(found[place])
+    found[place] = other(found[place]) if to is None else to
     return found
 
 

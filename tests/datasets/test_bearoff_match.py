@@ -262,3 +262,15 @@ def test_decisions_in_sql(built: Warehouse) -> None:
             assert action == found.action
         actions.add(action)
     assert len(actions) == 3
+
+
+def test_nobody_doubles_in_the_crawford_game_in_sql(built: Warehouse) -> None:
+    parameters = MatchBearoffParameters(3, 3, away=1, opponent_away=4, is_crawford=True, met=PUBLISHED)
+    built.build(DATASET.name, parameters)
+    built.build("bearoff_one_sided", bgdata.all_kinds()["bearoff_one_sided"].parameters(3))
+    with built.connect() as connection:
+        rows = connection.sql(
+            "select distinct best_action, double_gain_mwc, take_gain_mwc from bearoff_match_decisions "
+            f"where variant = '{DATASET.slug(parameters)}'"
+        ).fetchall()
+    assert rows == [("no double", None, None)]

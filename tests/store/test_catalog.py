@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.cli import main
 from bgdata.errors import MissingWarehouseError, OlderTableError, StorageError
-from bgdata.store import catalog
+from bgdata.store import build, catalog
 from bgdata.store import scripts as store_scripts
 from bgdata.store.catalog import connect, write_catalog
 from bgdata.store.context import Computed
@@ -340,6 +340,28 @@ def test_names_of_variants_do_not_hide_views(toys: Warehouse) -> None:
     warehouse.build("square_sums", TEN)
     assert ours(warehouse, "select count(total) from square_sums") == 10
     assert ours(warehouse, "select count(*) from square") == 20
+
+
+def test_what_is_published_while_it_is_written_is_missed_once(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a build that is killed before it writes its own."""
+    toys.build("squares", TEN)
+    fill = catalog.fill_catalog
+
+    def fill_slowly(*arguments: Any, **options: Any) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(build, "refresh_catalog", lambda _: None)
+            patch.setattr(catalog, "fill_catalog", fill)
+            toy_warehouse(toys.root).build("squares", Count(30))
+        fill(*arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(catalog, "fill_catalog", fill_slowly)
+        catalog.write_catalog(toys)
+    assert catalog.is_stale(toys)
+    with toys.connect():
+        assert not catalog.is_stale(toys)
+    with duckdb.connect(str(toys.catalog), read_only=True) as connection:
+        assert connection.sql("select count(distinct variant) from squares").fetchall() == [(2,)]
 
 
 def test_builds_at_once_are_all_in_it(toys: Warehouse) -> None:

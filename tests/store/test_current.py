@@ -21,7 +21,7 @@ from bgdata.errors import CorruptFileError, MissingTableError, UsageError, Versi
 from bgdata.store import catalog, storage
 from bgdata.store.context import Build
 from bgdata.store.dataset import Dataset
-from bgdata.store.housekeeping import needed_by, remove, rubbish, sweep
+from bgdata.store.housekeeping import Rubbish, needed_by, remove, rubbish, sweep
 from bgdata.store.scripts import SQL
 from bgdata.store.table import Table
 from bgdata.store.verify import verify_files
@@ -199,6 +199,18 @@ def test_rubbish(powers: Warehouse) -> None:
     assert not staged.exists()
     assert [table.name for table in powers.versions()] == sorted([sums.name, first.name, third.name])
     assert shown(powers) == 3
+
+
+def test_what_is_needed_meanwhile_is_not_swept(powers: Warehouse) -> None:
+    """Between the list and the answer somebody makes a version current, and something else from it."""
+    first, _, third = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2, 3))
+    found = rubbish(powers)
+    assert len(found) == 2
+    powers.use(first)
+    powers.build("power_sums", Seeded(10, 1))
+    assert len(sweep(powers, [*found, Rubbish(third.folder, "", 0)])) == 2  # the third is current no more
+    assert [table.name for table in powers.versions("powers")] == [first.name]
+    assert powers.open("powers", "10").name == first.name
 
 
 def test_damaged_versions_are_not_rubbish(powers: Warehouse) -> None:

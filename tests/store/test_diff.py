@@ -79,6 +79,15 @@ def test_how_much_and_where(connection: duckdb.DuckDBPyConnection) -> None:
     ]
 
 
+def test_how_far_large_numbers_are_apart(toys: Warehouse) -> None:
+    """A column of BIGINT is a number like others."""
+    with duckdb.connect() as connection:
+        connection.execute("create view before as select 1 as number, 5::bigint as square")
+        connection.execute("create view after as select 1 as number, 3000000005::bigint as square")
+        (change,) = column_changes(connection, toys.kind("squares").tables[0])
+    assert (change.largest_change, change.mean_absolute_change) == (3e9, 3e9)
+
+
 def test_no_row_in_common(connection: duckdb.DuckDBPyConnection) -> None:
     assert {(c.rows_compared, c.rows_changed) for c in changes(connection, "(1, 0, [0], '')", "(2, 0, [0], '')")} == {
         (0, 0)

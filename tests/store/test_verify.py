@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from bgdata.cli.verify import repair_version
-from bgdata.errors import CheckFailedError, ManifestFormatError
+from bgdata.cli.verify import repair_version, verify_warehouse
+from bgdata.errors import CheckFailedError, DigestMismatchError, ManifestFormatError
 from bgdata.store.arrays import save_array
 from bgdata.store.context import Build
 from bgdata.store.dataset import drawn, sampled
@@ -323,6 +323,66 @@ def test_repair(toys: Warehouse, name: str, capsys: pytest.CaptureFixture[str]) 
         aside = toys.staging / f"damaged-squares-10-{table.folder.name}"
         assert (aside / name).read_bytes() == b"junk %d" % number
         assert f"repaired {table.name}; the damaged files are in {aside}" in capsys.readouterr().err
+
+
+def test_what_is_made_from_a_damaged_version_is_no_worse_for_it(toys: Warehouse) -> None:
+    """From that it cannot be computed again; a repair mends the damaged one alone."""
+    sums = toys.build("square_sums", TEN)
+    squares = toys.open("squares", "10")
+    values = np.load(squares.folder / "square.npy")
+    flip(squares.folder / "square.npy", random.Random(1))
+    assert problem(toys).subject == squares.name
+    (skipped,) = (each for each in findings(toys, None) if each.status is Status.SKIPPED)
+    assert (skipped.subject, skipped.text) == (sums.name, f"it is made from {squares.name}, which is damaged")
+    found = list(verify(toys, [sums], sample_rows=None, seed=0, progress=Silence()))  # of a single kind
+    assert [each.text for each in found if each.status is Status.SKIPPED] == [skipped.text]
+    assert verify_warehouse(toys, None, None, 0, repair=True)
+    assert whole_versions(toys) == [sums.name, squares.name]
+    assert np.array_equal(Table(squares.folder).array("square"), values)
+    assert not list(toys.staging.glob("damaged-square_sums*"))
+
+
+@pytest.mark.parametrize("name", ["total.npy", "manifest.json"])
+def test_repair_of_a_version_and_of_what_it_is_made_from(toys: Warehouse, name: str) -> None:
+    """In that order, though its kind comes first."""
+    sums = toys.build("square_sums", TEN)
+    names = [sums.name, toys.open("squares", "10").name]
+    for path in (sums.folder / name, toys.open("squares", "10").folder / "square.npy"):
+        flip(path, random.Random(1))
+    assert verify_warehouse(toys, None, None, 0, repair=True)
+    assert whole_versions(toys) == names
+    assert Table(sums.folder).array("total")[-1] == 285
+
+
+def test_nothing_is_repaired_from_damaged_versions(toys: Warehouse) -> None:
+    """Where one kind alone is repaired."""
+    sums = toys.build("square_sums", TEN)
+    squares = toys.open("squares", "10")
+    for path in (sums.folder / "total.npy", squares.folder / "square.npy"):
+        flip(path, random.Random(1))
+    with pytest.raises(DigestMismatchError, match=f"of {squares.folder / 'square.npy'}, found"):
+        verify_warehouse(toys, "square_sums", None, 0, repair=True)
+    assert [table.name for table in toys.versions("square_sums")] == [sums.name]
+
+
+def test_a_repair_takes_the_inputs_of_then(toys: Warehouse) -> None:
+    """An older version is built again from the older one that it was made from, not from what is there now."""
+
+    class Later(Squares):
+        revision = 2
+
+        def compute(self, build: Build[Count]) -> None:
+            build.job.save("square", np.arange(build.parameters.count, dtype=np.int64) ** 2 + 1)
+
+    older = toys.build("square_sums", TEN)
+    later = toy_warehouse(toys.root, squares=Later())
+    newer = later.build("square_sums", TEN)
+    assert older.name != newer.name
+    flip(older.folder / "total.npy", random.Random(1))
+    repair_version(later, Table(older.folder))
+    assert {table.name for table in later.versions("square_sums")} == {older.name, newer.name}
+    assert Table(older.folder).array("total")[-1] == 285
+    assert later.open("square_sums", "10").name == newer.name
 
 
 def test_repair_among_other_damaged_versions(toys: Warehouse) -> None:

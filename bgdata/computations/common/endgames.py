@@ -117,7 +117,7 @@ def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> 
     theirs = np.asarray(equities[followers.on_roll, followers.opponent])
     expected = np.stack([-followers.mean_of_lowest(each) for each in worths_of(theirs)], axis=1)
     off_by = np.abs(expected - equities[pairs[:, 0], pairs[:, 1]])
-    if len(pairs) and off_by.max() > bound:
+    if len(pairs) and not off_by.max() <= bound:  # NaN neither
         worst, column = np.unravel_index(off_by.argmax(), off_by.shape)
         raise CheckFailedError(
             f"expected {columns[column]} of layout {pairs[worst, 0]} against {pairs[worst, 1]} in {table.name} to "

@@ -48,6 +48,13 @@ def test_planted_positions_never_appear(root: Path, split: str) -> None:
     )
 
 
+def test_a_folder_that_a_killed_build_left_is_no_benchmark(root: Path) -> None:
+    found = positions(root)
+    (root / "rollout_decisions" / "contact-of-nothing").mkdir(parents=True)
+    assert positions(root) == found
+    assert "contact-of-nothing" not in bgdata.open_warehouse(root).variants("rollout_decisions")
+
+
 def test_the_test_split_is_left_alone(root: Path) -> None:
     assert positions(root, split="test") == positions(root, split="test", guard=False)
 
