@@ -258,7 +258,7 @@ def free_memory(groups: Path = CGROUPS, own: Path = Path("/proc/self/cgroup")) -
     groups leaves, such as a container's; on Linux, `own` names them below `groups`."""
     import psutil
 
-    free = psutil.virtual_memory().available
+    free = int(psutil.virtual_memory().available)
     with suppress(OSError, StopIteration):
         path = next(line[3:] for line in own.read_text().splitlines() if line.startswith("0::"))
         for group in (groups / path.strip("/"), *(groups / path.strip("/")).parents):

@@ -10,12 +10,14 @@ import click
 import numpy as np
 
 from bgdata.cli.output import write_rows
+from bgdata.cli.rollout import describe_limits
 from bgdata.cli.stakes import chosen_rules
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import MatchScore, Stakes
 from bgdata.game.outcome import check_in_progress
+from bgdata.rows.rollouts import is_reached
 from bgdata.rows.stakes import chosen_stakes
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
@@ -49,6 +51,7 @@ def print_cubeful_rollout(
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
     from bgdata.play.cubeful_rollout import decision_starts, play_starts, roll_out_with_cube
     from bgdata.play.rollout import Limits, RolloutSettings
+    from bgdata.play.rollout_decisions import Window
 
     position, match = parse_identifier(asked[0])
     check_in_progress(position)
@@ -58,8 +61,10 @@ def print_cubeful_rollout(
     if roll is None:
         starts = decision_starts(position, stakes)
     else:
-        window = options["within"], options["plays"]
-        starts = play_starts(LookaheadPlayer(player).rank_plays(position, roll, stakes, rules), stakes, *window)
+        window = Window(options["within"], min(2, options["plays"]), options["plays"])
+        window.check()
+        ranked = LookaheadPlayer(player).rank_plays(position, roll, stakes, rules)
+        starts = play_starts(ranked, stakes, window.within, window.most_plays)
     limits = Limits.rounds(options["trials"], options["until"], options["most_trials"])
     how = RolloutSettings(options["stop"], options["truncate"], not options["no_luck"], play_ply=options["play_ply"])
     items = np.zeros(len(starts), np.int64)
@@ -69,14 +74,17 @@ def print_cubeful_rollout(
         result = roll_out_with_cube(*given)
         progress.advance(len(starts))
     rows = rows_of(result, list(starts), is_turned=roll is not None, is_match=is_match)
+    errors = result.standard_errors / result.point
     if form == "table":
+        lines = describe_rows(rows, int(result.trials[0]), is_match=is_match)
         click.echo(format_board_text(position, roll=roll, stakes=stakes))
-        click.echo("\n" + "\n".join(describe_rows(rows, int(result.trials[0]), is_match=is_match)))
+        click.echo("\n" + "\n".join([*lines, *describe_limits(float(errors.max()), limits)]))
         return
     first = {"position_id": position.id, "player": player.label, "version": player.version}
     first |= {"roll": str(roll)} if roll else {}
     last = {"trials": int(result.trials[0]), "unit": "mwc" if is_match else "points per unit cube"}
-    write_rows((first | row._asdict() | last for row in rows), form)
+    reached = {name: is_reached(error, limits) for name, error in zip(starts, errors.tolist(), strict=True)}
+    write_rows((first | row._asdict() | last | {"is_reached": reached[row.choice]} for row in rows), form)
 
 
 def rollout_rules(warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any]) -> CubeRules:

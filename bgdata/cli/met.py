@@ -237,11 +237,11 @@ def compare_mets(one: MatchEquity, other: MatchEquity, length: int | None, form:
         return
     click.echo(f"{one.name} less {other.name}, in percentage points, to {shown}-away\n")
     click.echo("\n".join(grid_lines(100 * differences[0], "{:+6.2f}")))
-    click.echo("\n" + "\n".join(difference_lines(differences)))
+    click.echo("\n" + "\n".join(difference_lines(100 * differences)))
 
 
 def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
-    """Lines about how large float64[2, n, n] differences of chances are, before and after the Crawford game."""
+    """Lines about how large float64[2, n, n] differences are, before and after the Crawford game."""
     for part, when in enumerate(("before", "post-crawford")):
         sizes = np.abs(differences[part])
         if np.isfinite(sizes).any():
@@ -250,7 +250,7 @@ def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
             upper = sizes[np.triu_indices(len(sizes), 1)] if not part else sizes[1:, 0]
             mean = float(np.nanmean(upper)) if np.isfinite(upper).any() else 0.0
             yield (
-                f"{when:<14} at most {np.nanmax(sizes):.4f} ({away}-away {opponent_away}-away), on average {mean:.4f}"
+                f"{when:<14} at most {np.nanmax(sizes):.2f} ({away}-away {opponent_away}-away), on average {mean:.2f}"
             )
 
 

@@ -125,7 +125,7 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
             write_rows((first | row for row in rows), form)
             return
         click.echo(format_board_text(position, roll=roll, stakes=stakes))
-        click.echo("\n" + "\n".join([*lines, *describe_limits(result, limits)]))
+        click.echo("\n" + "\n".join([*lines, *describe_limits(float(result.equity_standard_errors.max()), limits)]))
 
 
 def estimate(blocks: Values) -> str:
@@ -190,9 +190,8 @@ def describe_decision(decision: Decision, plays: Sequence[str]) -> list[str]:
     return [*lines, "\nall with the same dice; " + describe_luck(result)]
 
 
-def describe_limits(result: RolloutResult, limits: Limits) -> list[str]:
-    """A line if the wanted standard error was not reached."""
-    worst = float(result.equity_standard_errors.max())
+def describe_limits(worst: float, limits: Limits) -> list[str]:
+    """A line if the wanted standard error was not reached, but only the `worst`, in points."""
     if is_reached(worst, limits):
         return []
     return [

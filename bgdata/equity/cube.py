@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bgdata.equity.curves import OPPONENT, OWNER_CODES, Points
+from bgdata.equity.curves import NEVER, OPPONENT, OWNER_CODES, Points
 from bgdata.equity.doubling import (
     DEFAULT_STRATEGY,
     JANOWSKI_FIRST,
@@ -175,6 +175,10 @@ def decide_cube(
         found, method = exact._replace(double_beaver=beaver), Method.EXACT
     why_not = why_no_double(stakes, rules)
     allowed = not why_not
+    if not allowed:
+        points = points._replace(double_point=NEVER, cash_point=NEVER, too_good_point=NEVER)
+    if stakes.is_crawford:
+        points = points._replace(take_point=NEVER)
     return CubeDecision(
         no_double=found.no_double,
         double_take=found.double_take if allowed else None,
@@ -193,15 +197,18 @@ _NO_DOUBLES = {"double_take": NOT_ALLOWED, "double_beaver": NOT_ALLOWED, "double
 
 
 def money_model(chances: np.ndarray, stakes: Stakes, rules: CubeRules) -> tuple[CubeEquities, Points]:
-    """Equities and decision points in money play by the model. If the opponent owns the cube, the points are those of a
-    centered cube, and only the take point is meaningful."""
+    """Equities and decision points in money play by the model, of the Crawford game of a match those without a cube. If
+    the opponent owns the cube, the points are those of a centered cube, and only the take point is meaningful."""
     is_jacoby = isinstance(stakes.score, Money) and stakes.score.is_jacoby
     owner = check_money(rules.strategy, stakes.cube.owner, is_jacoby=is_jacoby)
     found = money_equities(rules.strategy, chances, owner, is_jacoby, rules.has_beavers)
-    _, mean_win, mean_loss = mean_points(chances)
+    win, mean_win, mean_loss = mean_points(chances)
     turned = 0 if owner == OPPONENT else owner
     points = money_points_of(rules.strategy, mean_win, mean_loss, turned, is_jacoby, rules.has_beavers)
-    return CubeEquities(*found), Points(*points)
+    equities = CubeEquities(*found)
+    if stakes.is_crawford:
+        equities = equities._replace(no_double=win * mean_win - (1 - win) * mean_loss)
+    return equities, Points(*points)
 
 
 def match_model(chances: np.ndarray, stakes: Stakes, rules: CubeRules) -> tuple[CubeEquities, Points]:
@@ -209,13 +216,17 @@ def match_model(chances: np.ndarray, stakes: Stakes, rules: CubeRules) -> tuple[
     score, met = stakes.score, rules.met
     assert isinstance(score, MatchScore)
     assert met is not None
-    value = stakes.cube.value
-    while value < max(score.away, score.opponent_away):  # refuses what the table does not have
-        met.game(score, value)
-        value *= 2
+    check_scores(met, score, stakes.cube.value)
     game, owner = MatchGame(score.away, score.opponent_away, score.is_crawford), OWNER_CODES[stakes.cube.owner]
     given = (rules.strategy, met.cells, game, stakes.cube.value, owner, chances)
     return CubeEquities(*match_equities(*given)), Points(*match_points(*given))
+
+
+def check_scores(met: MatchEquity, score: MatchScore, cube_value: int) -> None:
+    """Raise InvalidScoreError unless the table has all scores that a game may lead to: kernels do not look."""
+    while cube_value < max(score.away, score.opponent_away):
+        met.game(score, cube_value)
+        cube_value *= 2
 
 
 def check_rules(stakes: Stakes, rules: CubeRules) -> None:

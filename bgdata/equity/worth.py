@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.cube import CubeRules
+from bgdata.equity.cube import CubeRules, check_scores
 from bgdata.equity.curves import OWNER_CODES
 from bgdata.equity.doubling import check_chances, check_money, fill_money_equities
 from bgdata.equity.match_cube import fill_match_equities
@@ -27,14 +27,15 @@ def worths(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> W
     """float64[n] of float[n, 5] chances of the player on roll before the roll: mwc, or points.
 
     Raises InvalidParameterError for chances out of order, a match without a match equity table, and a model that
-    does not know the Jacoby rule where it holds.
+    does not know the Jacoby rule where it holds, and InvalidScoreError for a score that the table does not have.
     """
     rows, score, owner = check_chances(chances), stakes.score, OWNER_CODES[stakes.cube.owner]
     equities, actions = np.empty((len(rows), 4)), np.empty(len(rows), np.int8)
     if isinstance(score, MatchScore):
         games = np.full((len(rows), 3), (score.away, score.opponent_away, score.is_crawford), np.int64)
-        cells = met_of(rules).cells
-        fill_match_equities(rules.strategy, cells, games, stakes.cube.value, owner, rows, equities, actions)
+        met = met_of(rules)
+        check_scores(met, score, stakes.cube.value)
+        fill_match_equities(rules.strategy, met.cells, games, stakes.cube.value, owner, rows, equities, actions)
         unit = 1
     else:
         check_money(rules.strategy, stakes.cube.owner, is_jacoby=score.is_jacoby)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.cube import CubeRules, check_rules
+from bgdata.equity.cube import CubeRules, check_rules, check_scores
 from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT, OWNER_CODES
 from bgdata.equity.doubling import check_money
 from bgdata.equity.match_cube import MatchGame
@@ -29,7 +29,7 @@ from bgdata.evaluation.cube_lookahead_kernels import (
     single_games,
     turned_stakes,
 )
-from bgdata.evaluation.cube_values import MATCH, MONEY, CubeStakes, turned_owner
+from bgdata.evaluation.cube_values import CUBELESS, MATCH, MONEY, CubeStakes, turned_owner
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.lookahead import BATCH, Look, Worth
 from bgdata.game.codec import Boards, flip_boards
@@ -52,13 +52,11 @@ def kernel_stakes(stakes: Stakes, rules: CubeRules) -> CubeStakes:
         is_jacoby = isinstance(score, Money) and score.is_jacoby
         owner = check_money(rules.strategy, cube.owner, is_jacoby=is_jacoby)
         cells = np.zeros((2, 1, 1))
-        return CubeStakes(MONEY, rules.strategy, is_jacoby, cells, MatchGame(0, 0, False), cube.value, owner)
+        unit = CUBELESS if stakes.is_crawford else MONEY
+        return CubeStakes(unit, rules.strategy, is_jacoby, cells, MatchGame(0, 0, False), cube.value, owner)
     assert isinstance(score, MatchScore)
     assert rules.met is not None
-    value = cube.value
-    while value < max(score.away, score.opponent_away):  # refuses what the table does not have
-        rules.met.game(score, value)
-        value *= 2
+    check_scores(rules.met, score, cube.value)
     game = MatchGame(score.away, score.opponent_away, score.is_crawford)
     return CubeStakes(MATCH, rules.strategy, False, rules.met.cells.copy(), game, cube.value, OWNER_CODES[cube.owner])
 

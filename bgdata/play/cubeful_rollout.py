@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from bgdata.equity.cube import CubeRules, check_rules
 from bgdata.equity.doubling import check_money
-from bgdata.errors import UsageError
+from bgdata.equity.worth import normalised_point
+from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.choices import Chooser, require_networks
 from bgdata.evaluation.lookahead_player import RankedPlay
 from bgdata.game.codec import Boards
@@ -59,13 +60,15 @@ def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: i
 
 
 class CubefulRollout(NamedTuple):
-    """One row a position, for the player on roll: points per unit of the first position's cube, or mwc."""
+    """One row a position, for the player on roll: points per unit of the first position's cube, or mwc. `point` is what
+    a point of normalised equity is in that unit: 1, or mwc."""
 
     values: Values  # [n]
     standard_errors: Values  # [n]
     plain_standard_errors: Values  # [n] what those were if luck had not been subtracted
     trials: NDArray[np.int64]  # [n]
     blocks: Values  # [n, blocks] means of 36 trials less luck: differences between rows are more accurate
+    point: float
 
 
 def roll_out_with_cube(
@@ -78,8 +81,8 @@ def roll_out_with_cube(
     items: NDArray[np.int64] | None = None,
 ) -> CubefulRollout:
     """Roll out positions, at least one, all for the same score, in rounds of `limits.trials` until every standard error
-    is at most `limits.until`, up to `limits.most_trials`. In matches both sides go by the score unless `rules` are as
-    for money.
+    is at most `limits.until` points of normalised equity, up to `limits.most_trials`. In matches both sides go by the
+    score unless `rules` are as for money.
 
     Position i has the dice of items[i] of the seed (by default i). The result does not depend on the number of threads.
     Of the settings, games are not cut short: they go to their end, in money play to an exact table. Raises UsageError
@@ -105,15 +108,20 @@ def roll_out_with_cube(
         size = found.shape[0] * found.shape[1]
         in_threads(fill_cubeful_blocks, size, chooser, terms, kernel_settings, *arrays, count, found)
         blocks, count = np.concatenate([blocks, found], axis=1), count + found.shape[1]
-        result = result_of(blocks, stakes)
-        if count * BLOCK >= limits.most_trials or (result.standard_errors <= limits.until).all():
+        result = result_of(blocks, stakes, rules)
+        if count * BLOCK >= limits.most_trials or (result.standard_errors <= limits.until * result.point).all():
             return result
 
 
 def terms_of(stakes: Stakes, rules: CubeRules, *, with_luck: bool, ply: int) -> Terms:
     """What the games are played for, and how both sides play at a ply and handle the cube. Raises UsageError and
-    InvalidParameterError."""
+    InvalidParameterError, also for what the games do not know: beavers, two cube life indexes, local volatility."""
     check_rules(stakes, rules)
+    if rules.has_beavers:
+        raise InvalidParameterError("expected rollouts without beavers, got them")
+    model = rules.strategy
+    if (model.cube_life_index, model.volatility) != (model.opponent_cube_life_index, model.local_volatility):
+        raise InvalidParameterError("expected rollouts with one cube life index, and one volatility, got two")
     score = stakes.score
     length = max(score.away, score.opponent_away) if isinstance(score, MatchScore) else 0
     is_jacoby = isinstance(score, Money) and score.is_jacoby
@@ -133,17 +141,19 @@ def game_of(stakes: Stakes) -> tuple[int, int, bool]:
     return (0, 0, False) if isinstance(score, Money) else (score.away, score.opponent_away, score.is_crawford)
 
 
-def result_of(blocks: Values, stakes: Stakes) -> CubefulRollout:
+def result_of(blocks: Values, stakes: Stakes, rules: CubeRules) -> CubefulRollout:
     """Means and standard errors from float64[n, blocks, (value, luck)], values as trials have them; those of the result
     are per unit of the cube of `stakes`."""
     n, count = blocks.shape[:2]
     plain, luck = (blocks[:, :, place] for place in (0, 1))
-    scale, shift = (1.0 / stakes.cube.value, 0.0) if isinstance(stakes.score, Money) else (0.5, 0.5)
+    is_money = isinstance(stakes.score, Money)
+    scale, shift = (1.0 / stakes.cube.value, 0.0) if is_money else (0.5, 0.5)
     values = np.stack([scale * (plain - luck) + shift, scale * plain + shift], axis=2)
     means, errors = np.empty((n, 2)), np.empty((n, 2))
     fill_statistics(values, means, errors)
     trials = np.full(n, count * BLOCK, np.int64)
-    return CubefulRollout(means[:, 0], errors[:, 0], errors[:, 1], trials, values[:, :, 0])
+    point = 1.0 if is_money else normalised_point(stakes, rules)
+    return CubefulRollout(means[:, 0], errors[:, 0], errors[:, 1], trials, values[:, :, 0], point)
 
 
 def difference(result: CubefulRollout, row: int, other: int) -> tuple[float, float]:

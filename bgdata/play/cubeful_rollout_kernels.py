@@ -107,6 +107,11 @@ def trial_of(
     chosen[slot]. `rolls` are the places of the first two among all 36. In money play a game ends where the two-sided
     table knows its value."""
     seen = start.game, MatchGame(start.game.opponent_away, start.game.away, start.game.is_crawford)
+    over = outcome_of(board, CHECKERS)
+    if over != 0:  # after a play that ends the game
+        winner = 0 if over > 0 else 1
+        value = won(terms, Moment(winner, start.cube_value, start.owner, seen[winner]), abs(over))
+        return value if winner == 0 else -value, 0.0
     on_roll, cube_value, owner, turn, luck = 0, start.cube_value, start.owner, 0, 0.0
     evaluation = tree.rolls.evaluation
     chances = evaluation.chances[0]
@@ -127,10 +132,16 @@ def trial_of(
         luck += sign * play(networks, tables, terms, settings, opponent, place, tree, board, chosen)
         outcome, turn = outcome_of(chosen, CHECKERS), turn + 1
         if outcome != 0:
-            way = 1 if terms.length == 0 and terms.is_jacoby and owner == NOBODY else outcome
-            return sign * result(terms, moment, way * cube_value), luck
+            return sign * won(terms, Moment(on_roll, cube_value, owner, seen[on_roll]), outcome), luck
         flip_into(chosen, board)
         on_roll = 1 - on_roll
+
+
+@kernel(borrows=True)
+def won(terms: Terms, moment: Moment, outcome: int) -> float:
+    """The value of a single game, gammon or backgammon (1 to 3) for the player on roll who has won it."""
+    way = 1 if terms.length == 0 and terms.is_jacoby and moment.owner == NOBODY else outcome
+    return result(terms, moment, way * moment.cube_value)
 
 
 @kernel(borrows=True)

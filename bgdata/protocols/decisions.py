@@ -74,10 +74,10 @@ class Decisions:
             return [RankedAction(each.play, Worth(_worth(each))) for each in ranked]
         starts = play_starts(ranked, stakes, WITHIN, MOST_PLAYS)
         found = self._rolled_out(list(starts.values()), rules)
-        is_match = isinstance(stakes.score, MatchScore)
+        plays, is_match = {str(each.play): each.play for each in ranked}, isinstance(stakes.score, MatchScore)
         rolled = [
-            RankedAction(each.play, Worth(1 - value if is_match else -value, error))
-            for each, (value, error) in zip(ranked, found, strict=False)
+            RankedAction(plays[name], Worth(1 - value if is_match else -value, error))
+            for name, (value, error) in zip(starts, found, strict=True)
         ]
         return sorted(rolled, key=lambda action: -action.worth.value)
 
@@ -138,12 +138,13 @@ class Decisions:
         return replace(self.rules, has_beavers=self.rules.has_beavers and isinstance(stakes.score, Money))
 
     def _rolled_out(self, starts: list[CubefulStart], rules: CubeRules) -> list[Worth]:
-        """The values to the player on roll of each, all with the same dice."""
+        """The values to the player on roll of each, all with the same dice; nobody beavers in these games."""
         evaluator = self.player.evaluator
         if not isinstance(evaluator, NetworkPlayer):
             raise UsageError(f"expected a player with networks to roll out, got {evaluator.label}")
         items = np.zeros(len(starts), np.int64)
-        found = roll_out_with_cube(starts, evaluator.chooser, rules, Limits(self.trials), self.seed, items=items)
+        played = replace(rules, has_beavers=False)
+        found = roll_out_with_cube(starts, evaluator.chooser, played, Limits(self.trials), self.seed, items=items)
         return [Worth(*row) for row in zip(found.values.tolist(), found.standard_errors.tolist(), strict=True)]
 
 

@@ -68,8 +68,8 @@ def test_compare(root: Path) -> None:
     lines = succeeds(root, "met", "compare", "published-12", "sample").splitlines()
     assert lines[0] == "published-12 less sample, in percentage points, to 2-away"
     assert lines[3].split() == ["1", "+0.00", "-1.90"]
-    assert lines[-2] == "before         at most 0.0190 (1-away 2-away), on average 0.0190"
-    assert lines[-1] == "post-crawford  at most 0.0040 (1-away 2-away), on average 0.0040"
+    assert lines[-2] == "before         at most 1.90 (1-away 2-away), on average 1.90"
+    assert lines[-1] == "post-crawford  at most 0.40 (1-away 2-away), on average 0.40"
 
 
 def test_plot(root: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import bgdata
 from bgdata.datasets.match_equity import PUBLISHED
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.stored_met import find_met
+from bgdata.equity.worth import normalised_point
 from bgdata.evaluation.networks.named import open_network_player
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.dice import parse_roll
@@ -203,6 +204,29 @@ def test_a_cube_decision(root: Path) -> None:
     assert [row["value"] for row in rows] == ahead.values.tolist()
     owned = succeeds(root, *how[:2], "--cube", "2", "--owner", "opponent", *how[4:])
     assert ("no double" in owned, "double, take" in owned) == (True, False)
+
+
+def test_how_exact_a_rollout_with_the_cube_is(root: Path) -> None:
+    """`--until` is in points, in a match as well, where a point of normalised equity is a few percent of the match."""
+    met = find_met(bgdata.open_warehouse(root), "published-12")
+    point = normalised_point(Stakes(MatchScore(11, 11)), CubeRules(met=met))
+    assert point < 0.1
+    how = ("rollout", "start", "--network", "random", "--trials", "72", "--most-trials", "144")
+    match = (*how, "--away", "11-11", "--met", "published-12")
+    (row, _) = json.loads(succeeds(root, *match, "--until", "9", "--format", "json"))
+    assert (row["trials"], row["is_reached"]) == (72, True)
+    error = row["standard_error"] / point
+    assert "expected a standard error" not in succeeds(root, *match, "--until", f"{9 * error}")
+    text = succeeds(root, *match, "--until", f"{2 * row['standard_error']}")  # as many points as that would be mwc
+    assert re.search(r"expected a standard error of at most \S+, got \d\.\d+ after 144 trials; try: --most-tr", text)
+    rows = json.loads(succeeds(root, *how, "--cube", "1", "--until", "0.00001", "--format", "json"))
+    assert {(row["trials"], row["is_reached"]) for row in rows} == {(144, False)}
+
+
+@pytest.mark.parametrize("within", ["-1", "nan"])
+def test_windows_that_let_nothing_through_with_the_cube(root: Path, within: str) -> None:
+    result = run(root, "rollout", "start", "31", "--network", "random", "--cube", "1", "--within", within)
+    assert error_of(result, 2).startswith("expected a window of 0 points or more")
 
 
 def test_plays_with_the_cube(root: Path) -> None:

@@ -35,12 +35,22 @@ class Corrupted(Table):
         self._scattered = self._arrays
 
 
-def corrupted(values: Array, generator: np.random.Generator, to: float | None = None) -> Array:
-    """A copy with one value changed to another one, or `to` this, in the later part of every axis: numbers of games and
-    offsets begin with a 0 that nothing depends on."""
+def with_nan(values: Array, generator: np.random.Generator) -> Array | None:
+    """A copy in which NaN stands for a number, None if there is none."""
+    numbers = np.argwhere(np.isfinite(values)) if values.dtype.kind == "f" else ()
+    if not len(numbers):
+        return None
+    found = np.array(values)
+    found[tuple(numbers[generator.integers(len(numbers))])] = np.nan
+    return found
+
+
+def corrupted(values: Array, generator: np.random.Generator) -> Array:
+    """A copy with one value changed, in the later part of every axis: numbers of games and offsets begin with a 0 that
+    nothing depends on."""
     found = np.array(values)
     place = tuple(int(generator.integers(size // 3, max(size - 1, size // 3 + 1))) for size in found.shape)
-    found[place] = other(found[place]) if to is None else to
+    found[place] = other(found[place])
     return found
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bgdata.equity.cube import CubeRules, Method, Unit, best_actions, decide_cube, why_no_double
+from bgdata.equity.curves import NEVER
 from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, decide_money, janowski, janowski_first, jump
 from bgdata.equity.match_cube import MatchGame, match_equities
 from bgdata.errors import InvalidParameterError, InvalidScoreError
@@ -88,6 +89,24 @@ def test_why_nobody_doubles(stakes: Stakes, words: str) -> None:
     assert why_no_double(stakes) == words
     decision = decide_cube(CHANCES, stakes, CubeRules(met=MET if isinstance(stakes.score, MatchScore) else None))
     assert (decision.why_not, decision.may_double) == (words, not words)
+
+
+def test_where_there_is_no_decision_nothing_decides_it() -> None:
+    """Whoever does not own the cube has a take point alone, and in the Crawford game nobody has that."""
+    for stakes in (Stakes(MatchScore(3, 5), OTHER), Stakes(Money(is_jacoby=False), OTHER)):
+        points = decide_cube(CHANCES, stakes, CubeRules(met=MET)).points
+        assert points[1:] == (NEVER, NEVER, NEVER)
+        assert 0 < points.take_point < 1
+    for as_money in (False, True):
+        crawford = Stakes(MatchScore(1, 5, is_crawford=True))
+        assert set(decide_cube(CHANCES, crawford, CubeRules(met=MET, as_money=as_money)).points) == {NEVER}
+
+
+def test_the_crawford_game_as_money_has_no_cube() -> None:
+    crawford = Stakes(MatchScore(5, 1, is_crawford=True))
+    decision = decide_cube(CHANCES, crawford, CubeRules(as_money=True))
+    assert decision.no_double == pytest.approx(0.9 - 0.4)
+    assert decision.no_double != pytest.approx(decide_cube(CHANCES, MONEY).no_double, abs=0.01)
 
 
 def test_exact_equities_take_the_place_of_the_model() -> None:

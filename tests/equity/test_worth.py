@@ -49,6 +49,12 @@ def test_finished_games_are_worth_their_results() -> None:
     assert worths(lost, Stakes(MatchScore(5, 4)), MATCH).tolist() == [MET.mwc(5, 2)]
 
 
+@pytest.mark.parametrize("score", [MatchScore(15, 15), MatchScore(30, 2), MatchScore(1, 40)])
+def test_scores_that_the_table_does_not_have(score: MatchScore) -> None:
+    with pytest.raises(InvalidScoreError, match="expected"):
+        worths(CHANCES, Stakes(score), MATCH)
+
+
 def test_units() -> None:
     money, match = Stakes(Money(is_jacoby=False), Cube(4, CubeOwner.OPPONENT)), Stakes(MatchScore(5, 3))
     assert worth_of_result(-8, money, DEFAULT_RULES) == -8

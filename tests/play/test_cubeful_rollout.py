@@ -14,7 +14,7 @@ import bgdata
 from bgdata.datasets import all_kinds
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.doubling import janowski, janowski_first
+from bgdata.equity.doubling import janowski, janowski_first, jump
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator
@@ -161,6 +161,24 @@ def test_the_jacoby_rule_counts_no_gammon_of_a_centered_cube() -> None:
         assert (found.values[0], found.plain_standard_errors[0]) == (points, 0)
 
 
+OVER = Position(position_id([0] * 6, [3, 3, 3, 3, 3]))  # the player who is not on roll has borne off its last checker
+
+
+def test_games_that_are_over() -> None:
+    """After a play that ends the game: here it wins a gammon, which counts nothing by the Jacoby rule at a centered
+    cube."""
+    owned = Stakes(Money(is_jacoby=True), Cube(2, CubeOwner.ON_ROLL))
+    for stakes, points in ((JACOBY, 1), (MONEY, 2), (owned, 2)):
+        starts = [start(each, stakes) for each in (OVER, OVER.flip())]
+        found = roll_out_with_cube(starts, CHOOSER, CubeRules(), Limits(72))
+        assert found.values.tolist() == [-points, points]
+        assert found.plain_standard_errors.tolist() == [0, 0]
+    score = MatchScore(2, 5)
+    starts = [start(each, Stakes(score)) for each in (OVER, OVER.flip())]
+    found = roll_out_with_cube(starts, CHOOSER, CubeRules(met=MET), Limits(72))
+    assert found.values.tolist() == pytest.approx([MET.after(score, -2), 1])
+
+
 def test_games_end_in_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Where the table has the start, its columns are the answer; nearly so where it is reached after two rolls."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("rollout") / "warehouse")
@@ -234,6 +252,9 @@ WRONG = [
         RolloutSettings(),
         "expected a model that knows match scores",
     ),
+    (MONEY, CubeRules(has_beavers=True), RolloutSettings(), "expected rollouts without beavers, got them"),
+    (MONEY, CubeRules(janowski(0.2, 0.9)), RolloutSettings(), "expected rollouts with one cube life index, and one"),
+    (MONEY, CubeRules(jump(0.1, 0.25)), RolloutSettings(), "expected rollouts with one cube life index, and one"),
     (Stakes(MatchScore(3, 13)), CubeRules(met=MET), RolloutSettings(), "expected a match equity table to 13-away, got"),
     (
         Stakes(Money(is_jacoby=True)),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -16,6 +19,8 @@ from bgdata.game.codec import Boards
 from bgdata.game.dice import parse_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START
+from bgdata.play.cubeful_rollout import play_starts, roll_out_with_cube
+from bgdata.play.rollout import Limits
 from bgdata.protocols.decisions import Decisions
 from tests.evaluation.sample_evaluators import Scrambled
 
@@ -74,3 +79,19 @@ def test_the_jacoby_rule() -> None:
     """While the cube is centered a gammon is a single game, resigned or lost."""
     assert losing(1.0).accepts(START, Stakes(Money(is_jacoby=True)), 1)
     assert not losing(1.0).accepts(START, Stakes(Money(is_jacoby=False)), 1)
+
+
+def test_rolled_out_values_are_those_of_their_plays(player_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between plays that are rolled out one may stand that is not: not all are looked into equally far ahead."""
+    player = bgdata.open_player(player_root, "random")
+    roll = parse_roll("31")
+    best, second, third, *_, worst = player.rank_plays(START, roll, MONEY)
+    given = [replace(row, loss=loss) for row, loss in ((best, 0.0), (second, 0.01), (worst, 0.2), (third, 0.1))]
+    monkeypatch.setattr(LookaheadPlayer, "rank_plays", lambda *_, **__: given)
+    decisions = Decisions(player, trials=72)
+    found = {action.play: action.worth for action in decisions.rank(START, roll, MONEY)}
+    assert set(found) == {best.play, second.play, third.play}
+    starts = list(play_starts(given, MONEY, 0.16, 5).values())
+    items = np.zeros(3, np.int64)
+    rolled = roll_out_with_cube(starts, player.evaluator.chooser, CubeRules(), Limits(72), items=items)
+    assert [found[each.play].value for each in (best, second, third)] == (-rolled.values).tolist()
