@@ -15,6 +15,7 @@ from bgdata.cli.options import format_option
 from bgdata.cli.output import write_rows
 from bgdata.cli.query import define_gnubg_view
 from bgdata.errors import UsageError, shown
+from bgdata.formats.gnubg_bearoff import open_gnubg_bearoff
 from bgdata.rows.plain import Row
 from bgdata.store.dataset import Dataset
 from bgdata.store.diff import ColumnChange, Comparison, comparison, define_version
@@ -43,7 +44,10 @@ def diff(warehouse: Warehouse, before: str | None, after: str | None, form: str)
     """
     if before is not None and after is None:
         raise UsageError(f"expected two tables to compare, got one: {shown(before)}")
-    same = compare_tables(warehouse, before, after, form) if before and after else compare_with_lock(warehouse, form)
+    if before is None or after is None:
+        same = compare_with_lock(warehouse, form)
+    else:
+        same = compare_tables(warehouse, before, after, form)
     if not same:
         sys.exit(1)
 
@@ -66,6 +70,9 @@ def compare_tables(warehouse: Warehouse, before: str, after: str, form: str = "t
         kinds = [define_side(warehouse, connection, view, side) for view, side in sides.items()]
         if kinds[0] != kinds[1]:
             raise UsageError(f"expected two tables of one kind, got {' and '.join(kinds)}")
+        points = [points_of(side) for side in sides.values()]
+        if points[0] != points[1]:  # position indexes count layouts on so many points
+            raise UsageError(f"expected two tables of the same points, got {' and '.join(map(str, points))}")
         kind = warehouse.kind(kinds[0])
         main = comparison(connection, kind.tables[0])
         if not main.has_common:
@@ -81,6 +88,13 @@ def compare_tables(warehouse: Warehouse, before: str, after: str, form: str = "t
         if each.has_common:
             click.echo("\n".join(map(described, each.changes)))
     return all(each.is_same for each in found)
+
+
+def points_of(side: Table | Path) -> int | None:
+    """How many points the layouts of a version or of a gnubg file have; None for other tables."""
+    if isinstance(side, Path):
+        return getattr(open_gnubg_bearoff(side), "points", None)
+    return side.manifest.parameters.get("points")
 
 
 def side_comparisons(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,9 @@ def luck(warehouse: Warehouse, /, match: str, form: str, plot: Path | None, **op
             raise UsageError(f"expected --cubeful with --{name}, got none")
     games = analyse_matches(warehouse, match, options["player"], options["ply"])
     if plot:
+        count = len(by_match(games))
+        if count > 1:
+            raise UsageError(f"expected one match with --plot, got {count}")
         draw_luck(games, plot)
     print_luck(games, form, by_game=options["by_game"])
 
@@ -87,6 +91,7 @@ NOTE = (
 class Analysed:
     """One game with its luck; `plays` has the plays in the usual notation, "" where no checker could move."""
 
+    match_number: int  # in the file or variant, from 1
     match: Match
     game: Game
     record: RecordedGame
@@ -108,7 +113,7 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
 
     player: Any = open_named_player(name, ply, warehouse)
     found = []
-    for match in matches_at(warehouse, source):
+    for number, match in enumerate(matches_at(warehouse, source), start=1):
         for game in match.games:
             try:
                 replayed = replay_game(match, game)
@@ -118,7 +123,8 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
             luck = game_luck(player, record)
             rolled = [turn for turn in replayed.turns if turn.turn.dice]
             plays = [str(turn.play) if turn.play and turn.play.moves else "" for turn in rolled]
-            found.append(Analysed(match, game, record, plays, replayed.cube_value, luck, totals(record, luck)))
+            figures = luck, totals(record, luck)
+            found.append(Analysed(number, match, game, record, plays, replayed.cube_value, *figures))
     if not found:
         raise InvalidGameError(f"expected recorded games in {source}, found none")
     return found
@@ -146,12 +152,21 @@ def recorded(game: Game, replayed: ReplayedGame) -> RecordedGame:
 def print_luck(games: Sequence[Analysed], form: str, *, by_game: bool) -> None:
     """Print every turn and every game; as csv or json the turns, or with `by_game` the games."""
     if form == "table":
-        for analysed in games:
-            if not by_game:
+        matches = by_match(games)
+        for number, of_match in enumerate(matches, start=1):
+            if len(matches) > 1:
+                click.echo(f"match {number} of {len(matches)}: {' against '.join(of_match[0].match.players)}")
+            for analysed in () if by_game else of_match:
                 click.echo("\n".join(turn_lines(analysed)) + "\n")
-        click.echo("\n".join(game_lines(games)))
+            click.echo("\n".join(game_lines(of_match)) + ("\n" if number < len(matches) else ""))
+        click.echo(NOTE)
         return
     write_rows(map(game_row, games) if by_game else (row for each in games for row in turn_rows(each)), form)
+
+
+def by_match(games: Iterable[Analysed]) -> list[list[Analysed]]:
+    """The games of each match: other matches have other players."""
+    return [list(each) for _, each in groupby(games, key=lambda game: game.match_number)]
 
 
 def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
@@ -159,6 +174,7 @@ def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
     record, found = analysed.record, analysed.found
     for turn, (player, dice) in enumerate(zip(record.players.tolist(), record.dice.tolist(), strict=True)):
         yield {
+            "match_number": analysed.match_number,
             "game_number": analysed.game.number,
             "turn": turn,
             "player": analysed.match.players[player],
@@ -177,6 +193,7 @@ def game_row(analysed: Analysed) -> dict[str, Any]:
     """One game, in points to player 0, except for the columns of each player; NaN where the game was not finished."""
     found = analysed.totals
     return {
+        "match_number": analysed.match_number,
         "game_number": analysed.game.number,
         "player_0": analysed.match.players[0],
         "player_1": analysed.match.players[1],
@@ -209,7 +226,7 @@ def turn_lines(analysed: Analysed) -> Iterator[str]:
 
 
 def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
-    """The games as lines of text, seen by player 0, with the mean of the finished ones."""
+    """The games of one match as lines of text, seen by player 0, with the mean of the finished ones."""
     players = games[0].match.players
     names = ("result", "net luck", "net skill", "net drift", "luck-adj.")
     yield f"{'game':>4}  {'turns':>5}  {'cube':>4}" + "".join(f"  {name:>9}" for name in names) + f"  (to {players[0]})"
@@ -231,7 +248,6 @@ def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
         luck, skill = (sum(getattr(each.totals, item)[number] for each in games) for item in ("luck", "skill"))
         rolls = sum(int((each.record.players == number).sum()) for each in games)
         yield f"{name}: {rolls} rolls, luck {luck:+.3f}, skill {skill:+.3f} ({skill / max(rolls, 1):+.4f} a roll)"
-    yield NOTE
 
 
 def running_totals(games: Sequence[Analysed]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], list[int]]:

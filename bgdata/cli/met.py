@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from bgdata.cli.charts import new_figure, write_figure
 from bgdata.cli.completion import complete_mets
 from bgdata.cli.options import (
+    PICTURE,
     away_option,
     crawford_option,
     format_option,
     network_option,
     output_option,
     ply_option,
+    refuse_beside,
 )
 from bgdata.cli.output import print_built, write_rows
 from bgdata.cli.own_tables import build_default_met
@@ -88,6 +90,8 @@ def build(warehouse: Warehouse, /, network: str, form: str, **options: Any) -> N
       bgdata met build --network better --ply 1
       bgdata met build --row "0.5 0.486 0.319 0.306" --gammon-rate 0.276 --length 4
     """
+    if options["row"]:
+        refuse_beside("--row", "network", "ply")
     build_met(warehouse, network, options, form)
 
 
@@ -109,6 +113,8 @@ def show(warehouse: Warehouse, met: str, length: int | None, away: str | None, c
     """
     if away is None and crawford:
         raise UsageError("expected --away with --crawford, got none")
+    if away is not None:
+        refuse_beside("--away", "length")
     if away is None:
         show_met(find_met_or_file(warehouse, met), length, form)
     else:
@@ -142,7 +148,7 @@ def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form
     help="Draw the differences from this table.  [default: draw MET itself]",
 )
 @length_option
-@output_option(required=True)
+@output_option(required=True, kind=PICTURE)
 @click.pass_obj
 def plot(warehouse: Warehouse, met: str, minus: str, length: int | None, output: Path) -> None:
     """Draw a MET as a heat map in a PNG or SVG file.

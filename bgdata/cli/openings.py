@@ -109,8 +109,12 @@ def openings(
         raise UsageError(f"expected a reply with --after, such as 31 64 --after PLAY, got {shown(after)}")
     if plot and options["beside"]:
         raise UsageError("expected either --plot or --beside, got both")
+    if asked.reply and options["beside"]:
+        raise UsageError("expected either a reply or --beside, got both")
     judges = [judge_of(warehouse, name, options["objective"]) for name in options["beside"]]
     only = dict.fromkeys(map(first_roll_of, options.pop("only")))
+    if only and asked.roll and asked.roll not in only:
+        raise UsageError(f"expected a first roll of --only ({', '.join(only)}), got {asked.roll}")
     tables = built_book(warehouse, only or ((asked.roll,) if asked.roll else FIRST_ROLLS), options)
     if judges:
         print_differences(tables, judges, form)

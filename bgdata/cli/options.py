@@ -8,22 +8,34 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from bgdata.cli.completion import complete_mets, complete_networks, complete_players, complete_tables
-from bgdata.errors import shown
+from bgdata.errors import UsageError, shown
 
 
 class OutputFile(click.Path):
-    """A path to write a file to; a path without a file name is refused."""
+    """A path to write a file to; a path without a file name is refused, and a name with another ending than `endings`,
+    if there are any."""
+
+    def __init__(self, *endings: str) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+        self.endings = endings
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         path = super().convert(value, parameter, context)
         if not Path(os.fsdecode(path)).name:  # a row of slashes is too long a name to be found to be a folder
             self.fail(f"expected a file, got {shown(str(value))}", parameter, context)
+        ending = Path(os.fsdecode(path)).suffix.lower()
+        if self.endings and ending and ending not in self.endings:
+            *others, last = self.endings
+            expected = f"{', '.join(others)} or {last}"
+            self.fail(f"expected a file that ends in {expected}, got {shown(str(value))}", parameter, context)
         return path
 
 
-OUTPUT = OutputFile(path_type=Path, dir_okay=False)
+OUTPUT = OutputFile()
+PICTURE = OutputFile(".png", ".svg")
 
 Decorated = Callable[..., None]
 
@@ -264,13 +276,24 @@ def yes_option(function: Decorated) -> Decorated:
 
 def plot_option(function: Decorated) -> Decorated:
     """Add --plot: the file of a picture."""
-    return click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw a picture, as PNG or SVG.")(function)
+    return click.option("--plot", type=PICTURE, metavar="FILE", help="Draw a picture, as PNG or SVG.")(function)
 
 
-def output_option(note: str = "", *, required: bool = False) -> Callable[[Decorated], Decorated]:
-    """Add --output: the file to write. `note` describes the default."""
+def output_option(
+    note: str = "", *, required: bool = False, kind: OutputFile = OUTPUT
+) -> Callable[[Decorated], Decorated]:
+    """Add --output: the file to write, of a kind. `note` describes the default."""
     told = "File to write." + (f"  [default: {note}]" if note else "")
-    return click.option("-o", "--output", required=required, type=OUTPUT, metavar="FILE", help=told)
+    return click.option("-o", "--output", required=required, type=kind, metavar="FILE", help=told)
+
+
+def refuse_beside(what: str, *names: str) -> None:
+    """Raise UsageError for an option of the command that is run, by the name of its parameter, that was given though it
+    says nothing beside `what`."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        if parameter.name in names and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
+            raise UsageError(f"expected either {what} or {parameter.opts[-1]}, got both")
 
 
 def threads_option(function: Decorated) -> Decorated:

@@ -251,7 +251,9 @@ def covering_parameters(
 
     Raises NotCoveredError.
     """
-    points = max(point for row in (on_roll, opponent) for point in range(1, 25) if row[point - 1])
+    if on_roll[BAR - 1] or opponent[BAR - 1]:
+        raise NotCoveredError("expected a bearoff position, got a checker on the bar")
+    points = max(point for row in (on_roll, opponent) for point in range(1, BAR) if row[point - 1])
     checkers = max(sum(on_roll), sum(opponent))
     if points <= parameters.points and checkers <= parameters.checkers:
         return parameters

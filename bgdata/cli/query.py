@@ -103,7 +103,7 @@ def query_text(sql: str | None, file: Path | None) -> str:
 
 def form_of(form: str | None, output: Path | None) -> str:
     """The format to write: the one that is named, or that the name of the file ends with. Raises UsageError for parquet
-    without a file, and for a table in one."""
+    without a file, for a table in one, and for a name as of a compressed file."""
     if output is None:
         if form == "parquet":
             raise UsageError("expected --output FILE with --format parquet, got none")
@@ -111,6 +111,8 @@ def form_of(form: str | None, output: Path | None) -> str:
     if form == "table":
         raise UsageError("expected csv, json or parquet with --output, got table; try: --format csv")
     ending = output.suffix.lower().removeprefix(".")
+    if ending in ("gz", "zst", "bz2", "xz", "zip"):
+        raise UsageError(f"expected a file that is not compressed, got {output}; try: {output.stem}, or parquet")
     return form or (ending if ending in OPTIONS else "csv")
 
 
@@ -199,13 +201,14 @@ def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterato
 def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, form: str, path: Path) -> None:
     """Write the rows of a query to a file."""
     source = f"({relation.sql_query()})"
-    if form == "json":
-        types = zip(relation.columns, relation.types, strict=True)
-        columns = ", ".join(f"{finite(identifier(name), type_)} as {identifier(name)}" for name, type_ in types)
-        source = f"(select {columns} from {source})"
     if form != "parquet":  # DuckDB 2.0 may hang for ever where a query fails after its first rows were written as text
         connection.execute(f"create temp table finished as from {source}")
         source = "finished"
+    if form == "json":  # of the table, in which no two columns have the same name
+        described = connection.sql("from finished")
+        types = zip(described.columns, described.types, strict=True)
+        columns = ", ".join(f"{finite(identifier(name), type_)} as {identifier(name)}" for name, type_ in types)
+        source = f"(select {columns} from finished)"
     connection.execute(f"copy {source} to {quoted(str(path))} ({OPTIONS[form]}, use_tmp_file false)")
 
 

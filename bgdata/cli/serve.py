@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from bgdata.cli.options import refuse_beside
 from bgdata.cli.own_tables import build_small_tables
 from bgdata.errors import MissingExtraError, StorageError, UsageError
 from bgdata.warehouse import Warehouse
@@ -67,6 +68,7 @@ def serve(warehouse: Warehouse, host: str, port: int, folder: Path | None, with_
     if folder is None:
         open_site(warehouse, host, port)
     else:
+        refuse_beside("--static", "host", "port")
         write_pages(warehouse, folder, with_files=with_files)
 
 

@@ -12,6 +12,7 @@ from bgdata.cli.contact_parts import parts
 from bgdata.cli.curve_page import write_page
 from bgdata.cli.curves import draw_curve
 from bgdata.cli.options import (
+    OutputFile,
     executor_option,
     force_option,
     format_option,
@@ -174,7 +175,7 @@ def games(
 
 @train.command()
 @click.argument("name", required=False, shell_complete=complete_networks)
-@output_option("NAME.png, or NAME.html")
+@output_option("NAME.png, or NAME.html", kind=OutputFile(".png", ".svg", ".html", ".htm"))
 @click.option("--page", is_flag=True, help="Write a self-contained page with recipe, lineage and figures.")
 @click.pass_obj
 def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool) -> None:
@@ -190,8 +191,9 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
     """
     from bgdata.evaluation.networks.named import KIND, find_network
 
-    is_page = page or (output is not None and output.suffix in (".html", ".htm"))
-    if page and output and output.suffix == ".png":
+    ending = output.suffix.lower() if output else ""
+    is_page = page or ending in (".html", ".htm")
+    if page and ending in (".png", ".svg"):
         raise UsageError(f"expected a file that ends in .html for a page, got {output}")
     table = find_network(f"{KIND}/{name}" if name else KIND, warehouse)
     path = output or Path(f"{table.folder.parent.name}.{'html' if is_page else 'png'}")

@@ -37,7 +37,7 @@ from bgdata.protocols.decisions import Decisions
 
 PROTOCOL = "0.2"
 PASS = "pass"
-_INTEGER = re.compile(r"\d{1,18}", re.ASCII)
+_INTEGER = re.compile(r"\d{1,19}", re.ASCII)
 _SWITCHES = {"true": 1, "on": 1, "1": 1, "false": 0, "off": 0, "0": 0}
 _SHOWN_PLAYS = 5
 

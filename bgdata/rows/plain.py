@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from enum import Enum
 from typing import Any
 
@@ -21,6 +22,8 @@ def plain(value: Any) -> Any:
         return [plain(each) for each in value]
     if hasattr(value, "tolist"):  # of NumPy
         return plain(value.tolist())
+    if isinstance(value, Decimal):
+        value = float(value)
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float) else str(value)

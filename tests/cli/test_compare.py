@@ -57,10 +57,28 @@ def test_diff_of_side_tables(memory_path: Path) -> None:
     assert "quarantine" in succeeds(root, "diff", after, after)
 
 
-def test_diff_of_tables_without_a_common_row(warehouse: Warehouse) -> None:
-    succeeds(warehouse.root, "build", "bearoff_gammon", "--points", "2")
-    message = error_of(run(warehouse.root, "diff", "bearoff_gammon/3x15", "bearoff_gammon/2x15"), 2)
-    assert message == "expected two tables with rows in common, got bearoff_gammon/3x15 and bearoff_gammon/2x15"
+def test_diff_of_tables_without_a_common_row(memory_path: Path) -> None:
+    for name in ("one", "two"):
+        (memory_path / f"{name}.txt").write_text("4HPwATDgc/ABMA\n")
+        succeeds(memory_path / "warehouse", "import", "positions", memory_path / f"{name}.txt")
+    message = error_of(run(memory_path / "warehouse", "diff", "positions/one", "positions/two"), 2)
+    assert message == "expected two tables with rows in common, got positions/one and positions/two"
+
+
+def test_diff_of_tables_of_other_points(warehouse: Warehouse, tmp_path: Path) -> None:
+    """The same index is another layout in each."""
+    succeeds(warehouse.root, "build", "bearoff_two_sided", "--points", "2", "--checkers", "3")
+    succeeds(warehouse.root, "export", "gnubg-bd", "--two-sided", "2x3", "-o", tmp_path / "x.bd")
+    for other in ("bearoff_two_sided/2x3", tmp_path / "x.bd"):
+        message = error_of(run(warehouse.root, "diff", "bearoff_two_sided/3x3", other), 2)
+        assert message == "expected two tables of the same points, got 3 and 2"
+
+
+@pytest.mark.parametrize("tables", [("bearoff_two_sided/3x3", ""), ("", "bearoff_two_sided/3x3")])
+def test_diff_of_a_table_without_a_name(warehouse: Warehouse, tables: tuple[str, str]) -> None:
+    """As of a variable that is not set: the lock was not asked for."""
+    message = error_of(run(warehouse.root, "diff", *tables), 2)
+    assert message == "expected KIND/VARIANT, KIND/VARIANT/VERSION or a .bd file, got ''"
 
 
 def test_diff_of_tables_with_other_rows(warehouse: Warehouse) -> None:

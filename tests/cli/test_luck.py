@@ -160,3 +160,21 @@ def test_plot(root: Path) -> None:
     assert pictures[0].startswith(b"\x89PNG")
     assert pictures[0] == pictures[1]
     succeeds(root, "luck", file(root, "cut.mat", WHOLE.partition("      Wins")[0]), "--plot", root / "three.png")
+
+
+def test_each_match_of_a_file_has_its_own_players(root: Path) -> None:
+    path = file(root, "two.mat", WHOLE + WHOLE.replace("left", "Cid ").replace("right", "Ann  "))
+    games = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
+    assert [(row["match_number"], row["player_0"], row["player_1"]) for row in games] == [
+        (1, "left", "right"), (2, "Cid", "Ann"),
+    ]  # fmt: skip
+    turns = json.loads(succeeds(root, "luck", path, "--format", "json"))
+    assert [(row["match_number"], row["player"]) for row in turns] == [
+        (1, "left"), (1, "right"), (2, "Cid"), (2, "Ann"),
+    ]  # fmt: skip
+    table = succeeds(root, "luck", path, "--by-game")
+    assert re.findall("match .*", table) == ["match 1 of 2: left against right", "match 2 of 2: Cid against Ann"]
+    assert re.findall(r"^(\S+): (\d+) rolls", table, re.MULTILINE) == [
+        ("left", "1"), ("right", "1"), ("Cid", "1"), ("Ann", "1"),
+    ]  # fmt: skip
+    assert error_of(run(root, "luck", path, "--plot", root / "x.svg"), 2) == "expected one match with --plot, got 2"

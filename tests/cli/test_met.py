@@ -147,3 +147,19 @@ def test_failures(root: Path, tmp_path: Path, arguments: list[str], code: int, m
         arguments = [argument.replace(place, path) for argument in arguments]
     found = error_of(run(root, *arguments), code)
     assert re.match(message, found), found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("build", "--row", "0.5 0.486", "--length", "2", "--network", "none"), "expected either --row or --network"),
+        (("build", "--row", "0.5 0.486", "--length", "2", "--ply", "2"), "expected either --row or --ply"),
+        (("show", "published-12", "--away", "3-5", "--length", "4"), "expected either --away or --length"),
+        (
+            ("plot", "published-12", "-o", "x.pdf"),
+            "invalid value for '-o' / '--output': expected a file that ends in .png or .svg",
+        ),
+    ],
+)
+def test_options_that_say_nothing_beside_others(root: Path, arguments: tuple[str, ...], message: str) -> None:
+    assert error_of(run(root, "met", *arguments), 2).startswith(f"{message}, got ")

@@ -111,3 +111,15 @@ def test_wrong_scores_and_cubes(root: Path, options: tuple[str, ...], code: int,
 def test_an_unknown_match_equity_table(root: Path) -> None:
     error = error_of(run(root, "probe", POSITION, "--away", "3-5", "--met", "nobody"), 1)
     assert error.startswith("expected a match equity table among ")
+
+
+@pytest.mark.parametrize("points", [{}, {1: 1}], ids=["on the bar", "on the bar and a point"])
+def test_a_checker_on_the_bar(root: Path, points: dict[int, int]) -> None:
+    board = ["0"] * 26
+    board[25], board[0] = "1", "1"
+    for point, count in points.items():
+        board[point] = str(count)
+    before = {path.name for path in root.glob("bearoff_match/*")}
+    result = run(root, "probe", "--away", "3-3", *MET, "--", " ".join(board))
+    assert error_of(result, 1) == "expected a bearoff position, got a checker on the bar"
+    assert {path.name for path in root.glob("bearoff_match/*")} == before

@@ -182,3 +182,22 @@ def test_catalog(warehouse: Warehouse) -> None:
     assert succeeds(warehouse.root, "catalog") == f"wrote {warehouse.catalog}\n"
     with duckdb.connect(str(warehouse.catalog), read_only=True) as connection:
         assert connection.sql("select count(*) from bearoff_two_sided_3x3").fetchall() == [(400,)]
+
+
+@pytest.mark.parametrize("options", [(), ("--allow-files",)])
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_columns_of_one_name(small_root: Path, options: tuple[str, ...], form: str) -> None:
+    """Each has its own values."""
+    sql = "select * from (values (1, 'nan'::double)) t(x, y) join (values (2, 3::double)) u(x, y) on true"
+    shown = succeeds(small_root, "query", sql, "--format", form, *options)
+    if form == "json":
+        assert [list(row.values()) for row in json.loads(shown)] == [[1, None, 2, 3.0]]
+    else:
+        assert shown.splitlines()[1:] == ["1,nan,2,3.0"]
+
+
+@pytest.mark.parametrize("name", ["rows.json.gz", "rows.csv.zst"])
+def test_files_are_not_compressed(small_root: Path, tmp_path: Path, name: str) -> None:
+    result = run(small_root, "query", "select 1 as a", "-o", tmp_path / name)
+    assert error_of(result, 2).startswith(f"expected a file that is not compressed, got {tmp_path / name}; try: rows.")
+    assert not list(tmp_path.iterdir())

@@ -59,3 +59,10 @@ def test_a_server(small_root: Path, host: str, warns: bool) -> None:
             rest = server.communicate(timeout=60)[1]
     assert server.returncode == 130, rest
     assert "Traceback" not in rest
+
+
+@pytest.mark.parametrize(("option", "value"), [("--host", "::1"), ("--port", "9000")])
+def test_pages_without_a_server_have_no_address(small_root: Path, tmp_path: Path, option: str, value: str) -> None:
+    result = run(small_root, "serve", "--static", tmp_path / "pages", option, value)
+    assert error_of(result, 2) == f"expected either --static or {option}, got both"
+    assert not (tmp_path / "pages").exists()

@@ -255,6 +255,15 @@ def test_lines_that_are_wrong(line: str, error: str) -> None:
     assert answer.startswith(f"error {error}")
 
 
+def test_every_number_that_a_key_may_have() -> None:
+    """As `keys` says: the smallest and the largest."""
+    engine = simple()
+    for name, key in KEYS.items():
+        for number in (key.least, key.most) if key.kind == "int" else ():
+            assert engine.answers(f"set {name} {number}") == []
+            assert engine.answers(f"get {name}") == [f"value {name} {number}"]
+
+
 def test_states_that_lack_something() -> None:
     engine = simple()
     engine.answers(f"position gnubgid {START.id}")

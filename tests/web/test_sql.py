@@ -46,6 +46,8 @@ def ask(client: TestClient, query: str, form: str = "rows", status: int = 200) -
 def test_rows_are_those_of_the_command(client: TestClient, site_root: Path) -> None:
     query = "select * from bearoff_two_sided order by all limit 20"
     assert ask(client, query) == json.loads(succeeds(site_root, "query", query, "--format", "json"))
+    numbers = "select 0.5 as x, 3 * 0.5 as y, sum(rows) * 0.5 as z from versions"  # DECIMAL, in DuckDB
+    assert ask(client, numbers) == json.loads(succeeds(site_root, "query", numbers, "--format", "json"))
     assert ask(client, "select 1 where false") == []
     assert ask(client, "") == []
 
