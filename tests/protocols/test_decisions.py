@@ -15,6 +15,7 @@ from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.stored_met import find_met
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import Boards
 from bgdata.game.dice import parse_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
@@ -91,6 +92,7 @@ def test_rolled_out_values_are_those_of_their_plays(player_root: Path, monkeypat
     decisions = Decisions(player, trials=72)
     found = {action.play: action.worth for action in decisions.rank(START, roll, MONEY)}
     assert set(found) == {best.play, second.play, third.play}
+    assert isinstance(player.evaluator, NetworkPlayer)
     starts = list(play_starts(given, MONEY, 0.16, 5).values())
     items = np.zeros(3, np.int64)
     rolled = roll_out_with_cube(starts, player.evaluator.chooser, CubeRules(), Limits(72), items=items)
