@@ -40,7 +40,7 @@ from bgdata.equity.doubling import (
 )
 from bgdata.equity.match_cube import MatchGame, match_equities, match_points
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.errors import InvalidParameterError
+from bgdata.errors import InvalidParameterError, shown
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
 
@@ -165,7 +165,11 @@ def decide_cube(
     chances out of order, rules that do not fit the stakes, or a match without a match equity table, and
     InvalidScoreError for a score that the table does not have.
     """
-    row = check_chances(np.array([chances], np.float64))[0]
+    try:
+        given = np.array([chances], np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError(f"expected five chances, got {shown(str(chances))}") from None
+    row = check_chances(given)[0]
     check_rules(stakes, rules)
     is_match = isinstance(stakes.score, MatchScore) and not rules.as_money
     found, points = match_model(row, stakes, rules) if is_match else money_model(row, stakes, rules)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from numbers import Integral
 
 from bgdata.errors import InvalidScoreError
 
@@ -41,6 +42,8 @@ class Cube:
     owner: CubeOwner = CubeOwner.CENTERED
 
     def __post_init__(self) -> None:
+        if not isinstance(self.value, Integral):
+            raise InvalidScoreError(f"expected a whole number as cube value, got {self.value!r}")
         if self.value < 1 or self.value & (self.value - 1):
             raise InvalidScoreError(f"expected a power of two as cube value, got {self.value}")
         if self.value > MOST_CUBE:
@@ -74,6 +77,8 @@ class MatchScore:
     is_crawford: bool = False
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.away, Integral) and isinstance(self.opponent_away, Integral)):
+            raise InvalidScoreError(f"expected whole points to go, got {self.away!r} and {self.opponent_away!r}")
         if min(self.away, self.opponent_away) < 1:
             raise InvalidScoreError(f"expected at least 1 point to go for each side, got {self}")
         if self.is_crawford and (self.away == 1) == (self.opponent_away == 1):

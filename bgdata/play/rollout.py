@@ -146,9 +146,10 @@ def roll_out(
     With `until` there are more rounds of `trials`, up to `most_trials` in all (a multiple of `trials`), until the
     standard error of the equity is at most `until` points; a position that does not reach it keeps its larger one.
     Board i has the dice of items[i] of the seed (int64[n], 0 or more; by default i). The result of a position depends
-    on nothing else: not on other positions, batches or threads. `through` is that of `rolled_blocks`, once for each
-    batch, with rows of all boards. Raises UsageError for numbers out of range and for a player without networks, and
-    InvalidPositionError.
+    on nothing else, neither on other positions nor on threads; but with `until`, boards of one item have as many rounds
+    as the slowest of those that are rolled out together, in the same batch. `through` is that of `rolled_blocks`, once
+    for each batch, with rows of all boards. Raises UsageError for numbers out of range and for a player without
+    networks, and InvalidPositionError.
     """
     numbers = numbers_of(boards, items)
     limits = Limits(trials, until, most_trials)

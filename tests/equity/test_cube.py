@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -147,7 +149,7 @@ def test_actions_that_are_worth_the_same(equities: tuple[float, ...], best: tupl
     assert best_actions(CubeEquities(*equities)) == best
 
 
-REFUSED = [
+REFUSED: list[tuple[Any, Stakes, CubeRules, str]] = [
     ((0.5, 0.6, 0, 0, 0), MONEY, CubeRules(), "expected win >= win_gammon >= win_backgammon"),
     (CHANCES, Stakes(MatchScore(3, 3)), CubeRules(), "expected a match equity table for a match, got none at 3-away"),
     (
@@ -168,6 +170,8 @@ REFUSED = [
         CubeRules(janowski_first()),
         "expected a model that knows the jacoby rule",
     ),
+    ("abc", MONEY, CubeRules(), "expected five chances, got 'abc'"),
+    (["x"] * 5, MONEY, CubeRules(), "expected five chances, got "),
 ]
 
 

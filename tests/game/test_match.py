@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bgdata.errors import InvalidScoreError
@@ -76,6 +78,18 @@ def test_wrong_score(away: int, opponent_away: int) -> None:
 def test_wrong_crawford(away: int, opponent_away: int) -> None:
     with pytest.raises(InvalidScoreError, match="expected one side at 1-away in the crawford game, got"):
         MatchScore(away, opponent_away, is_crawford=True)
+
+
+@pytest.mark.parametrize(("away", "opponent_away"), [(2.5, 3), ("2", 3), (2, None)])
+def test_points_that_are_no_whole_numbers(away: Any, opponent_away: Any) -> None:
+    with pytest.raises(InvalidScoreError, match=f"^expected whole points to go, got {away!r} and {opponent_away!r}$"):
+        MatchScore(away, opponent_away)
+
+
+@pytest.mark.parametrize("value", [2.0, "2", None])
+def test_cubes_that_are_no_whole_numbers(value: Any) -> None:
+    with pytest.raises(InvalidScoreError, match=f"^expected a whole number as cube value, got {value!r}$"):
+        Cube(value)
 
 
 def test_who_may_double() -> None:
