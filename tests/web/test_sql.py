@@ -205,7 +205,7 @@ def test_settings_are_not_shown(client: TestClient, query: str) -> None:
 
 LARGE = {  # what needs too much memory before a row is there, and what has too large rows
     "select repeat('x', 20000000) from range(1000)": "expected a query that fits into its memory",
-    "select repeat('x', 1000000) from range(40)": "expected an answer of at most 16,777,216 bytes, found more",
+    "select repeat('x', 1000000) from range(18)": "expected an answer of at most 16,777,216 bytes, found more",
 }
 
 
