@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgdata.bearoff.index import layout_count
-from bgdata.bearoff.tables import Layout, index_pairs, layout_index
+from bgdata.bearoff.tables import Layout, form_checked, index_pairs, layout_index
 from bgdata.errors import InvalidScoreError, NotCoveredError, shown
 from bgdata.game.board import BAR
 from bgdata.game.match import CubeOwner, MatchScore
@@ -78,8 +78,9 @@ class MatchTable:
         self.score = MatchScore(int(recipe["away"]), int(recipe["opponent_away"]), bool(recipe["is_crawford"]))
         self.cube_value, self.met = int(recipe["cube_value"]), str(recipe["met"])
         self.columns = match_columns(self.score, self.cube_value)
-        self.stored = table.array("mwc")  # [N, N, columns] float32, or uint16 codes
         self._count = layout_count(self.points, self.checkers)
+        shape = self._count, self._count, len(self.columns)
+        self.stored = form_checked(table, "mwc", shape, np.float32, np.uint16)  # MWC or codes
         results = np.asarray(table.array("results"))
         self.won, self.lost = float(results[0, 0]), float(results[1, 0])
 

@@ -121,7 +121,8 @@ def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) 
     lines.append(decision.accuracy)
     if decision.method == Method.EXACT:
         lines.append("winning chances are those of " + describe_model(rules))
-    lines.append(describe_points(decision.points, stakes))
+    if not stakes.is_crawford:
+        lines.append(describe_points(decision.points, stakes))
     return "\n".join(textwrap.fill(line, 118, break_on_hyphens=False) if len(line) > 118 else line for line in lines)
 
 

@@ -129,7 +129,7 @@ def collect_garbage(warehouse: Warehouse, form: str = "table", *, dry_run: bool,
     swept = sweep(warehouse, found)
     refresh_catalog(warehouse)
     if len(swept) < len(found):
-        click.echo(f"{len(found) - len(swept)} of these are needed meanwhile, or gone", err=True)
+        click.echo(f"{len(found) - len(swept)} of these are needed by now, or gone", err=True)
     click.echo(f"{readable_bytes(sum(entry.bytes for entry in swept))} freed", err=form != "table")
 
 

@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 def luck(warehouse: Warehouse, /, match: str, form: str, plot: Path | None, **options: Any) -> None:
     """Say how lucky and how skilful the players of a MATCH were.
 
-    MATCH is a .mat or .sgf file, or matches/NAME of the warehouse. The luck of a roll is the value after its best play
+    MATCH is a .mat or .sgf file, or matches/NAME of the warehouse; where it has several matches, each is summed up, and
+    --plot is refused. The luck of a roll is the value after its best play
     minus the mean over all rolls; a luck-adjusted result is the result minus net luck. All values are cubeless, in
     points per unit cube; cube actions are not valued. The values are those of --player: network, network/NAME or an
     installed gnubg (slow).

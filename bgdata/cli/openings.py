@@ -19,6 +19,7 @@ from bgdata.datasets.openings import DATASET, FIRST_ROLLS, OBJECTIVES, OpeningPa
 from bgdata.errors import InvalidParameterError, UsageError, shown
 from bgdata.game.dice import parse_roll
 from bgdata.rows.plain import Row
+from bgdata.store.build import refresh_catalog
 from bgdata.store.progress import Progress
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
@@ -154,9 +155,13 @@ def built_book(warehouse: Warehouse, first_rolls: Iterable[str], options: dict[s
 
 
 def open_table(warehouse: Warehouse, recipe: OpeningParameters, progress: Progress) -> Table:
-    """The table of a first roll, built if it is missing."""
+    """The table of a first roll, built if it is missing; it becomes current."""
     found = warehouse.find(DATASET, recipe)
-    return warehouse.build(DATASET.name, recipe, progress=progress) if found is None else found
+    if found is None:
+        return warehouse.build(DATASET.name, recipe, progress=progress)
+    if warehouse.use(found):
+        refresh_catalog(warehouse)
+    return found
 
 
 def print_book(tables: Sequence[Table], asked: Asked, plot: Path | None, form: str) -> None:

@@ -112,7 +112,7 @@ def form_of(form: str | None, output: Path | None) -> str:
         raise UsageError("expected csv, json or parquet with --output, got table; try: --format csv")
     ending = output.suffix.lower().removeprefix(".")
     if ending in ("gz", "zst", "bz2", "xz", "zip"):
-        raise UsageError(f"expected a file that is not compressed, got {output}; try: {output.stem}, or parquet")
+        raise UsageError(f"expected a file that is not compressed, got {output}; try: csv, json or parquet")
     return form or (ending if ending in OPTIONS else "csv")
 
 

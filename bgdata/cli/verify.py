@@ -6,10 +6,10 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import click
 from bgdata.cli.completion import complete_computed, complete_kinds
 from bgdata.cli.options import format_option, seed_option, threads_option
 from bgdata.cli.output import write_rows
-from bgdata.errors import CorruptFileError, ManifestFormatError, MissingTableError, UsageError
+from bgdata.errors import BgdataError, CorruptFileError, ManifestFormatError, MissingTableError, UsageError
 from bgdata.process import keeping_nothing, when_cut_off
 from bgdata.rows.plain import Row
 from bgdata.store.build import refresh_catalog
@@ -149,24 +149,30 @@ def verify_warehouse(
 def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
     """Broken versions, by name, in the order in which they are built again: each after those that it is made from;
     those that were imported, which only their owner has the files of, and what is made from them, at the end."""
-    needs = {
-        name: [
-            other for other in broken for needed in inputs_of(warehouse, table) if f"{other}/".startswith(f"{needed}/")
-        ]
-        for name, table in broken.items()
-    }
+    needs = {name: needed_among(broken, name, inputs_of(warehouse, table)) for name, table in broken.items()}
+    try:
+        order = list(TopologicalSorter(needs).static_order())
+    except CycleError:  # of names: each was made from an older version of the other
+        order = list(broken)
     last: dict[str, bool] = {}
-    for name in TopologicalSorter(needs).static_order():
+    for name in order:
         is_imported = warehouse.kind(broken[name].folder.parts[-3]).takes_files
-        last[name] = is_imported or any(last[other] for other in needs[name])
+        last[name] = is_imported or any(last.get(other, False) for other in needs[name])
     return [broken[name] for name in sorted(last, key=last.__getitem__)]
+
+
+def needed_among(names: Iterable[str], name: str, inputs: Sequence[str]) -> list[str]:
+    """Those of the names that are `inputs` of the version `name`, which are versions, or variants other than its
+    own."""
+    others = [each for each in inputs if each != name.rpartition("/")[0]]
+    return [other for other in names if any(f"{other}/".startswith(f"{each}/") for each in others) and other != name]
 
 
 def inputs_of(warehouse: Warehouse, table: Table) -> list[str]:
     """What a version is made from, as KIND/VARIANT or KIND/VARIANT/VERSION; nothing where its parameters are not
     known."""
     kind = warehouse.kind(table.folder.parts[-3])
-    with suppress(ManifestFormatError, MissingTableError):
+    with suppress(BgdataError):
         wanted = kind.inputs(parameters_of(kind, table)).values()
         return [
             str(each) if isinstance(each, VersionRef) else f"{each[0]}/{warehouse.kind(each[0]).slug(each[1])}"
@@ -210,6 +216,7 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
             f"delete {table.folder} and try: bgdata import {name} FILE..."
         )
     parameters = parameters_of(kind, table)
+    kind.check_parameters(parameters)  # before anything is moved
     if is_readable(table):
         with suppress(CorruptFileError, MissingTableError), progress_bars() as progress:
             rows = kind.computation.repair(parameters, table, progress)

@@ -46,6 +46,10 @@ class ContactPartsParameters(Parameters):
     seed: int = 1
     reference: VersionRef = SMALLEST
 
+    def check_determined(self) -> None:
+        """Raise InvalidParameterError for benchmarks to leave out whose version is not named."""
+        check_guard(self.guard)
+
     def recipe(self) -> SupervisedRecipe:
         """How each network learns: by our kernels, the same on any machine."""
         return SupervisedRecipe(
@@ -126,7 +130,6 @@ class ContactParts(Dataset[ContactPartsParameters]):
             raise InvalidParameterError(
                 f"expected 1 to 10 different numbers of parts, got {' '.join(map(str, parameters.parts)) or 'none'}"
             )
-        check_guard(parameters.guard)
         check_reference(parameters.reference)
         for count in parameters.parts:
             if not 1 <= count <= MOST_PARTS:

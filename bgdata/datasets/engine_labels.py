@@ -54,6 +54,10 @@ class EngineParameters(Parameters):
             table_checkers=self.table_checkers,
         )
 
+    def check_determined(self) -> None:
+        """Raise InvalidParameterError for a network that does not come with bgdata without its version."""
+        self.choice().check_determined()
+
 
 class EngineLabels(Dataset[EngineParameters]):
     """One row for each position, in the order of the source."""

@@ -75,6 +75,10 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
     test_games: int = 4_000
     later = ("inputs", "activation", "revive", "add_inputs")
 
+    def check_determined(self) -> None:
+        """Raise InvalidParameterError for benchmarks to leave out whose version is not named."""
+        check_guard(self.guard)
+
 
 def published_supervised_networks() -> dict[SupervisedParameters, Path]:
     """Folders of the networks that come with the package, by recipe; those with a damaged manifest are left out."""
@@ -148,7 +152,6 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
         for labels in parameters.labels:
             if not labels.versions or not 0 < labels.weight < float("inf"):
                 raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got '{labels}'")
-        check_guard(parameters.guard)
         self.inputs(parameters)
 
     def inputs(self, parameters: SupervisedParameters) -> Mapping[str, tuple[str, Parameters]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bgdata.bearoff.tables import Equities
+from bgdata.bearoff.tables import Equities, form_checked
 from bgdata.errors import NotCoveredError, shown
 from bgdata.game.board import BAR, CHECKERS
 from bgdata.store.table import Table
@@ -25,7 +25,8 @@ class EndgameTable:
     def __init__(self, table: Table) -> None:
         self.table = table
         self.checkers = int(table.manifest.parameters["checkers"])
-        self.stored = table.array("equities")  # [layouts, layouts, 4]
+        count = math.comb(BAR + self.checkers, BAR)  # layouts
+        self.stored = form_checked(table, "equities", (count, count, 4), np.float32)
 
     def __repr__(self) -> str:
         return f"EndgameTable({self.table.name}: {self.table.manifest.rows:,} pairs of layouts)"

@@ -81,6 +81,8 @@ def build(
     """
     parameters.check_types()
     kind.check_parameters(parameters)
+    if inputs is None:
+        parameters.check_determined()
     title = f"{kind.name}/{check_name('variant', kind.slug(parameters))}"  # else it is never found again
     elsewhere = directory and chosen_place(warehouse, title, directory)
     if elsewhere:

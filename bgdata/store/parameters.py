@@ -129,6 +129,10 @@ class Parameters:
                     f"expected {name} of type {type_text(declared)}, got {shown(value)}"
                 ) from None
 
+    def check_determined(self) -> None:
+        """Raise InvalidParameterError for a name that something else may have tomorrow: then the same recipe would give
+        other values. Of a version that there is, its manifest says what it was made from."""
+
     def to_json(self) -> dict[str, Any]:
         """The parameters as JSON values, as in manifests and recipes."""
         defaults = {field.name: field.default for field in fields(self) if field.name in self.later}

@@ -46,6 +46,17 @@ def test_the_book(warehouse: Warehouse, tmp_path: Path) -> None:
     assert {title, "31", "21", "best play", expected[0]["play"]} <= texts(picture)
 
 
+def test_the_book_that_is_shown_is_current(warehouse: Warehouse) -> None:
+    """And so is what SQL has of it."""
+    succeeds(warehouse.root, *FEW, "31")
+    first = warehouse.open("openings", "money-by-tiny-seed-0-31")
+    succeeds(warehouse.root, *FEW, "31", "--trials", "108")
+    assert warehouse.open("openings", "money-by-tiny-seed-0-31").name != first.name
+    result = run(warehouse.root, *FEW, "31")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert warehouse.open("openings", "money-by-tiny-seed-0-31").name == first.name
+
+
 @pytest.mark.slow
 def test_a_roll_and_a_reply(warehouse: Warehouse, tmp_path: Path) -> None:
     rows = json.loads(succeeds(warehouse.root, *REPLIES, "13", "--format", "json"))

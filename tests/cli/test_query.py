@@ -199,5 +199,5 @@ def test_columns_of_one_name(small_root: Path, options: tuple[str, ...], form: s
 @pytest.mark.parametrize("name", ["rows.json.gz", "rows.csv.zst"])
 def test_files_are_not_compressed(small_root: Path, tmp_path: Path, name: str) -> None:
     result = run(small_root, "query", "select 1 as a", "-o", tmp_path / name)
-    assert error_of(result, 2).startswith(f"expected a file that is not compressed, got {tmp_path / name}; try: rows.")
+    assert error_of(result, 2).startswith(f"expected a file that is not compressed, got {tmp_path / name}; try: csv")
     assert not list(tmp_path.iterdir())

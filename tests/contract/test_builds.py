@@ -9,6 +9,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
@@ -21,7 +22,7 @@ import pytest
 import bgdata
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.race import RaceParameters
-from bgdata.errors import ManifestFormatError
+from bgdata.errors import InvalidParameterError, ManifestFormatError
 from bgdata.kernel import threads
 from bgdata.store import build, job
 from bgdata.store.arrays import values_digest
@@ -33,7 +34,7 @@ from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes
 from bgdata.warehouse import Warehouse
 from tests.conftest import sample_files
-from tests.contract.kinds import HEADERS_BYTES, NUMBERED, each_kind, small
+from tests.contract.kinds import ALL, HEADERS_BYTES, NUMBERED, each_kind, small
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -51,6 +52,24 @@ TURNS = 45  # of a game of fair players, by which disk space is estimated; the s
 GAMES = 2.5  # a match of n points has up to 2 n - 1 games; 0.8 n are estimated
 SMALL_BYTES = 1 << 20  # nobody runs out of a megabyte
 WORKING_BYTES = 1 << 27  # what DuckDB and Arrow take to write and check the files of any version
+
+
+BY_NETWORK = [kind for kind in ALL.values() if "network_version" in kind.parameters.names()]
+
+
+@pytest.mark.parametrize("kind", BY_NETWORK, ids=[kind.name for kind in BY_NETWORK])
+def test_networks_that_may_be_trained_again_are_named_by_version(memory_path: Path, kind: Dataset[Any]) -> None:
+    """Else a recipe, and so what is found for it, would be the same after they were."""
+    warehouse = bgdata.open_warehouse(memory_path / "warehouse")
+    with pytest.raises(InvalidParameterError, match="expected the version of the network mine, which does"):
+        warehouse.build(kind.name, replace(kind.smallest, network="mine"))
+
+
+@pytest.mark.parametrize("name", ["supervised_network", "contact_parts"])
+def test_benchmarks_that_are_left_out_are_named_by_version(memory_path: Path, name: str) -> None:
+    warehouse, guard = bgdata.open_warehouse(memory_path / "warehouse"), VersionRef("rollout_decisions", "contact-1")
+    with pytest.raises(InvalidParameterError, match="expected a version in guard, such as rollout_dec"):
+        warehouse.build(name, replace(ALL[name].smallest, guard=(guard,)))
 
 
 class Counted(InProcess):

@@ -199,8 +199,8 @@ def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
 
 
 def test_a_network_that_is_not_there(warehouse: Warehouse) -> None:
-    with pytest.raises(MissingTableError, match="no network/none in"):
-        warehouse.build(DATASET.name, replace(SMALL, network="none"))
+    with pytest.raises(MissingTableError, match="no network/none/r1-00000000 in"):
+        warehouse.build(DATASET.name, replace(SMALL, network="none", network_version="r1-00000000"))
 
 
 def test_the_default_recipe() -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from bgdata.cli.verify import repair_version, verify_warehouse
-from bgdata.errors import CheckFailedError, DigestMismatchError, ManifestFormatError
+from bgdata.cli import verify as cli_verify
+from bgdata.cli.verify import in_order_of_repair, repair_version, verify_warehouse
+from bgdata.errors import CheckFailedError, DigestMismatchError, InvalidParameterError, ManifestFormatError
 from bgdata.store.arrays import save_array
 from bgdata.store.context import Build
 from bgdata.store.dataset import drawn, sampled
@@ -383,6 +385,38 @@ def test_a_repair_takes_the_inputs_of_then(toys: Warehouse) -> None:
     assert {table.name for table in later.versions("square_sums")} == {older.name, newer.name}
     assert Table(older.folder).array("total")[-1] == 285
     assert later.open("square_sums", "10").name == newer.name
+
+
+def test_versions_that_name_each_other_are_repaired_in_the_order_given(
+    toys: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of networks that were trained again from each other: names alone do not say which was first."""
+    tables = {table.name: table for table in (toys.build("square_sums", TEN), toys.open("squares", "10"))}
+    titles = {"square_sums": "squares/10", "squares": "square_sums/10"}
+    monkeypatch.setattr(cli_verify, "inputs_of", lambda _, table: [titles[table.folder.parts[-3]]])
+    assert in_order_of_repair(toys, tables) == list(tables.values())
+    monkeypatch.setattr(cli_verify, "inputs_of", lambda _, table: ["/".join(table.folder.parts[-3:-1])])
+    assert in_order_of_repair(toys, tables) == list(tables.values())
+
+
+def test_a_repair_that_is_refused_moves_nothing(toys: Warehouse) -> None:
+    table = toys.build("squares", TEN)
+    flip(table.folder / "square.npy", random.Random(1))
+
+    class Choosy(Squares):
+        def check_parameters(self, parameters: Count) -> None:
+            raise InvalidParameterError(f"expected other numbers, got {parameters.count}")
+
+    with pytest.raises(InvalidParameterError, match="expected other numbers, got 10"):
+        repair_version(toy_warehouse(toys.root, squares=Choosy()), Table(table.folder))
+    assert (table.folder / "square.npy").exists()
+
+
+def test_a_missing_input_matters_only_where_something_is_computed(toys: Warehouse) -> None:
+    sums = toys.build("square_sums", TEN)
+    shutil.rmtree(toys.root / "squares")
+    found = {each.check: each.status for each in verify(toys, [sums], sample_rows=0, seed=0, progress=Silence())}
+    assert found["rows recomputed"] is Status.SKIPPED
 
 
 def test_repair_among_other_damaged_versions(toys: Warehouse) -> None:

@@ -46,10 +46,13 @@ class NetworkChoice(Parameters):
     table_checkers: int = 6
 
     def check_network(self) -> None:
-        """Raise InvalidParameterError for what cannot be the name of a network, and for one that does not come with
-        bgdata without its version: it may be trained again."""
+        """Raise InvalidParameterError for what cannot be the name of a network."""
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.network):
             raise InvalidParameterError(f"expected the name of a network, got {self.network!r}")
+
+    def check_determined(self) -> None:
+        """Raise InvalidParameterError for a network that does not come with bgdata without its version: it may be
+        trained again."""
         if not self.network_version and known_network(self.network) is None:
             raise InvalidParameterError(
                 f"expected the version of the network {self.network}, which does not come with bgdata, "
