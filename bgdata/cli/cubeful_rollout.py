@@ -10,14 +10,13 @@ import click
 import numpy as np
 
 from bgdata.cli.output import write_rows
-from bgdata.cli.rollout import describe_limits
 from bgdata.cli.stakes import chosen_rules
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import MatchScore, Stakes
 from bgdata.game.outcome import check_in_progress
-from bgdata.rows.rollouts import is_reached
+from bgdata.rows.rollouts import describe_limits, is_reached
 from bgdata.rows.stakes import chosen_stakes
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ from bgdata.game.identifiers import parse_identifier
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
-from bgdata.rows.rollouts import is_reached, rollout_row
+from bgdata.rows.rollouts import describe_limits, rollout_row
 from bgdata.rows.stakes import is_cubeful
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
@@ -188,16 +187,6 @@ def describe_decision(decision: Decision, plays: Sequence[str]) -> list[str]:
     if decision.n_plays > len(plays):
         lines.append(f"     and {decision.n_plays - len(plays)} more that were not rolled out")
     return [*lines, "\nall with the same dice; " + describe_luck(result)]
-
-
-def describe_limits(worst: float, limits: Limits) -> list[str]:
-    """A line if the wanted standard error was not reached, but only the `worst`, in points."""
-    if is_reached(worst, limits):
-        return []
-    return [
-        f"expected a standard error of at most {limits.until:g}, got {worst:.4f} after {limits.most_trials:,} trials; "
-        f"try: --most-trials {math.ceil((worst / limits.until) ** 2) * limits.most_trials}"
-    ]
 
 
 def names_of(decision: Decision, position: Position, roll: Roll) -> list[str]:

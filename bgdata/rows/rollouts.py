@@ -1,7 +1,8 @@
-"""Rollouts as rows of data."""
+"""Rollouts as rows of data, and how exact they are in words."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,6 +12,16 @@ if TYPE_CHECKING:
 def is_reached(error: float, limits: Limits) -> bool:
     """Whether a standard error is as small as wanted."""
     return error <= limits.until
+
+
+def describe_limits(worst: float, limits: Limits) -> list[str]:
+    """A line if the wanted standard error was not reached, but only the `worst`, in points."""
+    if is_reached(worst, limits):
+        return []
+    return [
+        f"expected a standard error of at most {limits.until:g}, got {worst:.4f} after {limits.most_trials:,} trials; "
+        f"try: --most-trials {math.ceil((worst / limits.until) ** 2) * limits.most_trials}"
+    ]
 
 
 def rollout_row(result: RolloutResult, row: int, limits: Limits) -> dict[str, Any]:

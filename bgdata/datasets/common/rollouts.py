@@ -12,7 +12,7 @@ from bgdata.datasets.common.networks import known_network
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.common.sources import UNNAMED, source_input
 from bgdata.errors import InvalidParameterError, UsageError
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
 from bgdata.store.dataset import Input
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
@@ -53,7 +53,8 @@ class NetworkChoice(Parameters):
     def check_determined(self) -> None:
         """Raise InvalidParameterError for a network that does not come with bgdata without its version: it may be
         trained again."""
-        if not self.network_version and known_network(self.network) is None:
+        comes_along = known_network(self.network) is not None or (SHIPPED / self.network).is_dir()
+        if not (self.network_version or comes_along):
             raise InvalidParameterError(
                 f"expected the version of the network {self.network}, which does not come with bgdata, "
                 "in network_version, such as r1-0123abcd, got none"
