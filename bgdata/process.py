@@ -261,9 +261,10 @@ def free_memory(groups: Path = CGROUPS, own: Path = Path("/proc/self/cgroup")) -
     free = int(psutil.virtual_memory().available)
     with suppress(OSError, StopIteration):
         path = next(line[3:] for line in own.read_text().splitlines() if line.startswith("0::"))
-        for group in (groups / path.strip("/"), *(groups / path.strip("/")).parents):
-            if group.is_relative_to(groups):
-                free = min(free, _left_in(group, free))
+        group = groups / path.strip("/")
+        for each in (group, *group.parents):
+            if each.is_relative_to(groups):
+                free = min(free, _left_in(each, free))
     return free
 
 

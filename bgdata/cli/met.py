@@ -113,11 +113,10 @@ def show(warehouse: Warehouse, met: str, length: int | None, away: str | None, c
     """
     if away is None and crawford:
         raise UsageError("expected --away with --crawford, got none")
-    if away is not None:
-        refuse_beside("--away", "length")
     if away is None:
         show_met(find_met_or_file(warehouse, met), length, form)
     else:
+        refuse_beside("--away", "length")
         show_score(find_met_or_file(warehouse, met), away, form, is_crawford=crawford)
 
 

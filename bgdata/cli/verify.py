@@ -165,7 +165,7 @@ def needed_among(names: Iterable[str], name: str, inputs: Sequence[str]) -> list
     """Those of the names that are `inputs` of the version `name`, which are versions, or variants other than its
     own."""
     others = [each for each in inputs if each != name.rpartition("/")[0]]
-    return [other for other in names if any(f"{other}/".startswith(f"{each}/") for each in others) and other != name]
+    return [other for other in names if any(f"{other}/".startswith(f"{each}/") for each in others)]
 
 
 def inputs_of(warehouse: Warehouse, table: Table) -> list[str]:
