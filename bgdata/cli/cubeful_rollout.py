@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import numpy as np
 
+from bgdata.cli.options import limits_of
 from bgdata.cli.output import write_rows
 from bgdata.cli.stakes import chosen_rules
 from bgdata.game.board_text import format_board_text
@@ -49,7 +50,7 @@ def print_cubeful_rollout(
     InvalidPositionError, InvalidRollError, InvalidParameterError and InvalidScoreError."""
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
     from bgdata.play.cubeful_rollout import decision_starts, play_starts, roll_out_with_cube
-    from bgdata.play.rollout import Limits, RolloutSettings
+    from bgdata.play.rollout import RolloutSettings
     from bgdata.play.rollout_decisions import Window
 
     position, match = parse_identifier(asked[0])
@@ -64,7 +65,7 @@ def print_cubeful_rollout(
         window.check()
         ranked = LookaheadPlayer(player).rank_plays(position, roll, stakes, rules)
         starts = play_starts(ranked, stakes, window.within, window.most_plays)
-    limits = Limits.rounds(options["trials"], options["until"], options["most_trials"])
+    limits = limits_of(options)
     how = RolloutSettings(options["stop"], options["truncate"], not options["no_luck"], play_ply=options["play_ply"])
     items = np.zeros(len(starts), np.int64)
     with progress_bars() as progress:

@@ -9,7 +9,14 @@ import click
 from click.core import ParameterSource
 
 from bgdata.cli.completion import complete_tables
-from bgdata.cli.options import format_option, plays_option, rollout_options, threads_option, within_option
+from bgdata.cli.options import (
+    format_option,
+    plays_option,
+    refuse_without,
+    rollout_options,
+    threads_option,
+    within_option,
+)
 from bgdata.cli.output import print_built
 from bgdata.cli.selfplay import found_corpus
 from bgdata.datasets.bearoff_labels import DATASET as BEAROFFS
@@ -322,6 +329,8 @@ def roller_parameters(
     from bgdata.steps.networks import network_parameters
 
     until = usual if options["until"] is None else options["until"]
+    if until is None:
+        refuse_without("--until", "most_trials")
     return {
         **network_parameters(warehouse, network),
         "trials": options["trials"],

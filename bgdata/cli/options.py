@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from bgdata.cli.completion import complete_mets, complete_networks, complete_players, complete_tables
 from bgdata.errors import UsageError, shown
+
+if TYPE_CHECKING:
+    from bgdata.play.rollout import Limits
 
 
 class OutputFile(click.Path):
@@ -290,10 +293,32 @@ def output_option(
 def refuse_beside(what: str, *names: str) -> None:
     """Raise UsageError for an option of the command that is run, by the name of its parameter, that was given though it
     says nothing beside `what`."""
+    for option in given_of(names):
+        raise UsageError(f"expected either {what} or {option}, got both")
+
+
+def refuse_without(what: str, *names: str) -> None:
+    """The same for an option that says nothing without `what`, which was not given."""
+    for option in given_of(names):
+        raise UsageError(f"expected {what} with {option}, got {option} alone")
+
+
+def given_of(names: Sequence[str]) -> Iterator[str]:
+    """The options of the command that is run, by the names of their parameters, that were given."""
     context = click.get_current_context()
     for parameter in context.command.params:
         if parameter.name in names and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
-            raise UsageError(f"expected either {what} or {parameter.opts[-1]}, got both")
+            yield parameter.opts[-1]
+
+
+def limits_of(options: Mapping[str, Any]) -> Limits:
+    """How long a rollout goes on, by `rollout_options` of a command without a usual standard error. Raises
+    UsageError."""
+    from bgdata.play.rollout import Limits
+
+    if options["until"] is None:
+        refuse_without("--until", "most_trials")
+    return Limits.rounds(options["trials"], options["until"], options["most_trials"])
 
 
 def threads_option(function: Decorated) -> Decorated:

@@ -12,6 +12,7 @@ from bgdata.cli.kept_rollout import kept_rollout
 from bgdata.cli.options import (
     format_option,
     jacoby_option,
+    limits_of,
     model_options,
     plays_option,
     rollout_options,
@@ -89,14 +90,14 @@ def rollout(
 def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form: str, options: dict[str, Any]) -> None:
     """Roll out and print a position, or the better plays of a roll. Raises UsageError, InvalidPositionError or
     InvalidRollError."""
-    from bgdata.play.rollout import Limits, RolloutSettings, roll_out
+    from bgdata.play.rollout import RolloutSettings, roll_out
     from bgdata.play.rollout_decisions import Window, roll_out_decision
 
     position, match = parse_identifier(text)
     check_in_progress(position)
     roll = parse_roll(roll_text) if roll_text else match.roll if match else None
     how = RolloutSettings(options["stop"], options["truncate"], not options["no_luck"], play_ply=options["play_ply"])
-    limits = Limits.rounds(options["trials"], options["until"], options["most_trials"])
+    limits = limits_of(options)
     stakes = match.stakes if match else None
     window = Window(options["within"], min(2, options["plays"]), options["plays"])
     board, seed, chooser = np.array(position.board, np.int8), options["seed"], player.chooser

@@ -99,6 +99,7 @@ def test_a_program_that_is_not_installed(small_root: Path, monkeypatch: pytest.M
             ("positions/sample", "--engine", "lookahead", "--trials", "72"),
             "expected options of --engine lookahead: --least-change, --network, --ply, got --trials",
         ),
+        (("positions/sample", "--most-trials", "144"), "expected --until with --most-trials, got --most-trials alone"),
         (("positions/sample", "--ply", "1"), "expected options of --engine rollout: .*, --play-ply, .*, got --ply"),
         (("positions/sample", "--engine", "gnubg", "--seed", "1"), "expected options of --engine gnubg: --ply, got --"),
         (

@@ -132,6 +132,8 @@ def test_exact_positions(player_root: Path) -> None:
             (START_ID, "--until", "0.1", "--most-trials", "100"),
             "expected most trials to be a multiple of 1296, got 100",
         ),
+        ((START_ID, "--most-trials", "2592"), "expected --until with --most-trials, got --most-trials alone"),
+        ((START_ID, "--cube", "1", "--most-trials", "2592"), "expected --until with --most-trials"),
         ((START_ID, "--truncate", "-1"), "expected 0 turns"),
         ((START_ID, "31", "--within", "-1"), "expected a window of 0 points or more"),
         ((START_ID, "--network", "none"), "no network/none in"),
