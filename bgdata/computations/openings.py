@@ -25,7 +25,7 @@ from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation
 
-REPLAYED_GAMES = 12_000  # that verify plays again; those of one decision at least
+REPLAYED_GAMES = 64  # that verify plays again for each decision drawn; those of one decision at least
 PLAYS = {  # of a candidate: dtype and shape
     "boards_after": (np.int8, (26,)),
     "plays_chances": (np.float32, (5,)),
@@ -146,7 +146,7 @@ class OpeningsComputation(Computation[OpeningParameters]):
         }
 
     def check_sample(self, recheck: Recheck[OpeningParameters]) -> str:
-        """Replies are to the sensible plays; of some decisions, those with the fewest games are rolled out again."""
+        """Replies are to the sensible plays; of decisions drawn, those with the fewest games are rolled out again."""
         table, parameters = recheck.table, recheck.parameters
         arrays = {name: np.asarray(values) for name, values in table.arrays().items()}
         counts = arrays["decisions_n_plays"]
@@ -155,7 +155,8 @@ class OpeningsComputation(Computation[OpeningParameters]):
         chosen = recheck.generator.permutation(len(counts))[: recheck.rows].tolist()
         games = {row: int(arrays["plays_trials"][arrays["plays_decisions"] == row].sum()) for row in chosen}
         rows = sorted(chosen, key=lambda row: games[row])
-        count = max(1, sum(total <= REPLAYED_GAMES for total in accumulate(games[row] for row in rows)))
+        most = REPLAYED_GAMES * recheck.rows
+        count = max(1, sum(total <= most for total in accumulate(games[row] for row in rows)))
         chooser = open_chooser(recheck)
         for row in rows[:count]:
             check_decision(recheck, chooser, row)

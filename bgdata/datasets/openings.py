@@ -115,6 +115,7 @@ class Openings(Dataset[OpeningParameters]):
         FlatArray("plays_trials", "int64", "play", "Games played"),
         NETWORK_ARRAY,
     )
+    sample_rows = 16  # decisions
     parameters = OpeningParameters
     defaults = tuple(published_openings())
     smallest = OpeningParameters(

@@ -162,6 +162,23 @@ def test_verify_rolls_out_again(warehouse: Warehouse, name: str, place: Any) -> 
         )
 
 
+def test_verify_rolls_out_as_much_as_it_is_asked_for(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the decisions drawn, those with the fewest games, another seed others; one at least."""
+    warehouse, rolled = bgdata.open_warehouse(small_root), []
+    table, inputs = small_table(warehouse), inputs_of(warehouse, DATASET, SMALL)
+    decisions, trials = table.array("plays_decisions"), table.array("plays_trials")
+    games = np.bincount(np.asarray(decisions), np.asarray(trials)).tolist()
+    monkeypatch.setattr(openings, "check_decision", lambda *arguments: rolled.append(arguments[2]))
+    for rows, seed in ((1, 0), (1, 1), (8, 0), (8, 1)):
+        rolled.clear()
+        said = check_sample(DATASET, table, inputs, rows, np.random.default_rng(seed))
+        drawn = sorted(np.random.default_rng(seed).permutation(len(games))[:rows].tolist(), key=lambda row: games[row])
+        totals = np.cumsum([games[row] for row in drawn])
+        assert rolled == drawn[: max(1, (totals <= 64 * rows).sum())]
+        assert said == f"{len(rolled)} of {len(games)} decisions rolled out again"
+    assert check_sample(DATASET, table, inputs, 528, np.random.default_rng(0)).startswith("22 of 22")
+
+
 @pytest.mark.parametrize("name", ["decisions_reply_rolls", "decisions_answered", "decisions_n_plays", "plays_ranks"])
 def test_verify_knows_what_is_answered(small_root: Path, name: str) -> None:
     warehouse = bgdata.open_warehouse(small_root)
