@@ -15,6 +15,7 @@ import pytest
 from bgdata.datasets import cube_studies, openings, reference_positions, rollout_decisions
 from bgdata.datasets.cube_studies import DATASET as STUDIES
 from bgdata.datasets.network import DATASET
+from bgdata.datasets.openings import DATASET as BOOKS
 from bgdata.datasets.reference_positions import DATASET as REFERENCES
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.datasets.rollout_decisions import DecisionParameters
@@ -197,11 +198,10 @@ def test_what_follows_the_network_that_plays(monkeypatch: pytest.MonkeyPatch) ->
         *reference_positions.published_references(),
     )
     found = shipping.followers()
-    assert {id(each.kind): 0 for each in found}.keys() == {id(kind) for kind in (DECISIONS, STUDIES, REFERENCES)}
+    kinds = [DECISIONS, STUDIES, BOOKS, REFERENCES]
+    assert {id(each.kind) for each in found} == {id(kind) for kind in kinds}
     assert sorted(map(repr, (each.before for each in found))) == sorted(map(repr, published))
-    assert [each.kind for each in found] == sorted(
-        (each.kind for each in found), key=[DECISIONS, STUDIES, REFERENCES].index
-    )
+    assert [each.kind for each in found] == sorted((each.kind for each in found), key=kinds.index)
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "another")
     for each in shipping.followers():
         is_first = each.kind is STUDIES and each.before.study.startswith("first-")

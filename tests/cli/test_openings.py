@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bgdata.datasets.openings import FIRST_ROLLS, OpeningParameters, published_openings
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 from tests.cli.test_themes import texts
 
+NOT_YET = {"64"}  # first rolls that the package has no table of
 TINY = ("openings", "--network", "tiny", "--trials", "72", "--truncate", "1", "--only", "31")
 FEW = (*TINY, "--until", "9", "--only", "2-1", "--sensible-plays", "0")
 REPLIES = (*TINY, "--until", "9", "--sensible-plays", "1", "--reply-until", "9")
@@ -44,6 +48,19 @@ def test_the_book(warehouse: Warehouse, tmp_path: Path) -> None:
         assert f"{row['equity']:+8.4f}{row['standard_error']:8.4f}" in line
         assert f"{row['second_loss']:7.4f}" in line
     assert {title, "31", "21", "best play", expected[0]["play"]} <= texts(picture)
+
+
+def test_the_book_that_comes_with_bgdata(tmp_path: Path) -> None:
+    """It is what a bare command shows, without a game: the usual recipe, by the network that plays."""
+    shipped = published_openings()
+    usual = OpeningParameters(network=DEFAULT_NETWORK)
+    assert set(shipped) == {replace(usual, first_roll=roll) for roll in FIRST_ROLLS if roll not in NOT_YET}
+    result = run(tmp_path / "warehouse", "openings", "31")
+    *_, told = result.stderr.splitlines()
+    assert told.startswith(f"openings/money-by-{DEFAULT_NETWORK}-seed-0-31: comes with the package (r")
+    first, _, best, *_ = result.stdout.splitlines()
+    assert first.startswith(f"first roll 31, money, rolled out by network/{DEFAULT_NETWORK}/")
+    assert best.split()[1:3] == ["8/5", "6/5"]
 
 
 def test_the_book_that_is_shown_is_current(warehouse: Warehouse) -> None:
