@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -303,7 +303,7 @@ def refuse_without(what: str, *names: str) -> None:
         raise UsageError(f"expected {what} with {option}, got {option} alone")
 
 
-def given_of(names: Sequence[str]) -> Iterator[str]:
+def given_of(names: Collection[str]) -> Iterator[str]:
     """The options of the command that is run, by the names of their parameters, that were given."""
     context = click.get_current_context()
     for parameter in context.command.params:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import click
-from click.core import ParameterSource
 
 from bgdata.cli.charts import GREY, draw_marks, known, name_heights, new_figure, write_figure
 from bgdata.cli.completion import complete_players
 from bgdata.cli.error_rates import compare_on_benchmarks
-from bgdata.cli.options import format_option, on_option, plot_option, reference_option, threads_option
+from bgdata.cli.options import format_option, given_of, on_option, plot_option, reference_option, threads_option
 from bgdata.cli.output import write_rows
 from bgdata.datasets.common.columns import CHANCE_COLUMNS
 from bgdata.datasets.reference_scores import EVERY_THEME, GROUPS, HALVES
@@ -81,17 +80,14 @@ def compare(
     if not (benchmarks or sets):
         compare_players(context.obj, players, plot, form, **options)
         return
-    check_themeless(context, options)
+    check_themeless(options)
     compare_on_benchmarks(context.obj, players, sets, plot, form)
 
 
-def check_themeless(context: click.Context, names: Iterable[str]) -> None:
+def check_themeless(names: Collection[str]) -> None:
     """Raise UsageError for an option of reference positions where benchmarks are compared."""
-    for name in names:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise UsageError(
-                f"expected either benchmarks (--benchmarks, --on) or reference positions, got --{name} too"
-            )
+    for option in given_of(names):
+        raise UsageError(f"expected either benchmarks (--benchmarks, --on) or reference positions, got {option} too")
 
 
 class Compared(NamedTuple):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from bgdata.computations.common.columns import chance_columns, constant, position_columns
-from bgdata.computations.common.rechecking import check_arrays
+from bgdata.computations.common.rechecking import check_arrays, quickest
 from bgdata.computations.common.rollouts import network_text, open_roller
 from bgdata.datasets.openings import FIRST_ROLLS, MOST_SENSIBLE, REPLY_ROLLS, OpeningParameters
 from bgdata.errors import CheckFailedError
@@ -154,13 +153,10 @@ class OpeningsComputation(Computation[OpeningParameters]):
         check_arrays(table, {**derived, "network": network_text(parameters, recheck.inputs)})
         chosen = recheck.generator.permutation(len(counts))[: recheck.rows].tolist()
         games = {row: int(arrays["plays_trials"][arrays["plays_decisions"] == row].sum()) for row in chosen}
-        rows = sorted(chosen, key=lambda row: games[row])
-        most = REPLAYED_GAMES * recheck.rows
-        count = max(1, sum(total <= most for total in accumulate(games[row] for row in rows)))
-        chooser = open_chooser(recheck)
-        for row in rows[:count]:
+        chooser, rows = open_chooser(recheck), quickest(games, REPLAYED_GAMES * recheck.rows)
+        for row in rows:
             check_decision(recheck, chooser, row)
-        return f"{min(count, len(rows))} of {len(counts)} decisions rolled out again"
+        return f"{len(rows)} of {len(counts)} decisions rolled out again"
 
 
 def open_chooser(context: Context[OpeningParameters]) -> Chooser:

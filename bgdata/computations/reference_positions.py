@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
 
 from bgdata.computations.common.columns import chance_columns, chosen_texts, class_column, position_columns
 from bgdata.computations.common.games import slices
-from bgdata.computations.common.rechecking import check_arrays
+from bgdata.computations.common.rechecking import check_arrays, quickest
 from bgdata.computations.common.rollouts import BEAROFF_ROLES, network_text, open_roller
 from bgdata.computations.rollout_labels import rolled_out
 from bgdata.datasets.reference_positions import NAMED_NETWORK, THEMES, ReferenceParameters
@@ -121,12 +120,13 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
         chosen = recheck.generator.permutation(len(boards))[: min(recheck.rows, MOST_REPLAYED)]
         check_drawn(recheck, np.sort(chosen))
         trials = np.asarray(table.array("trials"))
-        rows = sorted(chosen[:CANDIDATES].tolist(), key=lambda row: int(trials[row]))
-        count = max(1, sum(total <= REPLAYED_TRIALS for total in accumulate(int(trials[row]) for row in rows)))
+        rows = quickest({row: int(trials[row]) for row in chosen[:CANDIDATES].tolist()}, REPLAYED_TRIALS)
         chooser = open_roller(recheck).chooser
-        for row in rows[:count]:
+        for row in rows:
             check_rollout(recheck, chooser, boards, row)
-        return f"{len(chosen):,} of {len(boards):,} positions drawn from their games again, {count} rolled out again"
+        return (
+            f"{len(chosen):,} of {len(boards):,} positions drawn from their games again, {len(rows)} rolled out again"
+        )
 
 
 def sources_of(context: Context[ReferenceParameters]) -> Sources:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +12,7 @@ from bgdata.computations.common.benchmarks import BenchmarkRows, decision_column
 from bgdata.computations.common.columns import constant
 from bgdata.computations.common.decision_file import CHANCE_DECIMALS, DECIMALS, with_lines
 from bgdata.computations.common.decision_sample import SampledTurns, decision_hashes, sampled_turns
-from bgdata.computations.common.rechecking import check_arrays
+from bgdata.computations.common.rechecking import check_arrays, quickest
 from bgdata.computations.common.rollouts import network_text, open_roller
 from bgdata.datasets.common.benchmarks import ROLLOUTS
 from bgdata.datasets.rollout_decisions import DecisionParameters
@@ -103,12 +102,10 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         classes, network = position_classes(boards).astype(np.uint8), network_text(recheck.parameters, recheck.inputs)
         check_arrays(table, {**play_places(counts), "decisions_classes": classes, "network": network})
         games = {row: int(arrays["plays_trials"][first[row]] * counts[row, 0]) for row in chosen}
-        rows = sorted(chosen, key=lambda row: games[row])
-        count = max(1, sum(total <= REPLAYED_GAMES for total in accumulate(games[row] for row in rows)))
-        chooser = open_roller(recheck).chooser
-        for row in rows[:count]:
+        chooser, rows = open_roller(recheck).chooser, quickest(games, REPLAYED_GAMES)
+        for row in rows:
             check_decision(recheck, chooser, row)
-        return f"{count} of {len(boards)} decisions rolled out again, and {len(chosen)} found in the corpus"
+        return f"{len(rows)} of {len(boards)} decisions rolled out again, and {len(chosen)} found in the corpus"
 
 
 def check_decision(recheck: Recheck[DecisionParameters], chooser: Chooser, row: int) -> None:

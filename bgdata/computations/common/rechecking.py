@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 
 import numpy as np
 
 from bgdata.errors import CheckFailedError
 from bgdata.store.arrays import Array
 from bgdata.store.table import Table
+
+
+def quickest(games: Mapping[int, int], most: int) -> list[int]:
+    """The rows with the fewest games each, up to `most` games together; one row at least."""
+    rows = sorted(games, key=lambda row: games[row])
+    return rows[: max(1, sum(total <= most for total in accumulate(games[row] for row in rows)))]
 
 
 def check_arrays(table: Table, expected: Mapping[str, Array]) -> None:
