@@ -50,6 +50,7 @@ OF_NETWORK = {  # name: what draws it, before the file
     "cube_index": "study index --luck --plot",
     "cube_match": "study match-cubeful --luck --games 500 --plot",
     "themes": "compare network network:1 gnubg bgsage --plot",
+    "openings": "openings --plot",
     "decisions": "compare --benchmarks network network:1 network:2 gnubg gnubg:1 gnubg:2 bgsage bgsage:1 --plot",
 }
 
