@@ -5,7 +5,8 @@ networks are named with those that they started from, unless these are named by 
 the package are made by. Of networks, the first one plays as `network` from then on, and pages, claims and tests that
 name the one before name it. Scores of networks that the warehouse has (`bgdata benchmark network/NAME --games 40000`,
 `bgdata benchmark network/NAME`) go along: they are what evaluations quote. Every version is verified first: hashes,
-values, SQL checks, a sample computed again, and that this code would compute it.
+values, SQL checks, a sample computed again, and that this code would compute it; of versions that the package has
+already, the hashes and that this code would compute them.
 
 `python -m docs.ship --follow` builds the benchmarks (rollout_decisions), studies of the cube (cube_studies), opening
 books (openings) and reference positions of the package again by the network that plays as `network` now, and those
@@ -67,8 +68,8 @@ def ship(
 ) -> list[Path]:
     """Copy the newest version of each KIND/VARIANT into the package; returns their folders there.
 
-    Raises UsageError for a kind that does not come with the package, and CheckFailedError for versions that are too
-    large, damaged, or of another recipe than this code's.
+    Raises UsageError for a kind that does not come with the package, CheckFailedError for versions that are too large,
+    damaged, or of another recipe than this code's, and DigestMismatchError for damaged ones that the package has.
     """
     warehouse = bgdata.open_warehouse(root)
     tables: dict[Path, list[Table]] = {}
@@ -77,14 +78,14 @@ def ship(
         if kind not in folders or not variant:
             raise UsageError(f"expected {' or '.join(f'{known}/VARIANT' for known in folders)}, got {name}")
         tables.setdefault(folders[kind], []).append(warehouse.open(kind, variant))
-    for versions in tables.values():
-        check_versions(warehouse, versions)
+    for folder, versions in tables.items():
+        check_versions(warehouse, versions, folder)
     for folder, versions in tables.items():
         scores = measured_scores(warehouse, versions, folder)
         copy_versions(versions, folder)
         write_file(folder, scores)
         change_lock(lock, [kind for kind in folders if folders[kind] == folder], versions)
-    return [folder / table.name.partition("/")[2] for folder, versions in tables.items() for table in versions]
+    return [shipped_folder(table, folder) for folder, versions in tables.items() for table in versions]
 
 
 def name_network(root: Path, before: str, name: str, kept: Iterable[str] = ()) -> list[Path]:
@@ -169,8 +170,9 @@ def follow(root: str = "warehouse", lock: Path = LOCK) -> Iterator[Path]:
             yield from name_network(lock.parents[1], before, after)
 
 
-def check_versions(warehouse: Warehouse, versions: list[Table]) -> None:
-    """Raise CheckFailedError unless these versions may come with the package."""
+def check_versions(warehouse: Warehouse, versions: list[Table], folder: Path) -> None:
+    """Raise CheckFailedError unless these versions may come with the package, in `folder`, and DigestMismatchError for
+    files that are not as their manifest says. Those that are there already were verified when they came."""
     for table in versions:
         declared = warehouse.kind(table.manifest.dataset)
         found = warehouse.find(declared, declared.parameters.from_manifest(table.manifest.parameters))
@@ -181,9 +183,26 @@ def check_versions(warehouse: Warehouse, versions: list[Table]) -> None:
     size = sum(entry.bytes for table in versions for entry in table.manifest.files)
     if size > MOST_BYTES:
         raise CheckFailedError(f"expected at most {MOST_BYTES:,} bytes, found {size:,} in {versions[0].name}")
-    for finding in verify(warehouse, versions, sample_rows=1, seed=0, progress=Silence()):
+    added = []
+    for table in versions:
+        if is_shipped(table, folder):
+            check_hashes(table)
+        else:
+            added.append(table)
+    for finding in verify(warehouse, added, sample_rows=1, seed=0, progress=Silence()):
         if finding.problem:
             raise CheckFailedError(finding.problem)
+
+
+def is_shipped(table: Table, folder: Path) -> bool:
+    """Whether the package has this version in a folder, by the same manifest."""
+    path = shipped_folder(table, folder) / FILE_NAME
+    return path.is_file() and path.read_bytes() == (table.folder / FILE_NAME).read_bytes()
+
+
+def shipped_folder(table: Table, folder: Path) -> Path:
+    """Where a version is in a folder of the package: VARIANT/VERSION."""
+    return folder / table.folder.parent.name / table.folder.name
 
 
 def copy_versions(versions: list[Table], folder: Path) -> None:
@@ -191,7 +210,7 @@ def copy_versions(versions: list[Table], folder: Path) -> None:
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     for table in versions:
-        target = partial / table.folder.parent.name / table.folder.name
+        target = shipped_folder(table, partial)
         target.mkdir(parents=True)
         for name in (*(entry.name for entry in table.manifest.files), FILE_NAME):
             shutil.copyfile(table.folder / name, target / name)

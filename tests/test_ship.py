@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -26,6 +27,7 @@ from bgdata.store.lockfile import load_lock
 from bgdata.store.published import published_versions
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
+from bgdata.store.verify import Finding, verify
 from bgdata.warehouse import Warehouse
 from docs import ship as shipping
 from docs.ship import FOLDERS, LOCK, ship, write_tables_anew
@@ -108,6 +110,32 @@ def test_several_versions_of_a_kind(warehouse: Warehouse, tmp_path: Path, lock: 
         assert locked == set(chosen)
     assert list(published_versions(package, DecisionParameters)) == [replace(DECISIONS.smallest, decisions=1)]
     assert not (tmp_path / "networks").exists()
+
+
+def test_what_the_package_has_is_not_computed_again(
+    warehouse: Warehouse, tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though its files are checked: a book is taken in table by table, and a sample of each takes seconds."""
+    package, verified = tmp_path / "networks", []
+
+    def noted(warehouse: Warehouse, versions: list[Table], **options: Any) -> Iterable[Finding]:
+        verified.append([table.manifest.variant for table in versions])
+        return verify(warehouse, versions, **options)
+
+    monkeypatch.setattr(shipping, "verify", noted)
+    names, folders = ["network/tiny", "supervised_network/tiny-supervised"], dict.fromkeys(KINDS, package)
+    ship(names[:1], str(warehouse.root), folders, lock)
+    ship(names, str(warehouse.root), folders, lock)
+    (shipped,) = (package / "tiny").iterdir()
+    (shipped / "manifest.json").write_text(
+        (shipped / "manifest.json").read_text().replace('"revision": ', '"revision": 1')
+    )
+    ship(names, str(warehouse.root), folders, lock)
+    assert verified == [["tiny"], ["tiny-supervised"], ["tiny"]]
+    path = warehouse.open("network", "tiny").folder / "weights.npy"
+    np.save(path, np.load(path)[::-1])
+    with pytest.raises(DigestMismatchError, match=r"expected SHA-256 .* of .*weights.npy, found "):
+        ship(names, str(warehouse.root), folders, lock)
 
 
 def test_tables_are_written_anew_and_nothing_else_changes(warehouse: Warehouse, tmp_path: Path) -> None:
