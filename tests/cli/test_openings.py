@@ -17,7 +17,6 @@ from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 from tests.cli.test_themes import texts
 
-NOT_YET = {"64"}  # first rolls that the package has no table of
 TINY = ("openings", "--network", "tiny", "--trials", "72", "--truncate", "1", "--only", "31")
 FEW = (*TINY, "--until", "9", "--only", "2-1", "--sensible-plays", "0")
 REPLIES = (*TINY, "--until", "9", "--sensible-plays", "1", "--reply-until", "9")
@@ -54,7 +53,7 @@ def test_the_book_that_comes_with_bgdata(tmp_path: Path) -> None:
     """It is what a bare command shows, without a game: the usual recipe, by the network that plays."""
     shipped = published_openings()
     usual = OpeningParameters(network=DEFAULT_NETWORK)
-    assert set(shipped) == {replace(usual, first_roll=roll) for roll in FIRST_ROLLS if roll not in NOT_YET}
+    assert set(shipped) == {replace(usual, first_roll=roll) for roll in FIRST_ROLLS}
     result = run(tmp_path / "warehouse", "openings", "31")
     *_, told = result.stderr.splitlines()
     assert told.startswith(f"openings/money-by-{DEFAULT_NETWORK}-seed-0-31: comes with the package (r")
