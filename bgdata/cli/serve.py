@@ -86,7 +86,7 @@ def needed_extra() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        said = f"expected the extra web, found no {error.name}; try: pip install 'bgdata[web]'"
+        said = f"expected the extra web, found no {error.name}; try: pip install jinja2 starlette uvicorn"
         raise MissingExtraError(said) from error
 
 

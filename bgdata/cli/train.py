@@ -159,7 +159,7 @@ def games(
     \b
       bgdata train games --games 2000
       bgdata train games back --games 2000 --begin back-game --begin ace-point:0.5
-      bgdata train games more --begin doubtful --doubts training_games/mixed-by-td-2000-seed-1
+      bgdata train games more --begin doubtful --doubts training_games/mixed-by-diverse-19-2000-seed-1
       bgdata query "select start, count(*) from training_games group by start"
     """
     from bgdata.steps.networks import network_parameters
@@ -240,7 +240,7 @@ def sl(
       bgdata train sl wide --labels rollout_labels:2 --labels selfplay_labels --hidden 240 --start network/better
     gnubg's training files, once downloaded:
       bgdata import gnubg_training contact-train-data && bgdata train sl mine --labels gnubg_training
-    A large network by PyTorch (pip install bgdata[torch]) on a GPU, with averages of its weights:
+    A large network by PyTorch (extra torch) on a GPU, with averages of its weights:
       bgdata train sl large --labels rollout_labels --hidden 1024 --trainer torch --device cuda --average-decay 0.999
     The recipe of 2012, except for batches of 16:
       bgdata train sl cycled --labels gnubg_training --optimizer sgd --learning-rate 1 --loss squared \\

@@ -105,7 +105,7 @@ def open_session(path: Path, content: bytes) -> Any:
     try:
         runtime: Any = import_module("onnxruntime")
     except ImportError as error:
-        raise MissingExtraError(f"expected onnxruntime to run {path}; try: pip install 'bgdata[onnx]'") from error
+        raise MissingExtraError(f"expected onnxruntime to run {path}; try: pip install onnxruntime") from error
     options = runtime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = thread_count(), 1
     options.use_deterministic_compute, options.log_severity_level = True, 4

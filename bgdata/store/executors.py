@@ -108,7 +108,7 @@ def _cluster(address: str) -> Iterator[Executor]:
         distributed: Any = importlib.import_module("distributed")
     except ImportError as error:
         raise MissingExtraError(
-            "expected Dask for an executor dask://..., found none; try: pip install 'bgdata[dask]'"
+            "expected Dask for an executor dask://..., found none; try: pip install distributed"
         ) from error
     try:
         client = distributed.Client(f"tcp://{address}", timeout=CONNECT_SECONDS, set_as_default=False)

@@ -97,8 +97,8 @@ def test_a_file_that_cannot_be_written(root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "module", "message"),
     [
-        ("onnx", "write", "expected onnx to write an ONNX file; try: pip install bgdata[onnx]"),
-        ("torch", "torch_program", "expected PyTorch to write a program of it; try: pip install bgdata[torch]"),
+        ("onnx", "write", "expected onnx to write an ONNX file; try: pip install onnx"),
+        ("torch", "torch_program", "expected PyTorch to write a program of it; try: pip install torch"),
     ],
 )
 def test_without_the_extra(

@@ -80,4 +80,4 @@ def test_what_cannot_be(memory_path: Path, options: tuple[str, ...], code: int, 
 def test_without_dask(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     message = error_of(run(memory_path, *PUBEVAL, "--executor", "dask://localhost:8786"), 1)
-    assert message == "expected Dask for an executor dask://..., found none; try: pip install 'bgdata[dask]'"
+    assert message == "expected Dask for an executor dask://..., found none; try: pip install distributed"

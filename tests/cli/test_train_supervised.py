@@ -162,7 +162,7 @@ def test_without_pytorch(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "bgdata.training.supervised.torch_trainer", raising=False)
     result = run(warehouse.root, *TINY, "--labels", "selfplay_labels", "--trainer", "torch")
-    assert error_of(result, 1) == "expected PyTorch for the trainer torch; try: pip install bgdata[torch]"
+    assert error_of(result, 1) == "expected PyTorch for the trainer torch; try: pip install torch"
     assert warehouse.variants(DATASET.name) == ["tiny-supervised"]
 
 

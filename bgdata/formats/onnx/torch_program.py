@@ -17,7 +17,7 @@ from bgdata.formats.onnx.network import BOARDS, chances_by_all
 try:
     import torch
 except ImportError as error:
-    raise MissingExtraError("expected PyTorch to write a program of it; try: pip install bgdata[torch]") from error
+    raise MissingExtraError("expected PyTorch to write a program of it; try: pip install torch") from error
 
 if TYPE_CHECKING:
     from torch import Tensor

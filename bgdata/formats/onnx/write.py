@@ -15,7 +15,7 @@ from bgdata.formats.onnx.network import BOARDS, CHANCES, chances_of
 try:
     from onnx import TensorProto, checker, helper, numpy_helper
 except ImportError as error:
-    raise MissingExtraError("expected onnx to write an ONNX file; try: pip install bgdata[onnx]") from error
+    raise MissingExtraError("expected onnx to write an ONNX file; try: pip install onnx") from error
 
 IR_VERSION = 8  # the first that has this opset: older programs can read the file
 

@@ -17,7 +17,7 @@ try:
     import torch
     from torch.utils.data import IterableDataset, get_worker_info
 except ImportError as error:
-    raise MissingExtraError("expected PyTorch for batches of tensors; try: pip install bgdata[torch]") from error
+    raise MissingExtraError("expected PyTorch for batches of tensors; try: pip install torch") from error
 
 
 class SharedFeed(Protocol):

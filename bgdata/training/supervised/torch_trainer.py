@@ -33,7 +33,7 @@ from bgdata.training.supervised.trainer import (
 try:
     import torch
 except ImportError as error:
-    raise MissingExtraError("expected PyTorch for the trainer torch; try: pip install bgdata[torch]") from error
+    raise MissingExtraError("expected PyTorch for the trainer torch; try: pip install torch") from error
 
 if TYPE_CHECKING:
     from torch import Tensor
