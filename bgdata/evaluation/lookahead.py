@@ -138,21 +138,22 @@ def rank_all(
 
 
 def passing(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArray[np.int64]:
-    """int64[m]: the plays that the filter lets through to ply `depth`, among those evaluated at depth - 1; none for a
-    decision with only one play."""
+    """int64[m]: the plays that the filter lets through to ply `depth`, among those evaluated at depth - 1; of equals
+    those of the higher cubeless equity. None for a decision with only one play."""
     counts = np.diff(ranked.offsets)
     came = (ranked.plies == depth - 1) & np.repeat(counts > 1, counts)
     losses = np.where(came, ranked.losses, np.float32(np.inf))
-    return np.flatnonzero(
-        came & (places_of(losses, ranked.offsets) < play_filter.keep) & (losses <= play_filter.window)
-    )
+    places = places_of(losses, ranked.offsets, cubeless_equities(ranked.chances))
+    return np.flatnonzero(came & (places < play_filter.keep) & (losses <= play_filter.window))
 
 
-def places_of(losses: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64[k]: the place of each loss in its group losses[offsets[i]:offsets[i + 1]], 0 for the smallest and the first
-    of equals."""
+def places_of(
+    losses: NDArray[np.float32], offsets: NDArray[np.int64], then: NDArray[np.floating] | None = None
+) -> NDArray[np.int64]:
+    """int64[k]: the place of each loss in its group losses[offsets[i]:offsets[i + 1]], 0 for the smallest; of equals,
+    for the one of the smallest `then`, and for the first of these."""
     group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    order = np.lexsort((losses, group))  # stable
+    order = np.lexsort((losses, group) if then is None else (then, losses, group))  # stable
     places = np.empty(len(losses), np.int64)
     places[order] = np.arange(len(losses)) - offsets[:-1][group]
     return places

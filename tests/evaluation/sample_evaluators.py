@@ -55,6 +55,20 @@ class Scrambled:
         return Evaluations(chances, sources)
 
 
+class NearlyWon(Scrambled):
+    """Who is on roll, if the game goes on, wins 90 to 99 %, so that a double is passed whatever was played."""
+
+    label, version = "nearly-won", "1"
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """See evaluator.Evaluator."""
+        found = super().evaluate_many(boards)
+        goes_on = found.sources != AnswerSource.OVER
+        chances = np.where(goes_on[:, None], np.float32(0), found.chances)
+        chances[goes_on, 0] = np.float32(0.9) + np.float32(0.09) * found.chances[goes_on, 0]
+        return Evaluations(chances, np.where(goes_on, AnswerSource.CONTACT_NETWORK, AnswerSource.OVER).astype(np.int8))
+
+
 class OnRollWins:
     """Whoever is on roll wins a single game, unless the game is over: all plays but the last are equals."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +120,19 @@ def test_the_first_of_equals_is_chosen_and_passes() -> None:
     assert found.best().tolist() == [0, 16]
     assert not found.losses.any()
     assert rank_all(look, boards, rolls, 0).best().tolist() == [0, 16]
+
+
+def test_of_plays_that_are_worth_the_same_those_of_the_highest_equity_go_on() -> None:
+    """As where the opponent will cash after every play: not those that happen to be listed first."""
+    boards, look = GAMES.boards[::100], partial(evaluate_ahead, Scrambled())
+    rolls = np.array([(3, 1)] * len(boards))
+    equities = rank_all(look, boards, rolls, 0).worths
+    found = rank_all(look, boards, rolls, 1, [PlayFilter(3, 1.0)], lambda boards, *_: np.zeros(len(boards)))
+    ends = pairwise(found.offsets.tolist())
+    decisions = [slice(begin, end) for begin, end in ends if end - begin > 3]
+    assert len(decisions) > 5
+    for rows in decisions:
+        assert sorted(equities[rows][found.plies[rows] == 1]) == sorted(equities[rows])[-3:]
 
 
 def test_largest_and_first() -> None:

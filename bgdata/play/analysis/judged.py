@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from bgdata.equity.cube import why_no_double
 from bgdata.equity.worth import Worths, normalised_point, seen_by_other, worth_of_game, worth_of_result
+from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.lookahead import FILTERS
 from bgdata.evaluation.roll_values import roll_place
 from bgdata.play.analysis.acts import (
@@ -130,11 +131,13 @@ def _candidates(
     analyst: Analyst, act: Act, static: Worths, rows: NDArray[np.int64], made: int, point: float
 ) -> tuple[NDArray[np.int64], Worths]:
     """The rows of the plays that pass the filters of each ply, of the play that was made, and of the one that is best
-    at 0-ply; and their worths at the last ply."""
-    always, worths = rows[[made, int(np.argmax(static))]], static
+    at 0-ply; and their worths at the last ply. Of plays that are worth the same, as where the opponent will cash after
+    each, those of the higher cubeless equity at 0-ply come first."""
+    theirs = cubeless_equities(analyst.plays(act.board).chances)
+    always, worths = rows[[made, int(np.lexsort((theirs[rows], -static))[0])]], static
     for ply in range(1, analyst.player.ply + 1):
         keep, window = FILTERS[min(ply, len(FILTERS)) - 1]
-        order = np.argsort(-worths, kind="stable")[:keep]
+        order = np.lexsort((theirs[rows], -worths))[:keep]
         rows = np.union1d(rows[order[worths[order] >= worths.max() - window * point]], always)
         worths = analyst.rows(act.board, rows, act.stakes, ply)
     return rows, worths

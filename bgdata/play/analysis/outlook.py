@@ -2,9 +2,9 @@
 action is worth.
 
 Chances come first, then the model of the cube. Plays are evaluated statically, and turned into worths by the model and
-the stakes; of each roll the play that is then best is looked into further, `ply` rolls ahead. The mean over the rolls
-is the worth of rolling. Whichever play is looked into, the luck of a roll, its worth less this mean, averages to zero
-exactly, since all rolls are treated alike.
+the stakes; of each roll the play that is then best, of equals that of the highest cubeless equity, is looked into
+further, `ply` rolls ahead. The mean over the rolls is the worth of rolling. Whichever play is looked into, the luck of
+a roll, its worth less this mean, averages to zero exactly, since all rolls are treated alike.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import best_equity
 from bgdata.equity.worth import Worths, seen_by_other, worth_of_result, worths
 from bgdata.evaluation.cache import EvaluationCache
-from bgdata.evaluation.chances import Chances
+from bgdata.evaluation.chances import Chances, cubeless_equities
+from bgdata.evaluation.cube_lookahead import lowest_of
 from bgdata.evaluation.evaluator import AnswerSource
-from bgdata.evaluation.lookahead import first_largest
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.match import Money, Stakes
@@ -83,7 +83,7 @@ class Analyst:
     def _rolls_of(self, key: bytes, stakes: Stakes) -> RollWorths:
         plays = self._plays(key)
         static = self._worths(plays, slice(None), stakes, 0)
-        best = first_largest(static, plays.offsets)
+        best = lowest_of(-static, cubeless_equities(plays.chances), plays.offsets)
         return RollWorths(
             static, self._worths(plays, best, stakes, self.player.ply) if self.player.ply else static[best]
         )

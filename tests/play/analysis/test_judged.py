@@ -14,8 +14,10 @@ from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.cube_tables import MoneyBearoff
+from bgdata.evaluation.lookahead import FILTERS
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.roll_values import roll_place
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
@@ -25,6 +27,7 @@ from bgdata.play.analysis.acts import Act, ActKind, RecordedGame
 from bgdata.play.analysis.judged import judge_game
 from bgdata.play.analysis.outlook import Analyst
 from bgdata.play.analysis.totals import totals_of
+from tests.evaluation.sample_evaluators import NearlyWon
 from tests.evaluation.sample_networks import pips_networks
 from tests.play.analysis.recorded import MET, MONEY, analyst, bearoff_board, judged, played
 
@@ -159,6 +162,25 @@ def test_the_best_play_loses_nothing(ply: int) -> None:
         assert again.play_loss == 0
         assert again.luck == found.luck, "luck is the roll's, not the play's"
     assert lost
+
+
+def test_where_the_opponent_cashes_after_every_play_the_best_without_a_cube_are_looked_into() -> None:
+    """All are worth the same at 0-ply; the first in the list of plays are not better than others."""
+    by = Analyst(LookaheadPlayer(NearlyWon(), 1), CubeRules())
+    board, dice = np.array(START.board, np.int8), (6, 1)
+    plays, place = by.plays(board), roll_place(*dice)
+    rows = np.arange(plays.offsets[place], plays.offsets[place + 1])
+    rolls = by.rolls(board, MONEY)
+    assert set(rolls.static[rows].tolist()) == {-1.0}
+    theirs = plays.chances[rows, 0]
+    best = rows[np.argsort(theirs, kind="stable")[: FILTERS[0].keep]]
+    assert rolls.worths[place] == by.rows(board, best[:1], MONEY, 1)[0]
+    made = rows[np.argmax(theirs)]
+    act = Act(ActKind.ROLL, 0, 0, board, MONEY, dice, plays.after[made])
+    (first, *_) = judge_game(by, RecordedGame(MONEY, [act], None))
+    assert first.roll is not None
+    found = {each.after_play.tobytes() for each in first.roll.candidates}
+    assert found == {plays.after[row].tobytes() for row in {*best.tolist(), int(made)}}
 
 
 def test_answers_lose_what_the_other_answer_would_have_saved() -> None:
