@@ -127,7 +127,9 @@ def sampled_rows(themes: Array, count: int) -> Array:
 def rolled_out(context: Context[ReferenceCheckParameters], player: Player, rows: Array) -> dict[str, Array]:
     """The arrays of some rows of the reference positions; what a row has depends on nothing else."""
     parameters, chooser = context.parameters, open_roller(context).chooser
-    boards, items = np.ascontiguousarray(context.inputs["reference"].array("boards")[rows]), rows.astype(np.int64)
+    positions = context.inputs["reference"].array("boards")
+    boards = np.ascontiguousarray(positions[rows])
+    items = rows.astype(np.int64) + len(positions)  # those of the reference are its rows: other dice by any seed
     by_player = rolled_by(player, boards, chooser, parameters.seed, parameters.how(), items)
     limits = parameters.limits()
     result: RolloutResult = roll_out(

@@ -38,7 +38,7 @@ class ReferenceChecks(Dataset[ReferenceCheckParameters]):
     """One row for each position, in the order of `reference_positions`."""
 
     name = "reference_checks"
-    revision = 3  # 3: luck in races is seen by likely plays too
+    revision = 4  # 3: luck in races is seen by likely plays too; 4: other dice than those of the reference
     summary = "A sample of reference positions rolled out again by another player, with z-scores."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
     columns = (

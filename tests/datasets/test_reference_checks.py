@@ -11,6 +11,7 @@ import pytest
 
 from bgdata.computations.reference_checks import derived_arrays, sampled_rows
 from bgdata.datasets.reference_checks import DATASET
+from bgdata.datasets.reference_positions import DATASET as REFERENCES
 from bgdata.datasets.reference_positions import THEMES
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.chances import cubeless_equities
@@ -41,7 +42,8 @@ def test_differences_are_from_the_reference(warehouse: Warehouse) -> None:
     rows = np.asarray(table.array("rows"))
     assert len(rows) == 5
     boards = np.ascontiguousarray(reference.array("boards")[rows])
-    player, items = open_network_player("network/tiny", 0, warehouse), rows.astype(np.int64)
+    player = open_network_player("network/tiny", 0, warehouse)
+    items = rows.astype(np.int64) + len(reference.array("boards"))
     assert isinstance(player, NetworkPlayer)
     settings = RolloutSettings("exact", 2)
     by = rolled_by(PubEval(), boards, player.chooser, 1, settings, items)
@@ -55,6 +57,19 @@ def test_differences_are_from_the_reference(warehouse: Warehouse) -> None:
         found_rows = shown.fetchall()
     assert {theme for theme, _ in found_rows} <= set(THEMES)
     assert all(abs(rest or 0) < 1e-9 for _, rest in found_rows)
+
+
+def test_the_dice_are_others_by_the_seed_of_the_reference_too(warehouse: Warehouse) -> None:
+    """The same player with as many games: differences are those of the dice, as the standard errors say."""
+    shared = ("network", "trials", "until", "most_trials", "turns", "seed")
+    same = {name: getattr(REFERENCES.smallest, name) for name in shared}
+    version = open_network_player("network/tiny", 0, warehouse).version
+    parameters = replace(DATASET.smallest, player="network/tiny", version=version, positions=1000, **same)
+    table = warehouse.build(DATASET.name, parameters)
+    differences, errors = (np.asarray(table.array(name)) for name in ("differences", "difference_errors"))
+    uncertain = errors > 0
+    assert uncertain.sum() > 5
+    assert (np.abs(differences[uncertain]) > errors[uncertain] / 100).all()
 
 
 def test_errors_of_rounding_are_none() -> None:
