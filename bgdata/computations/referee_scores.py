@@ -17,6 +17,7 @@ from bgdata.errors import CheckFailedError
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.player import open_player_of_version
+from bgdata.evaluation.value_errors import clustered_standard_error
 from bgdata.play.contact_referee import contact_decisions, contact_verdicts
 from bgdata.play.referee import Decisions, Verdicts, exact_decisions, verdicts
 from bgdata.store.arrays import Array
@@ -37,7 +38,7 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
         )
         decisions = decisions_of(build.inputs["table"], parameters)
         job.progress.start(job.title, len(decisions.boards), "decisions")
-        chosen = player.choose_plays(*decisions)
+        chosen = player.choose_plays(decisions.boards, decisions.rolls)
         job.progress.advance(len(chosen))
         for name, values in {**decisions._asdict(), "chosen": chosen}.items():
             job.save(name, values)
@@ -69,7 +70,7 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
         losses = np.asarray(computed.arrays["losses"])
         return {
             "mean_loss": float(losses.mean()),
-            "standard_error": float(losses.std(ddof=1) / np.sqrt(len(losses))),
+            "standard_error": clustered_standard_error(losses, np.asarray(computed.arrays["games"])),
             "error_share": float((np.asarray(computed.arrays["ranks"]) > 0).mean()),
             **{name: float(np.quantile(losses, at, method="higher")) for name, at in QUANTILES.items()},
             "largest_loss": float(losses.max()),

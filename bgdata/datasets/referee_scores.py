@@ -38,7 +38,7 @@ class RefereeScores(Dataset[RefereeParameters]):
     `play.contact_referee.contact_decisions`."""
 
     name = "referee_scores"
-    revision = 1
+    revision = 2  # 2: the standard error knows which decisions are of one game
     summary = (
         "Choices of a player in bearoffs of an exact two-sided table, or in contact endgames, and what each loses "
         "against the best play."
@@ -62,6 +62,7 @@ class RefereeScores(Dataset[RefereeParameters]):
     arrays = (
         FlatArray("boards", "int8", "decision, 26 integers", "Board before the roll, of the player on roll"),
         FlatArray("rolls", "int8", "decision, 2 dice", "Dice as rolled"),
+        FlatArray("games", "int64", "decision", "Number of the game; each contact endgame is one of its own"),
         FlatArray("chosen", "int8", "decision, 26 integers", "Board after the chosen play, the opponent on roll"),
         FlatArray("losses", "float64", "decision", "Points lost against the best"),
         FlatArray("ranks", "int16", "decision", "How many plays are better, beyond the rounding of the table"),

@@ -31,19 +31,20 @@ def is_in_contact(layouts: Layouts) -> NDArray[np.bool_]:
 
 
 def contact_decisions(layouts: Layouts, count: int, seed: int) -> Decisions:
-    """The first `count` decisions of a seed, drawn with the chances of rolls. Raises UsageError for a count below 1."""
+    """The first `count` decisions of a seed, drawn with the chances of rolls, each as if of a game of its own. Raises
+    UsageError for a count below 1."""
     if count < 1:
         raise UsageError(f"expected at least 1 decision, got {count}")
     pairs = np.argwhere(is_in_contact(layouts))
-    generator, found, missing = np.random.default_rng(seed), list[Decisions](), count
+    generator, found, missing = np.random.default_rng(seed), list[tuple[Boards, Boards]](), count
     while missing > 0:
         chosen = pairs[generator.integers(0, len(pairs), DRAWN)]
         rolls = DICE[generator.choice(len(DICE), DRAWN, p=WEIGHTS / WEIGHTS.sum())].astype(np.int8)
         boards = boards_of(layouts.counts[chosen[:, 0]], layouts.counts[chosen[:, 1]])
         rows = np.flatnonzero(play_counts(boards, rolls) > 1)[:missing]
-        found.append(Decisions(boards[rows], rolls[rows]))
+        found.append((boards[rows], rolls[rows]))
         missing -= len(rows)
-    return Decisions(*map(np.concatenate, zip(*found, strict=True)))
+    return Decisions(*map(np.concatenate, zip(*found, strict=True)), np.arange(count))
 
 
 def contact_verdicts(equities: Array, decisions: Decisions, chosen: Boards, tolerance: float) -> Verdicts:

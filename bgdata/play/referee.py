@@ -33,6 +33,7 @@ class Decisions(NamedTuple):
 
     boards: Boards  # [n, 26] before the roll, seen by the player on roll
     rolls: NDArray[np.int8]  # [n, 2]
+    games: NDArray[np.int64]  # [n] that they are from: losses in one depend on one another
 
 
 class Verdicts(NamedTuple):
@@ -59,7 +60,8 @@ def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
         is_asked = np.empty(len(games.boards), np.bool_)
         fill_asked(tables, games.boards, games.dice, is_asked)
         rows = np.flatnonzero(is_asked)[:missing]
-        found.append(Decisions(games.boards[rows], games.dice[rows]))
+        numbers = first + np.searchsorted(games.offsets, rows, side="right") - 1
+        found.append(Decisions(games.boards[rows], games.dice[rows], numbers))
         missing -= len(rows)
         if missing == 0:
             return Decisions(*map(np.concatenate, zip(*found, strict=True)))

@@ -82,7 +82,7 @@ def fill_uniform(seed: int, values: Floats) -> None:
 def rounded_networks(networks: FloatNetworks) -> Networks:
     """The same networks in the integers that a player uses; weights beyond the range of int16 are cut off.
 
-    Raises CheckFailedError for rectified networks whose sums might not fit int32.
+    Raises CheckFailedError for networks whose sums might not fit int32.
     """
     weight_units = np.full(len(networks.weights), LATER_WEIGHT, np.float32)
     bias_units = np.empty(len(networks.biases), np.float32)
@@ -99,21 +99,19 @@ def rounded_networks(networks: FloatNetworks) -> Networks:
 
 
 def check_sums(networks: Networks) -> None:
-    """Raise CheckFailedError if sums of later layers of a rectified network might not fit int32.
+    """Raise CheckFailedError if sums of later layers of a network might not fit int32.
 
     Units are never negative, so a sum is highest with all those at their limit that have positive weights, and lowest
     with all others.
     """
     for row, name in zip(networks.shapes.tolist(), NETWORK_CLASSES, strict=True):
-        if row[ACTIVATION] != Activation.RECTIFIED:
-            continue
-        sizes = units_of(row)
+        sizes, most = units_of(row), Activation(row[ACTIVATION]).most
         place, bias = row[2] + sizes[0] * sizes[1], row[3] + sizes[1]
         for below, units in pairwise(sizes[1:]):
             rows = networks.weights[place : place + below * units].astype(np.int64).reshape(units, below)
             biases = networks.biases[bias : bias + units]
-            highest = (rows.clip(min=0).sum(axis=1) * RECTIFIED_LIMIT + biases).max()
-            lowest = (rows.clip(max=0).sum(axis=1) * RECTIFIED_LIMIT + biases).min()
+            highest = (rows.clip(min=0).sum(axis=1) * most + biases).max()
+            lowest = (rows.clip(max=0).sum(axis=1) * most + biases).min()
             if max(highest, -lowest) >= 1 << 31:
                 raise CheckFailedError(
                     f"expected weights of the {name} network whose sums fit 32 bits, found "

@@ -26,7 +26,7 @@ comment on column referee_summary.referee is 'What judges: points x checkers of 
 comment on column referee_summary.seed is 'Seed of the games that the decisions are from';
 comment on column referee_summary.decisions is 'Decisions';
 comment on column referee_summary.mean_loss is 'Mean loss of cubeless equity a decision [points]';
-comment on column referee_summary.standard_error is 'Standard error of mean_loss, over which decisions were asked [points]';
+comment on column referee_summary.standard_error is 'Standard error of mean_loss, over which games the decisions are from [points]';
 comment on column referee_summary.error_share is 'Share of choices that lose more than the rounding of the table';
 comment on column referee_summary.loss_of_worst_tenth is 'One decision in ten loses at least this [points]';
 comment on column referee_summary.loss_of_worst_hundredth is 'One decision in a hundred loses at least this [points]';

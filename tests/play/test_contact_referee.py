@@ -51,7 +51,7 @@ def test_losses_are_those_of_a_twin(tmp_path: object) -> None:
     warehouse = bgdata.open_warehouse(str(tmp_path))
     table = EndgameTable(warehouse.build("contact_endgame", EndgameParameters(2)))
     decisions = contact_decisions(all_layouts(2), 200, seed=3)
-    chosen = PubEval().choose_plays(*decisions)
+    chosen = PubEval().choose_plays(decisions.boards, decisions.rolls)
     found = contact_verdicts(table.stored, decisions, chosen, TOLERANCE)
     for row, (board, roll) in enumerate(zip(decisions.boards.tolist(), decisions.rolls.tolist(), strict=True)):
         values = {}

@@ -47,7 +47,8 @@ def test_decisions_are_all_that_games_reach(
     assert len(rows) > 5
     assert np.array_equal(decisions.boards[: len(rows)], games.boards[rows])
     assert np.array_equal(decisions.rolls[: len(rows)], games.dice[rows])
-    assert len(decisions.boards) == len(decisions.rolls) == COUNT
+    assert np.array_equal(decisions.games[: len(rows)], np.repeat(np.arange(400), np.diff(games.offsets))[rows])
+    assert len(decisions.boards) == len(decisions.rolls) == len(decisions.games) == COUNT
     monkeypatch.setattr(referee, "GAMES", 137)
     for count in (1, 2):
         with threads(count):
@@ -60,7 +61,7 @@ def test_decisions_are_all_that_games_reach(
 def test_losses_are_those_of_the_twin(
     tables: BearoffArrays, decisions: Decisions, player: RandomPlayer | PubEval
 ) -> None:
-    chosen = player.choose_plays(*decisions)
+    chosen = player.choose_plays(decisions.boards, decisions.rolls)
     found = verdicts(tables, decisions, chosen, 1e-5)
     wrong = 0
     for row, (board, (die, other_die)) in enumerate(
@@ -78,9 +79,9 @@ def test_losses_are_those_of_the_twin(
 
 def test_the_best_plays_lose_nothing_and_the_others_something(tables: BearoffArrays, decisions: Decisions) -> None:
     """Every play of every decision: the twin's ranks follow from the losses."""
-    offsets, after_play = batch_plays(*decisions)
+    offsets, after_play = batch_plays(decisions.boards, decisions.rolls)
     every = np.repeat(np.arange(COUNT), np.diff(offsets))
-    asked = Decisions(decisions.boards[every], decisions.rolls[every])
+    asked = Decisions(decisions.boards[every], decisions.rolls[every], decisions.games[every])
     found = verdicts(tables, asked, flip_boards(after_play), 1e-5)
     for decision in range(COUNT):
         losses = found.losses[offsets[decision] : offsets[decision + 1]]
@@ -98,13 +99,13 @@ def test_the_last_checker_goes_off(tables: BearoffArrays) -> None:
     board[0, [1, 4, 24]] = 1, 1, -1
     roll = np.array([[6, 1]], np.int8)
     _, after = batch_plays(board, roll)
-    found = verdicts(tables, Decisions(board.repeat(2, 0), roll.repeat(2, 0)), flip_boards(after), 1e-5)
+    found = verdicts(tables, Decisions(board.repeat(2, 0), roll.repeat(2, 0), np.arange(2)), flip_boards(after), 1e-5)
     assert sorted(found.losses) == [0, 2]  # the opponent is off with any roll
     assert not found.best.clip(max=0).any()  # nothing of his is left
 
 
 def test_wrong_inputs(tables: BearoffArrays, decisions: Decisions) -> None:
-    chosen = PubEval().choose_plays(*decisions)
+    chosen = PubEval().choose_plays(decisions.boards, decisions.rolls)
     chosen[7] = decisions.boards[7]
     with pytest.raises(InvalidPositionError, match=r"expected a legal play of \[\d, \d\] from \[.*\], got \[.*\]"):
         verdicts(tables, decisions, chosen, 1e-5)

@@ -8,7 +8,7 @@ import pytest
 from bgdata.errors import CheckFailedError, InvalidParameterError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.networks.inference import LATER_WEIGHT, LAYERS, RECTIFIED_LIMIT, SIZES, Activation
+from bgdata.evaluation.networks.inference import LATER_WEIGHT, LAYERS, SIZES, Activation
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode
 from bgdata.play.random_games import random_game_positions
@@ -146,13 +146,15 @@ def test_features_of_another_revision(monkeypatch: pytest.MonkeyPatch) -> None:
         check_features(networks, "race@1 contact@1 contact@1")
 
 
+@pytest.mark.parametrize("activation", Activation)
 @pytest.mark.parametrize(("share", "fits"), [(0.0, False), (0.4, True), (0.5, True), (0.6, True), (1.0, False)])
-def test_sums_that_do_not_fit_are_refused(share: float, fits: bool) -> None:
+def test_sums_that_do_not_fit_are_refused(share: float, fits: bool, activation: Activation) -> None:
     """No unit is negative, so positive weights and negative ones never add up: a network that trained for long has
     twice as much room as the sizes of its weights say."""
     units = 60
-    floats = new_networks(SHAPES[RECTIFIED][0], ((units, 8),) * 3, 1, Activation.RECTIFIED)
-    each = 0.75 * 2**31 / (units / 2) / RECTIFIED_LIMIT / LATER_WEIGHT  # half of them reach three quarters of what fits
+    hidden = ((units, 8) if activation is Activation.RECTIFIED else (units,),) * 3
+    floats = new_networks(SHAPES[RECTIFIED][0], hidden, 1, activation)
+    each = 0.75 * 2**31 / (units / 2) / activation.most / LATER_WEIGHT  # half of them reach three quarters of what fits
     layer_views(floats, 2)[1][0][:] = np.where(np.arange(units) < share * units, each, -each)[:, None]
     if fits:
         rounded_networks(floats)

@@ -48,6 +48,11 @@ class Activation(IntEnum):
         """Units of the sums of later layers in a sum of 1."""
         return LATER_WEIGHT << (_RECTIFIED_BITS if self is Activation.RECTIFIED else _LOGISTIC_BITS)
 
+    @property
+    def most(self) -> int:
+        """What a hidden unit is at most, in its own units."""
+        return RECTIFIED_LIMIT if self is Activation.RECTIFIED else LOGISTIC_UNIT
+
 
 _LOGISTIC_BITS, _RECTIFIED_BITS = 13, 9  # of hidden units
 LOGISTIC_UNIT = 1 << _LOGISTIC_BITS
