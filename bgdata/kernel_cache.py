@@ -159,8 +159,14 @@ class KernelCache(FunctionCache):
             content = file.read_bytes()
         except OSError:
             return None
+        try:
+            found = self._impl.rebuild(target, pickle.loads(content))
+        except Exception:  # cut off, or of another Numba: whatever is in it, it is compiled anew
+            with suppress(OSError):
+                file.unlink()
+            return None  # with its lock, if we have it
         self._unlock(file)
-        return self._impl.rebuild(target, pickle.loads(content))
+        return found
 
     def _save_overload(self, signature: Any, compiled: Any) -> None:
         file = self._file(signature, compiled.codegen)

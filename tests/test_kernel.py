@@ -177,6 +177,15 @@ def test_kernels_run_where_no_folder_can_be_written(calling: Path, tmp_path: Pat
     assert (tmp_path / "cache").read_text() == "a file in its place"
 
 
+def test_a_file_that_is_cut_off_is_compiled_anew(calling: Path, tmp_path: Path) -> None:
+    assert run(calling, tmp_path / "cache") == ([[0, 1], [0, 1]], DOUBLES)
+    for path in (tmp_path / "cache").rglob("*.nbc"):
+        path.write_bytes(path.read_bytes()[:100])
+    assert run(calling, tmp_path / "cache")[1] == DOUBLES
+    assert run(calling, tmp_path / "cache") == ([[1, 0], [1, 0]], DOUBLES)
+    assert not list((tmp_path / "cache").rglob("*.lock"))
+
+
 def test_without_a_cache_no_stale_kernel_runs(calling: Path, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file in its place")
     assert run(calling, tmp_path / "cache")[1] == DOUBLES

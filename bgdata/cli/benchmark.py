@@ -17,6 +17,7 @@ from bgdata.cli.options import (
     luck_option,
     on_option,
     ply_option,
+    refuse_without,
     seed_option,
     table_option,
 )
@@ -75,6 +76,7 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
     if games is None and not against:
         if options["luck"]:
             raise UsageError("expected games (--games, --against) with --luck, got none")
+        refuse_without("games (--games, --against)", "seed")
         score_player(warehouse, player, ply, sets, files, form)
         return
     if sets or files:

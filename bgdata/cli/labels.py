@@ -359,7 +359,8 @@ def describe_missed(rows: int, what: str, found: Mapping[str, float], parameters
     missed = round(rows * (1 - found["reached_share"]))
     if not missed:
         return ""
+    most = parameters.most_trials or parameters.trials
     return (
         f"\nexpected standard errors of at most {parameters.until}, got larger ones for {missed:,} {what} after "
-        f"{parameters.most_trials:,} trials; try: --most-trials {4 * parameters.most_trials}"
+        f"{most:,} trials; try: --most-trials {4 * most}"
     )

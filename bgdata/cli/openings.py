@@ -18,6 +18,8 @@ from bgdata.cli.output import write_rows
 from bgdata.datasets.openings import DATASET, FIRST_ROLLS, OBJECTIVES, OpeningParameters, first_roll_of
 from bgdata.errors import InvalidParameterError, UsageError, shown
 from bgdata.game.dice import parse_roll
+from bgdata.game.plays import parse_play
+from bgdata.game.position import START
 from bgdata.rows.plain import Row
 from bgdata.store.build import refresh_catalog
 from bgdata.store.progress import Progress
@@ -108,6 +110,8 @@ def openings(
     asked = Asked(first_roll_of(roll) if roll else "", str(parse_roll(reply)) if reply else "", after)
     if asked.play and not asked.reply:
         raise UsageError(f"expected a reply with --after, such as 31 64 --after PLAY, got {shown(after)}")
+    if asked.play:
+        parse_play(after, START, parse_roll(asked.roll))  # raises, before anything is rolled out
     if plot and options["beside"]:
         raise UsageError("expected either --plot or --beside, got both")
     if asked.reply and options["beside"]:
@@ -148,6 +152,7 @@ def built_book(warehouse: Warehouse, first_rolls: Iterable[str], options: dict[s
         reply_until=options["reply_until"],
         seed=options["seed"],
     )
+    parameters.check_types()
     DATASET.check_parameters(parameters)
     recipes = [replace(parameters, first_roll=roll) for roll in first_rolls]
     with progress_bars() as progress:

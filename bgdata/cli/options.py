@@ -34,6 +34,8 @@ class OutputFile(click.Path):
             *others, last = self.endings
             expected = f"{', '.join(others)} or {last}"
             self.fail(f"expected a file that ends in {expected}, got {shown(str(value))}", parameter, context)
+        if self.endings and not Path(os.fsdecode(path)).absolute().parent.is_dir():  # it is drawn after all the work
+            self.fail(f"expected a file in a folder that is there, got {shown(str(value))}", parameter, context)
         return path
 
 

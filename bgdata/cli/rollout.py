@@ -15,6 +15,7 @@ from bgdata.cli.options import (
     limits_of,
     model_options,
     plays_option,
+    refuse_without,
     rollout_options,
     score_options,
     threads_option,
@@ -97,6 +98,8 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
     check_in_progress(position)
     roll = parse_roll(roll_text) if roll_text else match.roll if match else None
     how = RolloutSettings(options["stop"], options["truncate"], not options["no_luck"], play_ply=options["play_ply"])
+    if roll is None:
+        refuse_without("a roll", "plays", "within")
     limits = limits_of(options)
     stakes = match.stakes if match else None
     window = Window(options["within"], min(2, options["plays"]), options["plays"])

@@ -67,7 +67,9 @@ class GameScores(Dataset[GameParameters]):
     def check_parameters(self, parameters: GameParameters) -> None:
         check_player_name(parameters.player)
         check_player_name(parameters.opponent)
-        if parameters.games < FEWEST or parameters.games % 2 or parameters.games >= 1 << 31:
+        if parameters.games >= 1 << 31:
+            raise InvalidParameterError(f"expected fewer than 2^31 games, got {parameters.games}")
+        if parameters.games < FEWEST or parameters.games % 2:
             raise InvalidParameterError(f"expected an even number of at least {FEWEST} games, got {parameters.games}")
         if not 0 <= parameters.seed < 1 << 63:
             raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")

@@ -12,7 +12,7 @@ import numpy as np
 from bgdata.datasets.common.networks import known_variant
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.network import DATASET as NETWORK
-from bgdata.datasets.network import POINTS
+from bgdata.datasets.network import MOST_GAMES, POINTS
 from bgdata.datasets.selfplay_labels import DATASET as SELFPLAY_LABELS
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.networks.input_sets import input_set_named
@@ -133,8 +133,8 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
         name = parameters.name.replace("-", "")
         if not (name.isascii() and name.isalnum() and parameters.name == parameters.name.lower()):
             raise InvalidParameterError(f"expected a name of small letters, digits and -, got {parameters.name!r}")
-        if parameters.test_games < 2:
-            raise InvalidParameterError(f"expected at least 2 test games, got {parameters.test_games}")
+        if not 2 <= parameters.test_games <= MOST_GAMES:
+            raise InvalidParameterError(f"expected 2 to {MOST_GAMES:,} test games, got {parameters.test_games}")
         if not parameters.labels:
             raise InvalidParameterError("expected labels KIND/VARIANT/VERSION:WEIGHT, got none")
         input_set_named(parameters.inputs)

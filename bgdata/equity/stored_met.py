@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.match_equity import MatchEquity, decided_cells
-from bgdata.errors import MissingTableError
+from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.store.versions import Versions
 
 KINDS = ("match_equity", "met_xml")  # built here, and read from files; the first of a name is meant
+COLUMNS = ("met", "is_post_crawford", "away", "opponent_away", "mwc")
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -44,17 +45,29 @@ def met_names(arrays: Arrays) -> list[str]:
 
 def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
     """A table from the arrays of a version. Raises MissingTableError for a table that the version lacks, or that is a
-    formula without chances."""
+    formula without chances, and CorruptFileError for scores or chances that no table has."""
     names = met_names(arrays)
     rows = np.flatnonzero(np.asarray(arrays["met"]) == names.index(name)) if name in names else np.zeros(0, np.int64)
     if not len(rows):
         have = ", ".join(names[number] for number in np.unique(arrays["met"])) or "none"
         raise MissingTableError(f"expected a match equity table among {have}, got {name}")
+    if len({len(arrays[key]) for key in COLUMNS}) > 1:
+        raise CorruptFileError(
+            f"expected as many scores as chances in the match equity table {name}, found others; "
+            "try: bgdata verify --repair"
+        )
     is_post_crawford, away, opponent_away = (
         np.asarray(arrays[key])[rows].astype(np.int64) for key in ("is_post_crawford", "away", "opponent_away")
     )
-    cells = decided_cells(int(away.max()))
-    cells[is_post_crawford, away, opponent_away] = np.asarray(arrays["mwc"])[rows]
+    mwc = np.asarray(arrays["mwc"])[rows]
+    scores, length = np.stack([away, opponent_away]), int(away.max())
+    if not ((scores >= 1) & (scores <= length) & (mwc >= 0) & (mwc <= 1)).all() or is_post_crawford.max() > 1:
+        raise CorruptFileError(
+            f"expected scores of 1-away to {length}-away and chances from 0 to 1 in the match equity table {name}, "
+            "found others; try: bgdata verify --repair"
+        )
+    cells = decided_cells(length)
+    cells[is_post_crawford, away, opponent_away] = mwc
     cells.flags.writeable = False
     return MatchEquity(name, cells)
 

@@ -59,7 +59,7 @@ class BgsagePlayer:
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """Chances and sources of int8[n, 26] boards: see `evaluator.Evaluator`."""
-        return answers_of_program(boards, self._chances)
+        return answers_of_program(boards, self._chances, self.label)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """The positions after the chosen plays: see `player.Player`."""

@@ -59,7 +59,7 @@ class GnubgPlayer:
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See `evaluator.Evaluator`. Raises ExternalProgramError if gnubg stops answering."""
-        return answers_of_program(boards, self._chances)
+        return answers_of_program(boards, self._chances, self.label)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """See `player.Player`. Raises ExternalProgramError if gnubg stops answering, or does not answer by a legal

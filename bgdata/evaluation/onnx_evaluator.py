@@ -28,14 +28,12 @@ from bgdata.evaluation.chances import Chances, ordered_chances
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 from bgdata.evaluation.networks.inputs import UNIT, encode, input_count
-from bgdata.evaluation.programs import answers_of_program
+from bgdata.evaluation.programs import answers_of_program, check_chances
 from bgdata.game.codec import Boards
-from bgdata.game.position import Position
 from bgdata.kernel import thread_count
 from bgdata.store.storage import storage_errors
 
 BATCH = 1 << 10  # positions asked about at a time: bounds the memory, and fits caches
-ROUNDING = 1e-3  # how far chances may be out of 0 to 1, or out of their order
 INPUTS = "inputs"  # property of a file that takes other inputs than boards
 _FORM = "int8[N, 26] -> float32[N, 5], or float32[N, k] of a set of inputs that its metadata names"
 
@@ -73,7 +71,7 @@ class OnnxEvaluator:
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See `evaluator.Evaluator`. Raises ExternalProgramError for answers that are no chances, and where the file
         cannot be run."""
-        return answers_of_program(boards, self._chances)
+        return answers_of_program(boards, self._chances, str(self.path))
 
     def _chances(self, boards: Boards) -> Chances:
         parts = [self._ask(boards[start : start + BATCH]) for start in range(0, len(boards), BATCH)]
@@ -93,6 +91,8 @@ def content_of(path: Path) -> bytes:
     """The bytes of a file. Raises MissingFileError, UsageError for a folder, and StorageError."""
     if path.is_dir():
         raise UsageError(f"expected an ONNX file, got the folder {path}")
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise UsageError(f"expected an ONNX file, got {path}, which is no regular file")
     if not path.exists():
         raise MissingFileError(f"expected an ONNX file, found nothing at {path}; try: bgdata export onnx -o {path}")
     with storage_errors("read", path):
@@ -155,19 +155,10 @@ def fits(form: Form, wanted: Form) -> bool:
 
 
 def check_answers(path: Path, boards: Boards, chances: Chances, *, has_order: bool) -> None:
-    """Raise ExternalProgramError unless these are chances float32[n, 5] of the boards, in their order if `has_order`,
-    within ROUNDING."""
+    """Raise ExternalProgramError unless these are chances float32[n, 5] of the boards, as `check_chances` says."""
     if np.shape(chances) != (len(boards), 5):
         raise ExternalProgramError(f"expected chances [{len(boards)}, 5] from {path}, got {list(np.shape(chances))}")
-    limits = ordered_chances(chances) if has_order else np.clip(chances, 0, 1)
-    wrong = np.flatnonzero(~(np.abs(chances - limits) <= ROUNDING).all(axis=1))  # NaN is wrong too
-    if len(wrong):
-        row = int(wrong[0])
-        figures = ", ".join(f"{chance:.4g}" for chance in chances[row].tolist())
-        order = ", none above one that includes it" if has_order else ""
-        raise ExternalProgramError(
-            f"expected chances from 0 to 1{order} from {path} for {Position(boards[row].tolist()).id}, got {figures}"
-        )
+    check_chances(boards, chances, str(path), has_order=has_order)
 
 
 def first_line(error: Exception) -> str:

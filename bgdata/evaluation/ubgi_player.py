@@ -92,7 +92,7 @@ class UbgiPlayer:
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See `evaluator.Evaluator`. Raises ExternalProgramError if the engine stops answering, and UsageError for one
         that does not evaluate."""
-        return answers_of_program(boards, self._chances)
+        return answers_of_program(boards, self._chances, self.label)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """See `player.Player`. Raises ExternalProgramError if the engine stops answering, or does not answer by a legal

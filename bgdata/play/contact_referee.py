@@ -44,7 +44,8 @@ def contact_decisions(layouts: Layouts, count: int, seed: int) -> Decisions:
         rows = np.flatnonzero(play_counts(boards, rolls) > 1)[:missing]
         found.append((boards[rows], rolls[rows]))
         missing -= len(rows)
-    return Decisions(*map(np.concatenate, zip(*found, strict=True)), np.arange(count))
+    boards, rolls = map(np.concatenate, zip(*found, strict=True))
+    return Decisions(boards, rolls, np.arange(count))
 
 
 def contact_verdicts(equities: Array, decisions: Decisions, chosen: Boards, tolerance: float) -> Verdicts:

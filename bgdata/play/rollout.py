@@ -105,6 +105,7 @@ class RolloutSettings(NamedTuple):
 
 
 PLAIN = RolloutSettings()
+LEAST_ERROR, MOST_ERROR = 1e-50, 1e3  # points that may be asked for: the number of games goes with their square
 
 
 class Limits(NamedTuple):
@@ -121,10 +122,14 @@ class Limits(NamedTuple):
 
     def check(self) -> None:
         """Raise UsageError unless these trials give a standard error, and come to an end."""
-        if self.trials < 2 * BLOCK or self.trials % BLOCK or self.trials > MOST_TRIALS:
+        if self.trials > MOST_TRIALS:
+            raise UsageError(f"expected at most {MOST_TRIALS:,} trials, got {self.trials}")
+        if self.trials < 2 * BLOCK or self.trials % BLOCK:
             raise UsageError(f"expected a multiple of {BLOCK} trials, at least {2 * BLOCK}, got {self.trials}")
         if not self.until > 0:
             raise UsageError(f"expected a standard error above 0, got {self.until}")
+        if not (LEAST_ERROR <= self.until <= MOST_ERROR or self.until == math.inf):
+            raise UsageError(f"expected a standard error from {LEAST_ERROR:g} to {MOST_ERROR:g}, got {self.until}")
         if self.most_trials % self.trials or not 0 <= self.most_trials <= MOST_TRIALS:
             raise UsageError(f"expected most trials to be a multiple of {self.trials}, got {self.most_trials}")
 

@@ -53,7 +53,7 @@ QUICK = Amount(400, 40, 1000)
 def opponent_of(text: str) -> Player:
     """A player and how far it looks ahead, such as gnubg or gnubg:2. Raises UsageError."""
     name, _, ply = text.partition(":")
-    if ":" in text and not (ply.isascii() and ply.isdigit()):
+    if ":" in text and not (ply.isascii() and ply.isdigit() and len(ply) < 4):
         raise UsageError(f"expected a player such as gnubg or gnubg:2, got {shown(text)}")
     return name, int(ply or 0)
 

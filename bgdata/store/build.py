@@ -22,7 +22,6 @@ from typing import Any
 
 from bgdata.errors import (
     BgdataError,
-    CheckFailedError,
     CorruptFileError,
     DigestMismatchError,
     MissingTableError,
@@ -110,6 +109,7 @@ def input_table(warehouse: Versions, wanted: Input, progress: Progress, executor
     """A version that another is computed from: the one there is, or a new one."""
     found = warehouse.find_input(wanted)
     if found is not None:
+        found.check_sizes()
         return found
     if isinstance(wanted, VersionRef):
         return warehouse.open_reference(wanted)  # raises
@@ -119,6 +119,8 @@ def input_table(warehouse: Versions, wanted: Input, progress: Progress, executor
         found = warehouse.find(kind, parameters)
         if found is not None:
             return found
+        for table in warehouse.versions(name, kind.slug(parameters)):
+            table.check_sizes()  # what is there is damaged, rather than never imported
     return build(warehouse, kind, parameters, progress, executor=executor)
 
 
@@ -180,7 +182,9 @@ def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
         raise
     try:
         manifest = finish(plan, computed, progress)
-    except (CheckFailedError, CorruptFileError, MissingTableError):
+    except StorageError:
+        raise
+    except Exception:  # of values that no build would publish, whatever found it out
         (plan.staging / COMPUTED).unlink(missing_ok=True)  # the next build computes the arrays anew
         raise
     publish(plan.staging, plan.place / manifest.version)

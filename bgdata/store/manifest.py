@@ -119,9 +119,10 @@ def sealed(values: dict[str, Any]) -> bytes:
 
 
 def canonical_json(value: object, indent: int | None = None) -> bytes:
-    """JSON with sorted keys, so equal values are equal bytes."""
+    """JSON with sorted keys, so equal values are equal bytes. Raises ValueError for a number that JSON does not have:
+    such a manifest would be published and never read."""
     separators = (",", ":") if indent is None else None
-    return (json.dumps(value, sort_keys=True, indent=indent, separators=separators) + "\n").encode()
+    return (json.dumps(value, sort_keys=True, indent=indent, separators=separators, allow_nan=False) + "\n").encode()
 
 
 def recipe_key(

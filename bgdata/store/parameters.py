@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from math import isfinite
 from types import MappingProxyType, NoneType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
@@ -78,6 +79,13 @@ def frozen(value: Any) -> Any:
     return tuple(map(frozen, value)) if isinstance(value, list) else value
 
 
+def all_finite(value: Any) -> bool:
+    """Whether a JSON value has neither infinite numbers nor NaN in it."""
+    if isinstance(value, dict | list):
+        return all(map(all_finite, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, float) or isfinite(value)
+
+
 _HINTS: dict[type, Mapping[str, Any]] = {}
 
 
@@ -119,7 +127,8 @@ class Parameters:
         return replace(self, **changes)
 
     def check_types(self) -> None:
-        """Raise InvalidParameterError for a value that is not of the declared type."""
+        """Raise InvalidParameterError for a value that is not of the declared type, or a number that is not finite,
+        which JSON does not have."""
         for name, declared in self.types().items():
             value = getattr(self, name)
             try:
@@ -128,6 +137,8 @@ class Parameters:
                 raise InvalidParameterError(
                     f"expected {name} of type {type_text(declared)}, got {shown(value)}"
                 ) from None
+            if not all_finite(to_json(value)):
+                raise InvalidParameterError(f"expected finite numbers as {name}, got {shown(value)}")
 
     def check_determined(self) -> None:
         """Raise InvalidParameterError for a name that something else may have tomorrow: then the same recipe would give

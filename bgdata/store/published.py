@@ -66,7 +66,7 @@ def install(table: Table, staging: Path, target: Path) -> Table:
         if found != entry.sha256:
             raise DigestMismatchError(
                 f"expected SHA-256 {entry.sha256[:16]}... of {table.folder / entry.name}, which comes with the "
-                f"package, found {found[:16]}...; try: pip install --force-reinstall bgdata"
+                f"package, found {found[:16]}...; try: install bgdata again"
             )
     publish(staging, target)
     return Table(target)

@@ -127,6 +127,10 @@ def test_exact_positions(player_root: Path) -> None:
         ((START_ID, "99"), "expected two dice"),
         ((START_ID, "--trials", "100"), "expected a multiple of 36 trials, at least 72, got 100"),
         ((START_ID, "--until", "-1"), "expected a standard error above 0, got -1.0"),
+        ((START_ID, "--until", "1e-200"), "expected a standard error from 1e-50 to 1000, got 1e-200"),
+        ((START_ID, "--trials", "36" + 20 * "0"), "expected at most 1,099,511,627,776 trials, got 36"),
+        ((START_ID, "--plays", "3"), "expected a roll with --plays, got --plays alone"),
+        ((START_ID, "--within", "0.3"), "expected a roll with --within, got --within alone"),
         ((START_ID, "--until", "0"), "expected a standard error above 0, got 0.0"),
         (
             (START_ID, "--until", "0.1", "--most-trials", "100"),

@@ -100,7 +100,7 @@ def test_names() -> None:
         ({"parts": (3, 3)}, "expected 1 to 10 different numbers of parts, got 3 3"),
         ({"parts": (0,)}, "expected 1 to 100 parts, got 0"),
         ({"units": 2049}, "expected 1 to 2048 hidden units, got 2049"),
-        ({"epochs": 0}, "expected epochs of at least 1, got 0"),
+        ({"epochs": 0}, "expected epochs from 1 to 2,147,483,647, got 0"),
         ({"learning_rate": 1.0}, "expected a learning_rate above 0, up to 0.1 for adam, got 1.0"),
         ({"seed": -1}, "expected a seed from 0 to 2^63 - 1, got -1"),
     ],

@@ -165,6 +165,7 @@ def test_games_do_not_depend_on_threads_or_steps(memory_path: Path, monkeypatch:
     ("changes", "message"),
     [
         ({"games": 2}, "expected an even number of at least 4 games, got 2"),
+        ({"games": 1 << 31}, r"expected fewer than 2\^31 games, got 2147483648"),
         ({"games": 41}, "expected an even number of at least 4 games, got 41"),
         ({"luck": 2}, "expected luck of type bool, got 2"),
         ({"seed": -1}, r"expected a seed from 0 to 2\^63 - 1, got -1"),

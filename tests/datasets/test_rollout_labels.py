@@ -14,7 +14,7 @@ from bgdata.cli.export import write_text
 from bgdata.computations import rollout_labels
 from bgdata.computations.common.rollouts import open_roller
 from bgdata.datasets.rollout_labels import DATASET, RolloutLabelParameters
-from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
+from bgdata.errors import CheckFailedError, CorruptFileError, InvalidParameterError, MissingTableError
 from bgdata.formats.gnubg_training import read_gnubg_training
 from bgdata.kernel import threads
 from bgdata.play.rollout import RolloutSettings, roll_out
@@ -50,6 +50,17 @@ def test_rows_are_rollouts(small_root: Path) -> None:
         assert values[13:16] == (result.equities[row], error, result.plain_standard_errors[row])
         assert values[16:] == (result.trials[row], bool(error <= 0.02), f"network/tiny/{version}")
     assert len(found) == len(boards) == 2
+
+
+def test_a_source_that_is_cut_off(warehouse: Warehouse) -> None:
+    """It has half of its rows, as a valid array: its size is not that of the manifest."""
+    folder = warehouse.open("positions", "sample").folder
+    boards = np.load(folder / "boards.npy")
+    (folder / "boards.npy").unlink()
+    np.save(folder / "boards.npy", boards[:1])
+    for version in ("", folder.name):
+        with pytest.raises(CorruptFileError, match=r"boards\.npy"):
+            warehouse.build(DATASET.name, replace(SMALL, seed=77, source=VersionRef("positions", "sample", version)))
 
 
 def test_statistics(small_root: Path) -> None:

@@ -251,13 +251,15 @@ def test_networks_to_start_from_keep_what_they_are(name: str, value: str) -> Non
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"epochs": 0}, "expected epochs of at least 1, got 0"),
+        ({"epochs": 0}, "expected epochs from 1 to 2,147,483,647, got 0"),
         (
             {"add_inputs": "contact", "start": None},
             "expected networks to add_inputs to, got new ones; try: --inputs",
         ),
         ({"name": "Tiny"}, "expected a name of small letters, digits and -, got 'Tiny'"),
-        ({"test_games": 1}, "expected at least 2 test games, got 1"),
+        ({"test_games": 1}, "expected 2 to 1,073,741,824 test games, got 1"),
+        ({"test_games": 10**12}, "expected 2 to 1,073,741,824 test games, got 1000000000000"),
+        ({"batch_size": 1 << 21}, "expected batch_size from 1 to 1,048,576, got 2097152"),
         ({"labels": ""}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got none"),
         ({"labels": "a/b:x"}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got 'a/b:x'"),
         ({"labels": "a/b:-1"}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got 'a/b:-1'"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bgdata.errors import InvalidPositionError
+from bgdata.errors import ExternalProgramError, InvalidPositionError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffSource
 from bgdata.evaluation.evaluator import AnswerSource, Evaluator
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
@@ -58,7 +58,7 @@ def test_rules_answer_for_finished_games_and_the_program_for_others() -> None:
         asked.append(given)
         return np.full((len(given), 5), 0.25, np.float32)
 
-    found = answers_of_program(boards, ask)
+    found = answers_of_program(boards, ask, "somebody")
     assert [given.tolist() for given in asked] == [[list(START.board)] * 2]
     assert found.sources.tolist() == [AnswerSource.OVER] * 6 + [
         AnswerSource.PROGRAM,
@@ -69,8 +69,30 @@ def test_rules_answer_for_finished_games_and_the_program_for_others() -> None:
     assert outcomes == [1, 2, 3, -1, -2, -3, 0, 3, 0]
     for outcome, chances in zip(outcomes, found.chances.tolist(), strict=True):
         assert chances == ([0.25] * 5 if outcome == 0 else list(chances_of_outcome(outcome)))
-    nothing = answers_of_program(boards[:0], ask)
+    nothing = answers_of_program(boards[:0], ask, "somebody")
     assert (nothing.chances.shape, nothing.sources.shape) == ((0, 5), (0,))
+
+
+@pytest.mark.parametrize(
+    "chances",
+    [
+        (np.nan,) * 5,
+        (2, 0, 0, 0, 0),
+        (0.5, -0.1, 0, 0, 0),
+        (0.1, 0.9, 0, 0, 0),
+        (0.5, 0.2, 0.3, 0, 0),
+        (0.9, 0, 0, 0.2, 0),
+    ],
+)
+def test_answers_that_are_no_chances(chances: tuple[float, ...]) -> None:
+    boards = np.array([START.board, START.board], np.int8)
+    given = np.array([(0.5, 0.2, 0.1, 0.2, 0.1), chances], np.float32)
+    message = f"^expected chances from 0 to 1, none above one that includes it from somebody for {START.id}, got "
+    with pytest.raises(ExternalProgramError, match=message):
+        answers_of_program(boards, lambda _: given, "somebody")
+    rounded = given.copy()
+    rounded[1] = 0.5, 0.5004, 0.1, 0.2, 0.1
+    assert answers_of_program(boards, lambda _: rounded, "somebody").chances.tolist() == rounded.tolist()
 
 
 def nobody(_: Boards) -> NDArray[np.float32]:
@@ -84,7 +106,7 @@ def nobody(_: Boards) -> NDArray[np.float32]:
 ])  # fmt: skip
 def test_illegal_boards(board: Boards, message: str) -> None:
     for answers in (
-        lambda boards: answers_of_program(boards, nobody),
+        lambda boards: answers_of_program(boards, nobody, "nobody"),
         NetworkPlayer(random_networks(1), NO_TABLES).evaluate_many,
     ):
         with pytest.raises(InvalidPositionError, match=message):

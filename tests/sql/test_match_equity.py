@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 
 import bgdata
 from bgdata.datasets.match_equity import DATASET
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import find_met
-from bgdata.errors import MissingTableError
+from bgdata.equity.stored_met import find_met, met_of_arrays
+from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.game.match import MatchScore
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run
@@ -94,6 +95,28 @@ def test_differences(connection: duckdb.DuckDBPyConnection, small_root: Path, me
         assert (mwc, other_mwc, difference) == (here, there, here - there)
     same = "select count(*) from match_equity_differences where met = other_met"
     assert connection.sql(same).fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("mwc", 100.0, "expected scores of 1-away to 12-away and chances from 0 to 1 in the match equity table"),
+        ("mwc", np.nan, "expected scores of 1-away to 12-away and chances from 0 to 1 in the match equity table"),
+        ("opponent_away", 100, "expected scores of 1-away to 12-away and chances from 0 to 1"),
+        ("away", None, "expected as many scores as chances in the match equity table published-12, found others"),
+    ],
+)
+def test_what_is_no_table(small_root: Path, name: str, value: float | None, message: str) -> None:
+    """As where a file was damaged that keeps its size."""
+    table = bgdata.open_warehouse(small_root).open("match_equity", "published-12")
+    arrays = {key: np.array(values) for key, values in table.arrays().items()}
+    if value is None:
+        arrays[name] = arrays[name][:5]
+    else:
+        arrays[name][7] = value
+    assert met_of_arrays(table.arrays(), "published-12").length == 12
+    with pytest.raises(CorruptFileError, match=f"^{message}"):
+        met_of_arrays(arrays, "published-12")
 
 
 def test_tables_of_the_warehouse_by_name(small_root: Path, tmp_path: Path) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import bgdata
+from bgdata.errors import QueryError
 from bgdata.steps.queries import rows_of
 
 
@@ -14,3 +17,8 @@ def test_sums_are_added_in_one_order(small_root: Path) -> None:
     assert rows_of(bgdata.open_warehouse(small_root), query, {"player": "pubeval"}) == [
         {"threads": 1, "player": "pubeval"}
     ]
+
+
+def test_what_cannot_be_read(small_root: Path) -> None:
+    with pytest.raises(QueryError, match=r"^expected tables that can be read, got Catalog Error: .*nothing"):
+        rows_of(bgdata.open_warehouse(small_root), "from nothing_of_that_name", {})

@@ -156,6 +156,23 @@ def test_a_failed_check_publishes_nothing_and_is_computed_anew(toys: Warehouse) 
     assert whole_versions(warehouse) == [table.name]
 
 
+def test_what_nobody_foresaw_is_computed_anew(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where an input was damaged while it was read: without it, the same command comes to its end."""
+    kind = WrongSquares()
+    kind.is_wrong = False
+    warehouse = toy_warehouse(toys.root, squares=kind)
+
+    def out_of_bounds(*_: Any) -> int:
+        raise IndexError("Index 100 out of bounds")
+
+    monkeypatch.setattr("bgdata.store.parquet.write_parquet", out_of_bounds)
+    with pytest.raises(IndexError):
+        warehouse.build("squares", TEN)
+    monkeypatch.undo()
+    warehouse.build("squares", TEN)
+    assert kind.times == 2
+
+
 def test_a_full_disk_keeps_what_is_computed(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> int:
         raise StorageError("cannot write: the disk is full")
@@ -178,8 +195,12 @@ def test_a_full_disk_keeps_what_is_computed(toys: Warehouse, monkeypatch: pytest
 def test_finished_arrays_that_changed_are_computed_again(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a killed build has left is gone on from only as it was written."""
     expected = toys.build("squares", TEN).manifest.digest
-    monkeypatch.setattr("bgdata.store.parquet.write_parquet", lambda *_: 1 // 0)
-    with pytest.raises(ZeroDivisionError):
+
+    def stop(*_: Any) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bgdata.store.parquet.write_parquet", stop)
+    with pytest.raises(KeyboardInterrupt):
         toys.build("squares", TEN, force=True)
     monkeypatch.undo()
     (path,) = toys.staging.rglob("square.npy")

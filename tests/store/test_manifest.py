@@ -161,6 +161,12 @@ def test_numbers_that_are_none(path: Path) -> None:
         MANIFEST.save(path.parent)
 
 
+def test_no_json_has_numbers_that_are_none() -> None:
+    for value in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="JSON"):
+            canonical_json({"a": [value]})
+
+
 def test_nesting_without_end(path: Path) -> None:
     path.write_bytes(b"[" * 100_000 + b"]" * 100_000)
     with pytest.raises(ManifestFormatError, match="values inside values without end"):

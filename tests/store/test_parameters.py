@@ -59,6 +59,21 @@ def test_text_and_back(parameters: Every) -> None:
     assert Every().with_texts(texts) == parameters
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("share", float("inf")),
+        ("share", float("nan")),
+        ("until", -float("inf")),
+        ("recipe", Given((("x", float("nan")),))),
+    ],
+)
+def test_numbers_that_no_json_has(name: str, value: Any) -> None:
+    with pytest.raises(InvalidParameterError, match=f"^expected finite numbers as {name}, got "):
+        Every().with_changes({name: value}).check_types()
+    FULL.check_types()
+
+
 def test_json_says_what_it_holds() -> None:
     assert FULL.to_json()["start"] == {"kind": "a", "variant": "b", "version": "r1-01234567"}
     assert FULL.to_json()["sizes"] == []

@@ -98,7 +98,7 @@ def test_damage_is_refused(warehouse: Warehouse, shipped: Path) -> None:
     path.write_bytes(whole[:-1] + b"\1")
     message = (
         rf"expected SHA-256 \w+\.\.\. of {path}, which comes with the package, found \w+\.\.\.; "
-        "try: pip install --force-reinstall bgdata"
+        "try: install bgdata again"
     )
     with pytest.raises(DigestMismatchError, match=message):
         warehouse.build("squares", TEN)

@@ -11,13 +11,14 @@ from bgdata.store.versions import Versions
 
 def opened(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:
     """The input network, or else the named version, which may be one that comes with the package. Raises
-    MissingTableError."""
+    MissingTableError, and CorruptFileError for files of another size than they should have."""
     if table:
         return table
     try:
-        return warehouse.open_reference(place)
+        found = warehouse.open_reference(place)
     except MissingTableError:
-        shipped = Table(SHIPPED / place.variant / place.version)
-        if place.version and shipped.folder.is_dir() and shipped.manifest.dataset == place.kind:
-            return shipped
-        raise
+        found = Table(SHIPPED / place.variant / place.version)
+        if not (place.version and found.folder.is_dir() and found.manifest.dataset == place.kind):
+            raise
+    found.check_sizes()
+    return found

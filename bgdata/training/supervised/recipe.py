@@ -28,6 +28,12 @@ CYCLE = (1.0, 0.31622776601683794, 0.1, 0.031622776601683794)  # the rate falls 
 RISES = 3  # epochs in a row with a larger error that make it fall
 WARM_SHARE = 0.1  # of a one-cycle run, in which the rate rises
 LAST_SHARE = 0.2  # of a run in cycles, at the lowest rate
+RANGES = {
+    "epochs": (1, (1 << 31) - 1),
+    "epoch_rows": (0, (1 << 31) - 1),
+    "batch_size": (1, 1 << 20),
+    "validation_rows": (1, (1 << 31) - 1),
+}
 MOST_LEARNING_RATE = {"adam": 0.1, "sgd": 10.0}
 
 
@@ -63,9 +69,9 @@ class SupervisedRecipe:
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise InvalidParameterError(f"expected {name} among {', '.join(choices)}, got {getattr(self, name)}")
-        for name, least in (("epochs", 1), ("epoch_rows", 0), ("batch_size", 1), ("validation_rows", 1)):
-            if not least <= getattr(self, name) < 1 << 31:
-                raise InvalidParameterError(f"expected {name} of at least {least}, got {getattr(self, name)}")
+        for name, (least, most_of) in RANGES.items():
+            if not least <= getattr(self, name) <= most_of:
+                raise InvalidParameterError(f"expected {name} from {least} to {most_of:,}, got {getattr(self, name)}")
         most = MOST_LEARNING_RATE[self.optimizer]
         if not 0 < self.learning_rate <= most:
             raise InvalidParameterError(

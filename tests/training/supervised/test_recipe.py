@@ -49,10 +49,10 @@ def test_cycles_as_they_were_done_in_2012() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"epochs": 0}, "expected epochs of at least 1, got 0"),
-        ({"batch_size": 0}, "expected batch_size of at least 1, got 0"),
-        ({"epoch_rows": -1}, "expected epoch_rows of at least 0, got -1"),
-        ({"validation_rows": 0}, "expected validation_rows of at least 1, got 0"),
+        ({"epochs": 0}, "expected epochs from 1 to 2,147,483,647, got 0"),
+        ({"batch_size": 0}, "expected batch_size from 1 to 1,048,576, got 0"),
+        ({"epoch_rows": -1}, "expected epoch_rows from 0 to 2,147,483,647, got -1"),
+        ({"validation_rows": 0}, "expected validation_rows from 1 to 2,147,483,647, got 0"),
         ({"optimizer": "newton"}, "expected optimizer among adam, sgd, got newton"),
         ({"schedule": "steps"}, "expected schedule among smoothstep, one-cycle, cycles, constant, got steps"),
         ({"loss": "hinge"}, "expected loss among cross-entropy, squared, got hinge"),
