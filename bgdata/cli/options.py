@@ -34,9 +34,15 @@ class OutputFile(click.Path):
             *others, last = self.endings
             expected = f"{', '.join(others)} or {last}"
             self.fail(f"expected a file that ends in {expected}, got {shown(str(value))}", parameter, context)
-        if self.endings and not Path(os.fsdecode(path)).absolute().parent.is_dir():  # it is drawn after all the work
+        if self.endings and not self._is_place(Path(os.fsdecode(path))):  # it is drawn after all the work
             self.fail(f"expected a file in a folder that is there, got {shown(str(value))}", parameter, context)
         return path
+
+    def _is_place(self, path: Path) -> bool:
+        try:
+            return path.absolute().parent.is_dir()
+        except OSError:  # a name too long
+            return False
 
 
 OUTPUT = OutputFile()

@@ -13,7 +13,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
-from bgdata.store.published import published_versions
+from bgdata.store.published import published_folder, published_versions
 
 PUBLISHED = Path(__file__).parents[1] / "play" / "studies"  # of the package: <variant>/<version>, as in a warehouse
 SHARD_GAMES = 5000  # money games of a shard; matches are fewer. Even: pairs are never split
@@ -123,7 +123,7 @@ class CubeStudies(Dataset[StudyParameters]):
         )
 
     def published(self, parameters: StudyParameters) -> Path | None:
-        return published_studies().get(parameters)
+        return published_folder(PUBLISHED, parameters, self.slug(parameters))
 
     def estimate(self, parameters: StudyParameters) -> Estimate:
         rows = len(MONEY_MEASURES) * len(parameters.arms())

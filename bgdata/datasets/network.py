@@ -15,7 +15,7 @@ from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef
-from bgdata.store.published import published_versions
+from bgdata.store.published import published_folder, published_versions
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 
 POINTS = 6  # of the bearoff tables that teach and test
@@ -128,7 +128,7 @@ class Network(Dataset[NetworkParameters]):
         return tables
 
     def published(self, parameters: NetworkParameters) -> Path | None:
-        return published_networks().get(parameters)
+        return published_folder(SHIPPED, parameters, self.slug(parameters))
 
     def estimate(self, parameters: NetworkParameters) -> Estimate:
         weights = sum(MOST_INPUTS * units[0] + sum(map(mul, units, units[1:])) for units in parameters.layers())

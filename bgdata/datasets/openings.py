@@ -16,7 +16,7 @@ from bgdata.game.dice import ROLLS, parse_roll
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
-from bgdata.store.published import published_versions
+from bgdata.store.published import published_folder, published_versions
 
 if TYPE_CHECKING:
     from bgdata.play.candidates import Wanted
@@ -141,7 +141,7 @@ class Openings(Dataset[OpeningParameters]):
         return parameters.network_inputs()
 
     def published(self, parameters: OpeningParameters) -> Path | None:
-        return published_openings().get(parameters)
+        return published_folder(PUBLISHED, parameters, self.slug(parameters))
 
     def estimate(self, parameters: OpeningParameters) -> Estimate:
         plays = (1 + parameters.sensible_plays * len(REPLY_ROLLS)) * parameters.most_plays

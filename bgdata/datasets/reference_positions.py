@@ -17,7 +17,7 @@ from bgdata.errors import InvalidParameterError, shown
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
-from bgdata.store.published import published_versions
+from bgdata.store.published import published_folder, published_versions
 from bgdata.store.versions import VERSION
 
 PUBLISHED = Path(__file__).parents[1] / "play" / "references"  # <variant>/<version>/, see docs/ship.py
@@ -129,7 +129,7 @@ class ReferencePositions(Dataset[ReferenceParameters]):
         return parameters.network_inputs()
 
     def published(self, parameters: ReferenceParameters) -> Path | None:
-        return published_references().get(parameters)
+        return published_folder(PUBLISHED, parameters, self.slug(parameters))
 
     def estimate(self, parameters: ReferenceParameters) -> Estimate:
         rows = len(THEMES) * parameters.positions

@@ -16,7 +16,7 @@ from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import FlatArray, TableShape
 from bgdata.store.parameters import Parameters
-from bgdata.store.published import published_versions
+from bgdata.store.published import published_folder, published_versions
 
 if TYPE_CHECKING:
     from bgdata.play.rollout_decisions import Window
@@ -130,7 +130,7 @@ class RolloutDecisions(Dataset[DecisionParameters]):
         return {"games": (SELFPLAY.name, corpus_of(parameters)), **parameters.network_inputs()}
 
     def published(self, parameters: DecisionParameters) -> Path | None:
-        return published_decisions().get(parameters)
+        return published_folder(PUBLISHED, parameters, self.slug(parameters))
 
     def estimate(self, parameters: DecisionParameters) -> Estimate:
         plays = parameters.decisions * parameters.most_plays

@@ -20,7 +20,7 @@ from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef, number_text
-from bgdata.store.published import published_versions
+from bgdata.store.published import published_folder, published_versions
 from bgdata.training.supervised.recipe import SupervisedRecipe
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
         return found
 
     def published(self, parameters: SupervisedParameters) -> Path | None:
-        return published_supervised_networks().get(parameters)
+        return published_folder(SHIPPED, parameters, self.slug(parameters))
 
     def estimate(self, parameters: SupervisedParameters) -> Estimate:
         return Estimate(3 * (parameters.epochs + 1), 1 << 20, 1 << 30)

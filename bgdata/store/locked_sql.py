@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,3 +126,13 @@ def first_lines(error: Exception) -> str:
     text = " ".join(kept[:3])
     damage = re.search(r"\S+ (is damaged: |was written by an older bgdata).*", text)
     return damage[0] if damage else f"expected a valid query: {text}"
+
+
+@contextmanager
+def query_errors() -> Iterator[None]:
+    """Raise QueryError, with the first line of what DuckDB says, where a query of our own inside the block fails: of a
+    table that cannot be read."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise QueryError(f"expected tables that can be read, got {str(error).strip().splitlines()[0]}") from error

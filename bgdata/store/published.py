@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bgdata.errors import BgdataError, DigestMismatchError
+from bgdata.errors import BgdataError, DigestMismatchError, ManifestFormatError
 from bgdata.store.dataset import Dataset
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import load_manifest
@@ -26,6 +26,22 @@ def published_versions(folder: Path, recipe: type[P]) -> dict[P, Path]:
             found[recipe.from_manifest(load_manifest(version).parameters)] = version
         except BgdataError:
             continue
+    return found
+
+
+def published_folder(folder: Path, parameters: Parameters, variant: str) -> Path | None:
+    """The version of a recipe within a folder of the package, or None. Raises ManifestFormatError where a version of
+    this variant is damaged: what takes hours would be computed again without a word."""
+    found = published_versions(folder, type(parameters)).get(parameters)
+    if found is None:
+        for version in folder.glob(f"{variant}/r*-*"):
+            try:
+                load_manifest(version)
+            except BgdataError as error:
+                raise ManifestFormatError(
+                    f"expected a whole version in {version}, which comes with the package, found a damaged manifest; "
+                    "try: install bgdata again"
+                ) from error
     return found
 
 

@@ -28,6 +28,7 @@ def test_addresses_that_cannot_be_served(small_root: Path, tmp_path: Path) -> No
         run(small_root, "serve", "--host", "nowhere.invalid"), 1
     )
     error_of(run(small_root, "serve", "--port", "70000"), 2)
+    assert error_of(run(small_root, "serve", "--host", ""), 2).startswith("expected an address to listen on, got ''")
 
 
 def test_answers_go_out_at_once() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from bgdata.errors import CorruptFileError, DigestMismatchError, ManifestFormatError, MissingTableError
 from bgdata.store.manifest import FILE_NAME
-from bgdata.store.published import is_published
+from bgdata.store.published import is_published, published_folder
 from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, Squares, toy_warehouse, whole_versions
@@ -114,6 +114,20 @@ def test_damage_is_refused(warehouse: Warehouse, shipped: Path) -> None:
     assert whole_versions(warehouse) == []
     path.write_bytes(whole)
     assert not is_published(warehouse.kind("squares"), warehouse.build("squares", TEN, force=True))
+
+
+def test_a_damaged_manifest_is_not_taken_for_none(shipped: Path) -> None:
+    """What takes hours would begin without a word; other recipes and variants are not concerned."""
+    package = shipped.parents[1]
+    assert published_folder(package, TEN, "10") == shipped
+    assert published_folder(package, Count(11), "10") is None
+    (shipped / FILE_NAME).write_text("{")
+    for parameters in (TEN, Count(12)):
+        with pytest.raises(
+            ManifestFormatError, match=f"^expected a whole version in {shipped}, which comes with the pack"
+        ):
+            published_folder(package, parameters, "10")
+    assert published_folder(package, Count(11), "11") is None
 
 
 def copy(root: Path, shipped: Path, kill_at: int) -> None:

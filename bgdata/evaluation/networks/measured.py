@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bgdata.errors import BgdataError
+from bgdata.errors import BgdataError, CorruptFileError
 from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
@@ -95,10 +95,17 @@ def recorded_name(table: Table) -> str:
 
 
 def read_file(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Scores by version `KIND/VARIANT/VERSION`; empty if there is no file."""
+    """Scores by version `KIND/VARIANT/VERSION`; empty if there is no file. Raises CorruptFileError."""
     path = folder / FILE
-    found: dict[str, list[dict[str, Any]]] = json.loads(path.read_text()) if path.is_file() else {}
-    return found
+    if not path.is_file():
+        return {}
+    try:
+        found: dict[str, list[dict[str, Any]]] = json.loads(path.read_text())
+        if all(set(score) == set(NetworkScore._fields) for scores in found.values() for score in scores):
+            return found
+    except (ValueError, AttributeError, TypeError):  # UnicodeDecodeError is a ValueError
+        pass
+    raise CorruptFileError(f"expected scores of networks in {path}, found other content; try: install bgdata again")
 
 
 def write_file(folder: Path, scores: Mapping[str, Iterable[NetworkScore]]) -> None:

@@ -13,6 +13,7 @@ import bgdata
 from bgdata.datasets.benchmark_scores import DATASET as BENCHMARKS
 from bgdata.datasets.benchmark_scores import ScoreParameters
 from bgdata.datasets.game_scores import GameParameters
+from bgdata.errors import CorruptFileError
 from bgdata.evaluation.networks.measured import (
     FILE,
     NetworkScore,
@@ -137,6 +138,15 @@ def test_the_file_is_read_and_written(tmp_path: Path) -> None:
     write_file(tmp_path, {})
     assert not (tmp_path / FILE).exists()
     assert shipped_scores(table, tmp_path) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b'{"a": [{"value": 1}]}'])
+def test_a_damaged_file(tmp_path: Path, content: bytes) -> None:
+    write_file(tmp_path, {"a": [NetworkScore("points_per_game", "pubeval", 0.5, 0.01, 10, "x")]})
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(content)
+    with pytest.raises(CorruptFileError, match=f"^expected scores of networks in {path}, found other content; try: "):
+        read_file(tmp_path)
 
 
 def test_a_class_has_the_error_rate_of_its_own_benchmark() -> None:
