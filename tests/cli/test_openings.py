@@ -17,6 +17,7 @@ from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 from tests.cli.test_themes import texts
 
+AT_DOUBLE_MATCH_POINT = ("21", "31", "32", "41", "42")  # first rolls of which the package has a table
 TINY = ("openings", "--network", "tiny", "--trials", "72", "--truncate", "1", "--only", "31")
 FEW = (*TINY, "--until", "9", "--only", "2-1", "--sensible-plays", "0")
 REPLIES = (*TINY, "--until", "9", "--sensible-plays", "1", "--reply-until", "9")
@@ -53,7 +54,9 @@ def test_the_book_that_comes_with_bgdata(tmp_path: Path) -> None:
     """It is what a bare command shows, without a game: the usual recipe, by the network that plays."""
     shipped = published_openings()
     usual = OpeningParameters(network=DEFAULT_NETWORK)
-    assert set(shipped) == {replace(usual, first_roll=roll) for roll in FIRST_ROLLS}
+    expected = [replace(usual, first_roll=roll) for roll in FIRST_ROLLS]
+    expected += [replace(usual, objective="double-match-point", first_roll=roll) for roll in AT_DOUBLE_MATCH_POINT]
+    assert set(shipped) == set(expected)
     result = run(tmp_path / "warehouse", "openings", "31")
     *_, told = result.stderr.splitlines()
     assert told.startswith(f"openings/money-by-{DEFAULT_NETWORK}-seed-0-31: comes with the package (r")
