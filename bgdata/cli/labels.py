@@ -359,7 +359,7 @@ def describe_missed(rows: int, what: str, found: Mapping[str, float], parameters
     missed = round(rows * (1 - found["reached_share"]))
     if not missed:
         return ""
-    most = parameters.most_trials or parameters.trials
+    most = parameters.limits().most
     return (
         f"\nexpected standard errors of at most {parameters.until}, got larger ones for {missed:,} {what} after "
         f"{most:,} trials; try: --most-trials {4 * most}"

@@ -104,7 +104,7 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
     stakes = match.stakes if match else None
     window = Window(options["within"], min(2, options["plays"]), options["plays"])
     board, seed, chooser = np.array(position.board, np.int8), options["seed"], player.chooser
-    most, until = limits.most_trials or limits.trials, limits.until
+    most, until = limits.most, limits.until
     asked = (roll.high, roll.low, window) if roll else ()
     with kept_rollout(player.label, player.version, position.board, seed, how, asked) as kept:
         with progress_bars() as progress:

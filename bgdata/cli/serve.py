@@ -97,10 +97,10 @@ def open_site(warehouse: Warehouse, host: str, port: int) -> None:
         import uvicorn
 
         from bgdata.web.app import LOOPBACK, create_app
-    build_small_tables(warehouse)
-    warehouse.require()
     if not host:
         raise UsageError("expected an address to listen on, got ''; 0.0.0.0 is all of them")
+    build_small_tables(warehouse)
+    warehouse.require()
     is_local = host in LOCAL
     app = create_app(warehouse, hosts=LOOPBACK if is_local else (), is_warm=True)
     with listening(host, port) as listener:

@@ -13,7 +13,7 @@ from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.store.versions import Versions
 
 KINDS = ("match_equity", "met_xml")  # built here, and read from files; the first of a name is meant
-COLUMNS = ("met", "is_post_crawford", "away", "opponent_away", "mwc")
+TYPES = {"met": "u2", "is_post_crawford": "u1", "away": "u1", "opponent_away": "u1", "mwc": "f8"}  # of `row_arrays`
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -51,7 +51,7 @@ def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
     if not len(rows):
         have = ", ".join(names[number] for number in np.unique(arrays["met"])) or "none"
         raise MissingTableError(f"expected a match equity table among {have}, got {name}")
-    if len({len(arrays[key]) for key in COLUMNS}) > 1:
+    if len({len(arrays[key]) for key in TYPES}) > 1:
         raise CorruptFileError(
             f"expected as many scores as chances in the match equity table {name}, found others; "
             "try: bgdata verify --repair"
@@ -82,8 +82,7 @@ def row_arrays(mets: Sequence[MatchEquity | None]) -> dict[str, NDArray[Any]]:
             values = met.cells[:, 1:, 1:][places]
             found.append((np.full(len(values), number), places[0], places[1] + 1, places[2] + 1, values))
     columns = [np.concatenate(parts) for parts in zip(*found, strict=True)] or [np.zeros(0)] * 5
-    types = {"met": "u2", "is_post_crawford": "u1", "away": "u1", "opponent_away": "u1", "mwc": "f8"}
-    return {key: column.astype(type_) for (key, type_), column in zip(types.items(), columns, strict=True)}
+    return {key: column.astype(type_) for (key, type_), column in zip(TYPES.items(), columns, strict=True)}
 
 
 def texts(arrays: Arrays, name: str) -> list[str]:

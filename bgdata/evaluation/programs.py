@@ -30,8 +30,9 @@ def answers_of_program(boards: Boards, ask: Callable[[Boards], Chances], program
     ends = (outcomes > 0, outcomes > 1, outcomes > 2, outcomes < -1, outcomes < -2)
     found = Evaluations(np.stack(ends, axis=1).astype(np.float32), np.full(len(boards), AnswerSource.PROGRAM, np.int8))
     found.sources[is_over] = AnswerSource.OVER
-    chances = ask(boards[~is_over])
-    check_chances(boards[~is_over], chances, program)
+    asked = boards[~is_over]
+    chances = ask(asked)
+    check_chances(asked, chances, program)
     found.chances[~is_over] = chances
     return found
 

@@ -120,6 +120,11 @@ class Limits(NamedTuple):
         """One round of `trials`, or, with a standard error to reach, rounds of them up to `most_trials`."""
         return cls(trials) if until is None else cls(trials, until, most_trials)
 
+    @property
+    def most(self) -> int:
+        """Trials that there are at most."""
+        return self.most_trials or self.trials
+
     def check(self) -> None:
         """Raise UsageError unless these trials give a standard error, and come to an end."""
         if self.trials > MOST_TRIALS:

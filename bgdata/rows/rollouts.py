@@ -18,10 +18,9 @@ def describe_limits(worst: float, limits: Limits) -> list[str]:
     """A line if the wanted standard error was not reached, but only the `worst`, in points."""
     if is_reached(worst, limits):
         return []
-    most = limits.most_trials or limits.trials
     return [
-        f"expected a standard error of at most {limits.until:g}, got {worst:.4f} after {most:,} trials; "
-        f"try: --most-trials {math.ceil((worst / limits.until) ** 2) * most}"
+        f"expected a standard error of at most {limits.until:g}, got {worst:.4f} after {limits.most:,} trials; "
+        f"try: --most-trials {math.ceil((worst / limits.until) ** 2) * limits.most}"
     ]
 
 

@@ -99,12 +99,10 @@ def read_file(folder: Path) -> dict[str, list[dict[str, Any]]]:
     path = folder / FILE
     if not path.is_file():
         return {}
-    try:
+    with suppress(ValueError, AttributeError, TypeError):  # UnicodeDecodeError is a ValueError
         found: dict[str, list[dict[str, Any]]] = json.loads(path.read_text())
         if all(set(score) == set(NetworkScore._fields) for scores in found.values() for score in scores):
             return found
-    except (ValueError, AttributeError, TypeError):  # UnicodeDecodeError is a ValueError
-        pass
     raise CorruptFileError(f"expected scores of networks in {path}, found other content; try: install bgdata again")
 
 

@@ -69,9 +69,9 @@ class SupervisedRecipe:
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise InvalidParameterError(f"expected {name} among {', '.join(choices)}, got {getattr(self, name)}")
-        for name, (least, most_of) in RANGES.items():
-            if not least <= getattr(self, name) <= most_of:
-                raise InvalidParameterError(f"expected {name} from {least} to {most_of:,}, got {getattr(self, name)}")
+        for name, (low, high) in RANGES.items():
+            if not low <= getattr(self, name) <= high:
+                raise InvalidParameterError(f"expected {name} from {low} to {high:,}, got {getattr(self, name)}")
         most = MOST_LEARNING_RATE[self.optimizer]
         if not 0 < self.learning_rate <= most:
             raise InvalidParameterError(
