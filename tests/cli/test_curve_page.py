@@ -188,4 +188,5 @@ def test_where_it_is_written(small_root: Path, tmp_path: Path, monkeypatch: pyte
     assert (tmp_path / "other").read_bytes() == (tmp_path / "tiny.html").read_bytes()
     message = error_of(run(small_root, "train", "plot", "tiny", "--page", "-o", "x.png"), 2)
     assert message == "expected a file that ends in .html for a page, got x.png"
-    assert error_of(run(small_root, "train", "plot", "tiny", "-o", "none/x.html"), 1).startswith("cannot write ")
+    message = "invalid value for '-o' / '--output': expected a file in a folder that is there, got 'none/x.html'"
+    assert error_of(run(small_root, "train", "plot", "tiny", "-o", "none/x.html"), 2).startswith(message)

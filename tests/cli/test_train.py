@@ -136,7 +136,7 @@ def test_interrupted(small_root: Path, memory_path: Path) -> None:
         (["--hidden", "120,60"], "expected units such as 120 or 120-60, each from 1 to 2048, got '120,60'"),
         (["--race-hidden", "0"], "expected units such as 120 or 120-60, each from 1 to 2048, got '0'"),
         (["--td-lambda", "2"], "expected a td_lambda from 0 to 1, got 2.0"),
-        (["--td-lambda", "nan"], "expected a td_lambda from 0 to 1, got nan"),
+        (["--td-lambda", "nan"], "expected finite numbers as td_lambda, got nan"),
         (["--learning-rate", "0.01"], "expected 0 < final_learning_rate <= learning_rate <= 1, got 0.1 and 0.01"),
         (["--seed", "-1"], "expected a seed from 0 to 2^63 - 1, got -1"),
         (["--row-games", "1"], "expected at least 200 games a row and 2 test games, got 1 and 4000"),
@@ -159,7 +159,8 @@ def test_plot(small_root: Path, tmp_path: Path) -> None:
     before = path.read_bytes()
     succeeds(tmp_path / "none", "train", "plot", "-o", path)  # the one that comes with bgdata
     assert path.read_bytes() != before
-    assert error_of(run(small_root, "train", "plot", "-o", tmp_path / "none" / "x.png"), 1).startswith("cannot write ")
+    message = "invalid value for '-o' / '--output': expected a file in a folder that is there, got "
+    assert error_of(run(small_root, "train", "plot", "-o", tmp_path / "none" / "x.png"), 2).startswith(message)
 
 
 def test_plot_of_nothing(small_root: Path) -> None:

@@ -347,9 +347,13 @@ def test_no_positions() -> None:
     assert [len(values) for values in result] == [0] * 6
 
 
-@pytest.mark.parametrize("trials", [-36, 0, 36, 73, 100, (1 << 40) + 36])
-def test_wrong_trials(trials: int) -> None:
-    with pytest.raises(UsageError, match="expected a multiple of 36 trials, at least 72"):
+@pytest.mark.parametrize(
+    ("trials", "message"),
+    [(trials, "expected a multiple of 36 trials, at least 72") for trials in (-36, 0, 36, 73, 100)]
+    + [((1 << 40) + 32, "expected at most 1,099,511,627,776 trials, got 1099511627808")],
+)
+def test_wrong_trials(trials: int, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         roll_out(np.array([START.board], np.int8), chooser_of(0), trials)
 
 

@@ -100,7 +100,7 @@ def test_too_large(toys: Warehouse, monkeypatch: pytest.MonkeyPatch, function: s
     monkeypatch.setattr(
         psutil if what == "memory" else shutil, function, lambda *_: SimpleNamespace(available=5000, free=5000)
     )
-    message = rf"expected \d+ kB of free {what} for squares/10 \(10 rows, about .*\), found 5 kB; build fewer"
+    message = rf"expected \d+ kB of free {what} for squares/10 \(10 rows, about .*\), found 5 kB; ask for less"
     with pytest.raises(TooLargeError, match=message):
         toys.build("squares", TEN)
     assert not toys.root.exists()

@@ -249,7 +249,7 @@ def test_free_space_is_that_of_the_other_disk(toys: Warehouse, disk: Path, monke
         lambda path: SimpleNamespace(free=is_there["disk" if path.is_relative_to(disk) else "root"]),
     )
     with pytest.raises(
-        TooLargeError, match=r"found 5 kB; build fewer .*, or on another disk: bgdata build --directory"
+        TooLargeError, match=r"found 5 kB; ask for less, or on another disk: bgdata build --directory"
     ):
         toys.build("squares", TEN)
     toys.build("squares", TEN, directory=disk)
