@@ -248,9 +248,7 @@ def test_free_space_is_that_of_the_other_disk(toys: Warehouse, disk: Path, monke
         "disk_usage",
         lambda path: SimpleNamespace(free=is_there["disk" if path.is_relative_to(disk) else "root"]),
     )
-    with pytest.raises(
-        TooLargeError, match=r"found 5 kB; ask for less, or on another disk: bgdata build --directory"
-    ):
+    with pytest.raises(TooLargeError, match=r"found 5 kB; ask for less, or on another disk: bgdata build --directory"):
         toys.build("squares", TEN)
     toys.build("squares", TEN, directory=disk)
     is_there["disk"] = 4000
