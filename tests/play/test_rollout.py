@@ -349,8 +349,10 @@ def test_no_positions() -> None:
 
 @pytest.mark.parametrize(
     ("trials", "message"),
-    [(trials, "expected a multiple of 36 trials, at least 72") for trials in (-36, 0, 36, 73, 100)]
-    + [((1 << 40) + 32, "expected at most 1,099,511,627,776 trials, got 1099511627808")],
+    [
+        *((trials, "expected a multiple of 36 trials, at least 72") for trials in (-36, 0, 36, 73, 100)),
+        ((1 << 40) + 20, "expected at most 1,099,511,627,776 trials, got 1099511627796"),  # the next multiple of 36
+    ],
 )
 def test_wrong_trials(trials: int, message: str) -> None:
     with pytest.raises(UsageError, match=message):
