@@ -16,6 +16,8 @@ import numpy as np
 import psutil
 import pytest
 
+import bgdata
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import CheckFailedError, InvalidNameError, InvalidParameterError, StorageError, TooLargeError
 from bgdata.store import storage
 from bgdata.store.build import COMPUTED, check_estimate, readable_bytes
@@ -104,6 +106,13 @@ def test_too_large(toys: Warehouse, monkeypatch: pytest.MonkeyPatch, function: s
     with pytest.raises(TooLargeError, match=message):
         toys.build("squares", TEN)
     assert not toys.root.exists()
+
+
+def test_too_large_a_bearoff_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=5000))
+    with pytest.raises(TooLargeError, match=r"found 5 kB; build fewer points or checkers$"):
+        bgdata.open_warehouse(tmp_path / "none").build("bearoff_one_sided", RaceParameters(6))
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_warehouse_in_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
