@@ -17,7 +17,6 @@ import psutil
 import pytest
 
 import bgdata
-from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import CheckFailedError, InvalidNameError, InvalidParameterError, StorageError, TooLargeError
 from bgdata.store import storage
 from bgdata.store.build import COMPUTED, check_estimate, readable_bytes
@@ -108,10 +107,13 @@ def test_too_large(toys: Warehouse, monkeypatch: pytest.MonkeyPatch, function: s
     assert not toys.root.exists()
 
 
-def test_too_large_a_bearoff_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("kind", "sizes"), [("bearoff_one_sided", "points"), ("bearoff_two_sided", "points or checkers")]
+)
+def test_too_large_a_bearoff_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, sizes: str) -> None:
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=5000))
-    with pytest.raises(TooLargeError, match=r"found 5 kB; build fewer points or checkers$"):
-        bgdata.open_warehouse(tmp_path / "none").build("bearoff_one_sided", RaceParameters(6))
+    with pytest.raises(TooLargeError, match=rf"found 5 kB; build fewer {sizes}$"):
+        bgdata.open_warehouse(tmp_path / "none").build(kind, bgdata.all_kinds()[kind].parameters(6))
     assert not (tmp_path / "none").exists()
 
 
