@@ -7,9 +7,12 @@ installed. The first time takes minutes.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 import matplotlib.pyplot as plt
@@ -43,6 +46,10 @@ ACTION_BY_EPC = """
     group by all
 """
 
+GAMES = [  # that are drawn, played first
+    "play --watch pubeval --seed 8 --save game.mat",
+    "play --watch gnubg --match-length 5 --seed 1 --save match.mat",
+]
 OF_NETWORK = {  # name: what draws it, before the file
     "learning_curve": "train plot diverse-19 --output",
     "match_equity": "met plot diverse-19-1ply-25-index-0-8 --output",
@@ -51,67 +58,77 @@ OF_NETWORK = {  # name: what draws it, before the file
     "cube_match": "study match-cubeful --luck --games 500 --plot",
     "themes": "compare network network:1 gnubg bgsage --plot",
     "openings": "openings --plot",
+    "luck": "luck game.mat --plot",
+    "analysis": "analyze match.mat --plot",
     "decisions": "compare --benchmarks network network:1 network:2 gnubg gnubg:1 gnubg:2 bgsage bgsage:1 --plot",
 }
 
-# floors of the house, from the ground: a room may use the rooms below it, none above; (name, what it is, width)
-FLOORS = [
-    [
-        ("game", "positions, dice, plays, classes,\ncube and score", 4.0),
-        ("store", "versions, manifests, Parquet, catalog;\nknows no backgammon", 4.0),
-    ],
-    [
-        ("bearoff", "index, solvers,\ncombining", 2.6),
-        ("equity", "match equity tables,\ncube models", 2.7),
-        ("formats", "other people's\nfiles", 2.7),
-    ],
-    [("evaluation", "who says how good: networks, tables, looking ahead, other programs", 8.0)],
-    [("play", "games, luck, rollouts, referee", 4.0), ("claims", "what others published", 4.0)],
-    [("training", "feed of batches, temporal differences, supervised learning", 8.0)],
-    [
-        ("datasets", "each kind declared: what its tables hold,\nwhat they are made from", 4.0),
-        ("computations", "how the tables of each kind are computed\nand checked", 4.0),
-    ],
-    [("rows", "what commands and pages show, as rows of data", 8.0)],
-    [
-        ("cli", "commands", 1.9),
-        ("web", "the explorer", 1.9),
-        ("pipelines/", "Prefect flows", 2.1),
-        ("sql/", "macros, views, checks", 2.1),
-    ],
+ROOMS = {  # what is in each folder; how they lie, `[tool.importlinter]` says
+    "game": "positions, dice, plays, classes, cube and score",
+    "store": "versions, manifests, Parquet, catalog; no backgammon",
+    "bearoff": "index, solvers, combining",
+    "equity": "match equity tables, cube models",
+    "endgames": "few checkers with contact, and hypergammon, solved",
+    "evaluation": "who says how good: networks, tables, looking ahead, other programs",
+    "play": "games, luck, rollouts, referee",
+    "formats": "other people's files",
+    "protocols": "games with other programs",
+    "training": "feed of batches, temporal differences, supervised learning",
+    "claims": "what others published",
+    "datasets": "each kind declared: its tables, and what it is made from",
+    "computations": "how the tables of each kind are computed and checked",
+    "steps": "what commands and flows share: names resolved, versions built",
+    "rows": "what commands and pages show, as rows of data",
+    "web": "the explorer",
+    "cli": "commands",
+    "pipelines": "Prefect flows",
+    "sql": "macros, views, checks",
+}
+WIDTH = 8.0  # of the house
+WAY = [  # of the data: step, what does it
+    ("position", "game"),
+    ("index", "bearoff"),
+    ("arrays", "kernels fill them"),
+    ("version", "store hashes, publishes"),
+    ("catalog and maps", "store reads manifests"),
+    ("answers", "SQL, players, feeds"),
 ]
-WAY = [  # of the data: step, what does it, floor
-    ("position", "game", 0),
-    ("index", "bearoff", 1),
-    ("arrays", "kernels fill them", 2),
-    ("version", "store hashes, publishes", 3),
-    ("catalog and maps", "store reads manifests", 4),
-    ("answers", "SQL, players, feeds", 5),
-]
+
+
+def floors_of_the_house() -> list[list[str]]:
+    """The folders on each floor, from the ground: one may use those below it, none above."""
+    contracts = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = reversed(contracts[0]["layers"])
+    floors = [[name.removeprefix("bgdata.") for name in layer.split(" | ")] for layer in layers]
+    folders = [[name for name in floor if name in ROOMS] for floor in floors]
+    return [*filter(None, folders[:-1]), [*folders[-1], "sql"]]
 
 
 def draw_rooms() -> None:
     """The rooms of the source, floor by floor, and beside them the way of the data."""
-    figure, axes = plt.subplots(figsize=(11, 6.4), layout="constrained")
-    for floor, rooms in enumerate(FLOORS):
-        left = 0.0
-        for name, what, width in rooms:
-            shade = ["#dfe8f1", "#d3e3e4", "#e4e9d9", "#efe6d3", "#f1dfd3", "#ead9e3", "#e3e0ee", "#dfe8f1"][floor]
-            axes.add_patch(Rectangle((left, floor), width - 0.06, 0.9, facecolor=shade, edgecolor="#506070", lw=0.8))
+    floors = floors_of_the_house()
+    colors = ["#dfe8f1", "#d3e3e4", "#e4e9d9", "#efe6d3", "#f1dfd3", "#ead9e3", "#e3e0ee"]
+    figure, axes = plt.subplots(figsize=(11, 7.6), layout="constrained")
+    for floor, rooms in enumerate(floors):
+        width = WIDTH / len(rooms)
+        for place, name in enumerate(rooms):
+            left = place * width
+            color = colors[floor % len(colors)]
+            axes.add_patch(Rectangle((left, floor), width - 0.06, 0.9, facecolor=color, edgecolor="#506070", lw=0.8))
             axes.text(left + 0.12, floor + 0.62, name, fontsize=11, weight="bold", va="center")
-            axes.text(left + 0.12, floor + 0.27, what, fontsize=8, va="center", linespacing=1.1)
-            left += width
-    for step, (what, who, floor) in enumerate(WAY):
-        axes.text(9.6, floor + 0.62, what, fontsize=11, weight="bold", ha="center", va="center", color="#7a2e1f")
-        axes.text(9.6, floor + 0.32, who, fontsize=8, ha="center", va="center")
+            axes.text(left + 0.12, floor + 0.25, ROOMS[name], fontsize=8, va="center")
+    step_height = len(floors) / len(WAY)
+    for step, (what, who) in enumerate(WAY):
+        middle = (step + 0.5) * step_height
+        axes.text(9.6, middle + 0.2, what, fontsize=11, weight="bold", ha="center", va="center", color="#7a2e1f")
+        axes.text(9.6, middle - 0.2, who, fontsize=8, ha="center", va="center")
         if step:
-            axes.annotate(
-                "", (9.6, floor + 0.12), (9.6, floor - 0.18 + 0.0), arrowprops={"arrowstyle": "-|>", "color": "#7a2e1f"}
-            )
+            below, above = (9.6, middle - step_height + 0.55), (9.6, middle - 0.5)
+            axes.annotate("", above, below, arrowprops={"arrowstyle": "-|>", "color": "#7a2e1f"})
     axes.set_title(
         "The rooms: each may use those below it. The way of the data: up the right side.", fontsize=11, loc="left"
     )
-    axes.set(xlim=(-0.05, 11), ylim=(-0.05, len(FLOORS) + 0.02))
+    axes.set(xlim=(-0.05, 11), ylim=(-0.05, len(floors) + 0.02))
     axes.axis("off")
     figure.savefig(IMAGES / "rooms.png", dpi=110)
 
@@ -192,8 +209,14 @@ def draw_actions(connection: duckdb.DuckDBPyConnection) -> None:
 
 def draw_of_network() -> bool:
     """Every picture of the network that plays; returns whether all commands came to their end."""
-    commands = [[*command.split(), str(IMAGES / f"{name}.png")] for name, command in OF_NETWORK.items()]
-    done = [subprocess.run([sys.executable, "-m", "bgdata", *command], check=False) for command in commands]
+    draw = [[*command.split(), str(IMAGES / f"{name}.png")] for name, command in OF_NETWORK.items()]
+    commands = [*(command.split() for command in GAMES), *draw]
+    environment = {"BGDATA_WAREHOUSE": str(CATALOG.parent), **os.environ}
+    with TemporaryDirectory() as folder:
+        done = [
+            subprocess.run([sys.executable, "-m", "bgdata", *command], cwd=folder, env=environment, check=False)
+            for command in commands
+        ]
     return all(each.returncode == 0 for each in done)
 
 

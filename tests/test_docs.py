@@ -12,7 +12,7 @@ import pytest
 
 import bgdata
 from bgdata.cli import main
-from docs import reference_pages
+from docs import pictures, reference_pages
 from docs.plain_text import rst
 from tests.test_readme import DOCS, PAGES, ROOT, blocks
 
@@ -181,3 +181,9 @@ def test_plain_text_keeps_what_it_says(plain: str, markup: list[str]) -> None:
 def test_pictures_are_used() -> None:
     text = "".join(PAGES.values())
     assert [path.name for path in (DOCS / "images").iterdir() if path.name not in text] == []
+
+
+def test_the_picture_of_the_rooms_has_every_folder() -> None:
+    drawn = [room for floor in pictures.floors_of_the_house() for room in floor]
+    folders = [path.parent.name for path in (ROOT / "bgdata").glob("*/__init__.py")]
+    assert sorted(drawn) == sorted([*folders, "pipelines", "sql"])
