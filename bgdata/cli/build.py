@@ -110,7 +110,7 @@ def build(
         raise UsageError("expected a dataset kind before its parameters; try: bgdata list")
     if kind is None and directory:
         raise UsageError(f"expected a dataset kind to put into {directory}; try: bgdata list")
-    kinds = [warehouse.kind(kind)] if kind else list(warehouse.kinds.values())
+    kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
     if kind and not kinds[0].defaults and (not given or kinds[0].takes_files):
         hint = f"try: bgdata import {kind} FILE..." if kinds[0].takes_files else "see: bgdata --help"
         raise UsageError(f"expected a kind that is computed by itself, got {kind}; {hint}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import numpy as np
 
-from bgdata.cli.options import limits_of
+from bgdata.cli.options import limits_of, refuse_without
 from bgdata.cli.output import write_rows
 from bgdata.cli.stakes import chosen_rules
 from bgdata.game.board_text import format_board_text
@@ -59,6 +59,7 @@ def print_cubeful_rollout(
     stakes = chosen_stakes(match, options)
     rules, is_match = rollout_rules(warehouse, stakes, options), isinstance(stakes.score, MatchScore)
     if roll is None:
+        refuse_without("a roll", "plays", "within")
         starts = decision_starts(position, stakes)
     else:
         window = Window(options["within"], min(2, options["plays"]), options["plays"])

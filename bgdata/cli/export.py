@@ -15,7 +15,7 @@ from bgdata.cli.completion import complete_mets, complete_networks, complete_tab
 from bgdata.cli.export_parquet import export_parquet, name_in_parquet
 from bgdata.cli.met import export_met
 from bgdata.cli.options import output_option, threads_option
-from bgdata.cli.query import copy_rows, written_aside
+from bgdata.cli.query import copy_rows, form_of, written_aside
 from bgdata.errors import QueryError, UsageError, shown
 from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_one_sided_normal, write_two_sided
 from bgdata.formats.lines import write_bytes
@@ -83,22 +83,20 @@ def gnubg_bd(warehouse: Warehouse, /, hypergammon: int | None, **options: Any) -
     "--format",
     "form",
     type=click.Choice(["csv", "json", "parquet"]),
-    default="parquet",
-    show_default=True,
-    help="Format of the file.",
+    help="Format of the file.  [default: the one that its name ends with, else parquet]",
 )
 @output_option(required=True)
 @click.pass_obj
-def export_table(warehouse: Warehouse, table: str, form: str, output: Path) -> None:
+def export_table(warehouse: Warehouse, table: str, form: str | None, output: Path) -> None:
     """Write a table with the columns that it has in SQL.
 
     TABLE is KIND/VARIANT, or KIND/VARIANT/VERSION.
 
     \b
       bgdata export table bearoff_two_sided/6x6 -o two_sided.parquet
-      bgdata export table match_equity/published-12 --format csv -o published.csv
+      bgdata export table match_equity/published-12 -o published.csv
     """
-    export_version(warehouse, table, form, output)
+    export_version(warehouse, table, form_of(form, output, "parquet"), output)
 
 
 @export.command(name="text")

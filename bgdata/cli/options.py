@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
@@ -18,31 +19,61 @@ if TYPE_CHECKING:
 
 
 class OutputFile(click.Path):
-    """A path to write a file to; a path without a file name is refused, and a name with another ending than `endings`,
-    if there are any."""
+    """A path to write a file to; a path without a file name is refused, what is there and is no file, since a new file
+    would take its place, and a name with another ending than `endings`, if there are any. A link is followed."""
 
     def __init__(self, *endings: str) -> None:
         super().__init__(path_type=Path, dir_okay=False)
         self.endings = endings
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        path = super().convert(value, parameter, context)
-        if not Path(os.fsdecode(path)).name:  # a row of slashes is too long a name to be found to be a folder
+        path = followed(Path(os.fsdecode(super().convert(value, parameter, context))))
+        if not path.name:  # a row of slashes is too long a name to be found to be a folder
             self.fail(f"expected a file, got {shown(str(value))}", parameter, context)
-        ending = Path(os.fsdecode(path)).suffix.lower()
+        if is_special(path):
+            self.fail(f"expected a file, got a device or pipe: {shown(str(value))}", parameter, context)
+        ending = path.suffix.lower()
         if self.endings and ending and ending not in self.endings:
             *others, last = self.endings
             expected = f"{', '.join(others)} or {last}"
             self.fail(f"expected a file that ends in {expected}, got {shown(str(value))}", parameter, context)
-        if self.endings and not self._is_place(Path(os.fsdecode(path))):  # it is drawn after all the work
+        if self.endings and not is_place(path):  # it is drawn after all the work
             self.fail(f"expected a file in a folder that is there, got {shown(str(value))}", parameter, context)
         return path
 
-    def _is_place(self, path: Path) -> bool:
-        try:
-            return path.absolute().parent.is_dir()
-        except OSError:  # a name too long
-            return False
+
+def followed(path: Path) -> Path:
+    """Where a link leads; any other path as it is."""
+    try:
+        return path.resolve() if path.is_symlink() else path
+    except (OSError, RuntimeError):  # a name too long, links in a circle
+        return path
+
+
+def is_special(path: Path) -> bool:
+    """Whether there is something that is neither a file nor a folder."""
+    try:
+        return path.exists() and not path.is_file()
+    except OSError:
+        return False
+
+
+def is_place(path: Path) -> bool:
+    """Whether there is a folder to write a file into."""
+    try:
+        return path.absolute().parent.is_dir()
+    except OSError:
+        return False
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers, of which `nan` is none."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        number = super().convert(value, parameter, context)
+        if math.isnan(number):
+            self.fail(f"expected a number, got {shown(str(value))}", parameter, context)
+        return number
 
 
 OUTPUT = OutputFile()

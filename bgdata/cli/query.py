@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from bgdata.cli.options import gnubg_option, output_option
+from bgdata.cli.options import FiniteRange, gnubg_option, output_option
 from bgdata.errors import QueryError, UsageError
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.process import when_cut_off
@@ -46,13 +46,11 @@ if TYPE_CHECKING:
     "--seconds",
     default=600.0,
     show_default=True,
-    type=click.FloatRange(0.01, 86_400),
+    type=FiniteRange(0.01, 86_400),
     metavar="S",
     help="Stop the query after this many seconds.",
 )
-@click.option(
-    "--memory", type=click.FloatRange(0.1, 65_536), metavar="GB", help="Maximum memory.  [default: half of all]"
-)
+@click.option("--memory", type=FiniteRange(0.1, 65_536), metavar="GB", help="Maximum memory.  [default: half of all]")
 @click.pass_obj
 def query(
     warehouse: Warehouse,
@@ -101,9 +99,9 @@ def query_text(sql: str | None, file: Path | None) -> str:
         raise UsageError(f"expected SQL as UTF-8 text, found other bytes in {file or 'standard input'}") from error
 
 
-def form_of(form: str | None, output: Path | None) -> str:
-    """The format to write: the one that is named, or that the name of the file ends with. Raises UsageError for parquet
-    without a file, for a table in one, and for a name as of a compressed file."""
+def form_of(form: str | None, output: Path | None, unnamed: str = "csv") -> str:
+    """The format to write: the one that is named, or that the name of the file ends with, else `unnamed`. Raises
+    UsageError for parquet without a file, for a table in one, and for a name as of a compressed file."""
     if output is None:
         if form == "parquet":
             raise UsageError("expected --output FILE with --format parquet, got none")
@@ -113,7 +111,7 @@ def form_of(form: str | None, output: Path | None) -> str:
     ending = output.suffix.lower().removeprefix(".")
     if ending in ("gz", "zst", "bz2", "xz", "zip"):
         raise UsageError(f"expected a file that is not compressed, got {output}; try: csv, json or parquet")
-    return form or (ending if ending in OPTIONS else "csv")
+    return form or (ending if ending in OPTIONS else unnamed)
 
 
 def run_query(

@@ -31,6 +31,8 @@ def chosen_rules(
         for name in ("met", "as_money"):
             if options[name]:
                 raise UsageError(f"expected a match with --{name.replace('_', '-')}, got money play")
+    if options["as_money"] and options["met"]:
+        raise UsageError("expected either --as-money or --met, got both")
     met = find_met_or_file(warehouse, options["met"] or "") if is_match and not options["as_money"] else None
     return CubeRules(strategy, met, has_beavers, options["as_money"], by_model=options["model"] is not None)
 

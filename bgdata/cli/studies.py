@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -232,7 +233,7 @@ def digits(measure: str) -> int:
     return 4 if measure in POINTS else 2
 
 
-COLOURS = (TEAL, RED, BLUE, "#c9a227")
+LINES = [(line, colour) for line, colour in product(("-", "--", ":"), (TEAL, RED, BLUE, "#c9a227"))]  # of series
 
 
 def draw_study(title: str, setting: str, unit: str, series: Sequence[Series], path: Path) -> None:
@@ -240,8 +241,8 @@ def draw_study(title: str, setting: str, unit: str, series: Sequence[Series], pa
     crosses. Raises StorageError."""
     with new_figure(6.4, 4.2) as figure:
         axes = figure.subplots()
-        for colour, found in zip(COLOURS, series, strict=False):
-            draw_series(axes, found, colour)
+        for place, found in enumerate(series):
+            draw_series(axes, found, *LINES[place % len(LINES)])
         if any(np.isfinite(found.published).any() for found in series):
             axes.plot([], [], "x", color=GREY, label="published in 2012")
         axes.axhline(0, color=GREY, linewidth=0.8)
@@ -251,10 +252,10 @@ def draw_study(title: str, setting: str, unit: str, series: Sequence[Series], pa
         write_figure(figure, path)
 
 
-def draw_series(axes: Axes, found: Series, colour: str) -> None:
+def draw_series(axes: Axes, found: Series, line: str, colour: str) -> None:
     """Draw one series."""
     errors = 2 * np.asarray(found.errors)
-    axes.errorbar(found.settings, found.values, errors, fmt="o-", color=colour, capsize=3, label=found.name)
+    axes.errorbar(found.settings, found.values, errors, fmt=f"o{line}", color=colour, capsize=3, label=found.name)
     axes.plot(found.settings, found.published, "x", color=colour, markersize=8)
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,6 +33,9 @@ from bgdata.store.published import is_published
 from bgdata.store.storage import locked, storage_errors
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.store.verify import Finding
 
 
 @click.command()
@@ -122,7 +125,7 @@ def verify_warehouse(
             found = {"subject": finding.subject, "check": finding.check, "status": str(finding.status)}
             rows.append(found | {"finding": finding.text})
             if finding.status is Status.FAILED:
-                progress.note(f"FAILED {finding.subject}: {finding.check}: {finding.text}")
+                progress.note(failure(finding))
                 if finding.table:
                     failed[finding.subject] = finding.table
             elif finding.check == RECOMPUTED:
@@ -143,7 +146,27 @@ def verify_warehouse(
     for table in in_order_of_repair(warehouse, failed):
         repair_version(warehouse, table)
     refresh_catalog(warehouse)
-    return all(finding.status is not Status.FAILED for finding in verify_files(warehouse))
+    return is_repaired(warehouse, kind, failed, sample, seed)
+
+
+def is_repaired(warehouse: Warehouse, kind: str | None, failed: Iterable[str], sample: int | None, seed: int) -> bool:
+    """Whether the variants of versions that failed are right now; what is not is printed."""
+    from bgdata.store.verify import Status, verify, verify_files
+
+    variants = {name.rpartition("/")[0] for name in failed}
+    tables = [table for table in warehouse.versions(kind) if table.name.rpartition("/")[0] in variants]
+    with progress_bars() as progress:
+        findings = verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress)
+        every = chain(findings, verify_files(warehouse) if kind is None else ())
+        wrong = [finding for finding in every if finding.status is Status.FAILED]
+        for finding in wrong:
+            progress.note(failure(finding))
+    return not wrong
+
+
+def failure(finding: Finding) -> str:
+    """A line that says what failed."""
+    return f"FAILED {finding.subject}: {finding.check}: {finding.text}"
 
 
 def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
@@ -300,7 +323,7 @@ def duration(seconds: float) -> str:
 def rebuild_in_place(warehouse: Warehouse, kind: str | None, form: str = "table", *, is_all: bool = False) -> None:
     """Build the default variants (of one kind) again and publish them; those that come with the package only if
     `is_all`. Notes say what was built; for programs there is a row for each."""
-    kinds = [warehouse.kind(kind)] if kind else list(warehouse.kinds.values())
+    kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
     rows: list[Row] = []
     with progress_bars() as progress:
         for declared in kinds:

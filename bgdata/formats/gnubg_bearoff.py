@@ -91,9 +91,12 @@ class _BearoffFile:
     def __reduce__(self) -> tuple[Any, ...]:
         return open_gnubg_bearoff, (self.path.resolve(),)
 
-    def _check_index(self, index: int) -> None:
-        if not 0 <= whole_index(index) < len(self):
-            raise NotCoveredError(f"expected a position index from 0 to {len(self) - 1} in {self.path}, got {index}")
+    def _checked(self, index: int) -> int:
+        """An index that the file has, as Python's integer, which does not wrap around."""
+        found = whole_index(index)
+        if not 0 <= found < len(self):
+            raise NotCoveredError(f"expected a position index from 0 to {len(self) - 1} in {self.path}, got {found}")
+        return found
 
 
 class GnubgOneSided(_BearoffFile):
@@ -128,8 +131,7 @@ class GnubgOneSided(_BearoffFile):
 
         Raises NotCoveredError for an index out of range and for a file of counts.
         """
-        self._check_index(position_index)
-        return NormalMoments(*self.moments[position_index].tolist())
+        return NormalMoments(*self.moments[self._checked(position_index)].tolist())
 
     def probe_counts(self, position_index: int) -> NDArray[np.uint16]:
         """uint16[32]: chance of bearing everything off in exactly n rolls, in units of 1/65535.
@@ -179,7 +181,7 @@ class GnubgOneSided(_BearoffFile):
             raise NotCoveredError(f"expected a gammon part in {self.path}, found none; make it without option -g")
 
     def _probe_part(self, index: int, part: int) -> NDArray[np.uint16]:
-        self._check_index(index)
+        index = self._checked(index)
         self._check_part(part)
         counts: NDArray[np.uint16] = self._counts(slice(index, index + 1), part)[0]
         return counts
@@ -257,8 +259,8 @@ class GnubgTwoSided(_BearoffFile):
             raise UsageError(f"expected position indexes of both sides in the same shape (n,), got {shapes}")
         for indexes in (on_roll, opponent):
             if indexes.size:
-                self._check_index(int(indexes.min()))
-                self._check_index(int(indexes.max()))
+                self._checked(int(indexes.min()))
+                self._checked(int(indexes.max()))
         return np.asarray(self.codes[on_roll, opponent] / EQUITY_SCALE - 1, np.float64)
 
 
@@ -270,10 +272,9 @@ class GnubgHypergammon(_BearoffFile):
 
     def probe(self, on_roll_index: int, opponent_index: int) -> HypergammonEvaluation:
         """Evaluation of one position; NotCoveredError for an index out of range."""
-        self._check_index(on_roll_index)
-        self._check_index(opponent_index)
+        on_roll, opponent = self._checked(on_roll_index), self._checked(opponent_index)
         size = self.header.record_bytes
-        start = (on_roll_index * len(self) + opponent_index) * size
+        start = (on_roll * len(self) + opponent) * size
         numbers = self._data[start : start + size - 1].reshape(9, 3) @ _WEIGHTS_24_BIT / _SCALE_24_BIT  # last byte: 0
         return HypergammonEvaluation(*numbers[:5].tolist(), *(6 * numbers[5:] - 3).tolist())
 

@@ -1,6 +1,6 @@
 """Write gnubg's bearoff databases: the bytes that makebearoff writes for the same numbers.
 
-A file is written beside its place, with the suffix `.partial`, flushed to disk and renamed; a failure leaves nothing
+A file is written beside its place, as `.NAME.PROCESS.partial`, flushed to disk and renamed; a failure leaves nothing
 behind and an old file untouched. Counts and codes may be memory maps: they are read in blocks.
 Source: files made by makebearoff of GNU Backgammon 1.07, byte for byte; no program text was used.
 """
@@ -127,7 +127,7 @@ def _windows(counts: NDArray[np.uint16]) -> tuple[NDArray[np.intp], NDArray[np.i
 def write_file(path: str | os.PathLike[str], header: BearoffHeader, chunks: Iterable[bytes]) -> None:
     """Write header and chunks beside `path` and rename; StorageError names what failed."""
     path = Path(path)
-    partial = path.with_name(path.name + ".partial")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         try:
             with when_cut_off(lambda: partial.unlink(missing_ok=True)), partial.open("wb") as file:

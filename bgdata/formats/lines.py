@@ -271,7 +271,7 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
     Raises StorageError where the file cannot be written.
     """
     path = Path(path)
-    partial = path.with_name(path.name + ".partial")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         try:
             with when_cut_off(lambda: partial.unlink(missing_ok=True)), partial.open("wb") as file:

@@ -21,10 +21,11 @@ from bgdata.formats.matches import BAR_POINT, OFF_POINT, Game, Match, MatchFile,
 
 _DOS_END = b"\x1a"
 _MOST_BYTES = 500  # of a line that makes sense
+_MOST_INFO_BYTES = 1 << 16  # of one with a comment or info
 _LEFT_WIDTH, _NAME_WIDTH = 27, 31
 _LEFT_END = 15  # with one roll in a line, the left column ends at the first gap from here on
 _RIGHT_BEGIN = 20  # a result from here on stands in the right column
-_INFO = re.compile(r';\s*\[([^"\]]+?)\s*"(.*)"\]\s*')
+_INFO = re.compile(r';\s*\[([^"\]\s][^"\]]*)"(.*)"\]\s*')
 _LENGTH = re.compile(r"\s*(\d{1,5}) point match\s*", re.IGNORECASE)
 _GAME = re.compile(r"\s*Game (\d{1,5})\s*", re.IGNORECASE)
 _NAMES_APART = re.compile(r"\s*([^\s:][^:]*?)\s*:\s*(\d{1,5})\s+([^\s:][^:]*?)\s*:\s*(\d{1,5})\s*")
@@ -87,7 +88,7 @@ class _Reader:
     def _read(self, index: int, text: str) -> None:
         """One line; ValueError says what was expected."""
         if found := _INFO.fullmatch(_without_unprintable(text)):
-            self._add_info((found[1], found[2]))
+            self._add_info((found[1].rstrip(), found[2]))
         elif not text.strip() or text.lstrip()[0] in ";#":
             self.ledger.set_aside([index])
         else:  # behind the number of a game come names
@@ -157,8 +158,9 @@ class _Reader:
 
 def _text(line: bytes) -> str:
     """The line without tabs; ValueError if it is too long."""
-    if len(line) > _MOST_BYTES:
-        raise ValueError(f"expected at most {_MOST_BYTES} bytes in a line")
+    most = _MOST_INFO_BYTES if line[:1] == b";" else _MOST_BYTES
+    if len(line) > most:
+        raise ValueError(f"expected at most {most} bytes in a line")
     return decoded_text(line).expandtabs()
 
 
@@ -241,23 +243,32 @@ def format_mat(match: Match) -> Iterator[bytes]:
     """The lines of a .mat file, laid out as gnubg does; what gnubg wrote of finished games comes out byte for byte.
 
     Turns are put into the column of their player; acts that the format has no words for (ROLL is a roll without a play)
-    are left out: set-ups, and resignations, which show by the result alone; so is a winner of unknown points. Raises
-    UsageError for names of players that could not be read again, such as those with colons, and for a game that begins
-    with a cube above 1, which the format cannot say.
+    are left out: set-ups, and resignations, which show by the result alone; so is a winner of unknown points. Info is
+    cut where it would make a line that is not read again. Raises UsageError for names of players that could not be read
+    again, such as those with colons or none, and for a game that begins with a cube above 1, which the format cannot
+    say.
     """
-    _check_names(match.players)
+    if match.games or any(match.players):
+        _check_names(match.players)
     _check_cubes(match)
     for name, value in match.info:
-        yield f'; [{name} "{" ".join(value.splitlines())}"]\n'.encode()
+        yield _info_line(name, " ".join(value.splitlines()))
     yield f"{_NEW_LINE * bool(match.info)} {match.length} point match\n\n".encode()
     for game in match.games:
         yield _game_text(match.players, game).encode()
 
 
+def _info_line(name: str, value: str) -> bytes:
+    begin, end = f'; [{name} "'.encode(errors="replace"), b'"]\n'
+    kept = value.encode(errors="replace")[: _MOST_INFO_BYTES - len(begin) - len(end)]
+    return begin + kept.decode(errors="ignore").encode() + end  # no half of a letter
+
+
 def _check_names(players: tuple[str, str]) -> None:
     text = f" 0 point match\n{_game_text(players, Game(1, (0, 0)))}"
-    (found,) = parse_mat(text.encode()).matches
-    if found.players != (players[0].strip(), players[1].strip()):
+    matches = parse_mat(text.encode(errors="replace")).matches
+    read = [match.players for match in matches if match.games]
+    if len(matches) > 1 or read != [(players[0].strip(), players[1].strip())]:
         raise UsageError(f"expected names of players that a .mat file can hold, got {players[0]!r} and {players[1]!r}")
 
 

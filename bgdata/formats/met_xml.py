@@ -10,6 +10,7 @@ Debian's gnubg-data; no program text was used.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -27,8 +28,9 @@ MOST_AWAY = 64
 ROUNDED = 0.0025  # how far a table for equal players may be from it: printed ones are rounded
 SUM = 1e-9  # how far chances at 1-away 1-away may be from it
 FORMS = ("explicit", "zadeh", "mec")
-_NUMBER = re.compile(r"\d*\.?\d+(?:[eE][-+]?\d+)?|\d+\.")
-_LETTER = re.compile(rb"<")
+_NUMBER = re.compile(r"\d*\.?\d+(?:[eE][-+]?\d+)?|\d+\.", re.ASCII)
+_CARRIAGE_RETURN = re.compile(rb"\r(?!\n)")
+_TAG = re.compile(rb"<")
 _END = re.compile(rb"</met\s*>")
 
 
@@ -70,8 +72,9 @@ def read_met(path: str | os.PathLike[str]) -> MetFile:
 
 def parse_met(data: bytes) -> MetFile:
     """The table of a file's content. A file that is no table of chances is set aside as a whole: the line in which that
-    shows with the reason, and all others. Lines before and after the table that are no `#` comment are quarantined."""
-    lines = split_lines(data)
+    shows with the reason, and all others. Lines before and after the table that are no `#` comment are quarantined.
+    Lines end as in XML: at a line feed, a carriage return, or both."""
+    lines = split_lines(_CARRIAGE_RETURN.sub(b"\n", data))
     ledger = Ledger(lines)
     blank = [n for n in range(len(lines)) if not lines[n].strip() or lines[n].lstrip().startswith(b"#")]
     begin, end = _extent(lines)
@@ -80,7 +83,7 @@ def parse_met(data: bytes) -> MetFile:
     if begin == end:
         return MetFile(ledger, None)
     try:
-        root, comments = parse_elements(data[lines.starts[begin] : lines.ends[end - 1]].lstrip())
+        root, comments = parse_elements(lines.data[lines.starts[begin] : lines.ends[end - 1]].lstrip())
         table = _table(root, comments)
     except InvalidElementError as error:
         reason, line = error.args
@@ -146,15 +149,19 @@ def _row(chances: NDArray[np.float64]) -> Iterator[str]:
 def _extent(lines: Lines) -> tuple[int, int]:
     """The lines from the first that begins a tag to that of the last `</met>`, or to the last of all: (first, one past
     the last); equal where there are none."""
-    found = _LETTER.search(lines.data)
-    if not found:
+    begin = next(_lines_with(_TAG, lines), None)
+    if begin is None or lines[begin].lstrip()[:1] != b"<":
         return 0, 0
-    begin = int(np.searchsorted(lines.starts, found.start(), "right")) - 1
-    if lines[begin].lstrip()[:1] != b"<":
-        return 0, 0
-    ends = [match.start() for match in _END.finditer(lines.data)]
-    end = int(np.searchsorted(lines.starts, ends[-1], "right")) if ends else len(lines)
-    return begin, end
+    *_, last = -1, *_lines_with(_END, lines)
+    return begin, last + 1 or len(lines)
+
+
+def _lines_with(pattern: re.Pattern[bytes], lines: Lines) -> Iterator[int]:
+    """The lines that have it, but for `#` comments."""
+    for match in pattern.finditer(lines.data):
+        index = int(np.searchsorted(lines.starts, match.start(), "right")) - 1
+        if not lines[index].lstrip().startswith(b"#"):
+            yield index
 
 
 def _table(root: Element, comments: list[str]) -> MetTable:
@@ -178,7 +185,7 @@ def _table(root: Element, comments: list[str]) -> MetTable:
 def _length(element: Element) -> int | None:
     if element.text == "-1":
         return None
-    if not re.fullmatch(r"\d{1,4}", element.text) or not 1 <= int(element.text) <= MOST_AWAY:
+    if not re.fullmatch(r"[0-9]{1,4}", element.text) or not 1 <= int(element.text) <= MOST_AWAY:
         raise flaw(element.line, f"expected a length of 1 to {MOST_AWAY}, or -1 for a formula")
     return int(element.text)
 
@@ -259,4 +266,6 @@ def _chances(row: Element) -> list[float]:
 def _number(element: Element) -> float:
     if not _NUMBER.fullmatch(element.text):
         raise flaw(element.line, "expected a number")
-    return float(element.text)
+    if math.isinf(number := float(element.text)):
+        raise flaw(element.line, "expected a finite number")
+    return number

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from bgdata.errors import InvalidRollError, shown
-from bgdata.game.integers import whole_numbers
+from bgdata.game.integers import make_plain, whole_numbers
 
 _TEXT = re.compile(r"([1-6])[-\s]?([1-6])", re.ASCII)
 
@@ -25,7 +25,12 @@ class Roll:
     low: int
 
     def __post_init__(self) -> None:
-        if not 6 >= self.high >= self.low >= 1:
+        try:
+            make_plain(self, "high", "low")
+            is_roll = 6 >= self.high >= self.low >= 1
+        except TypeError:
+            is_roll = False
+        if not is_roll:
             raise InvalidRollError(f"expected two dice from 1 to 6, the higher first, got {self.high} and {self.low}")
 
     @property

@@ -24,7 +24,7 @@ _NAMES, _HEAD, _POINTS, _TAIL = 2, 3, 26, 21
 
 @dataclass(frozen=True, slots=True)
 class FibsBoard:
-    """The fields of a line in their order; pairs are of the color 1 and the color -1 unless they say otherwise."""
+    """The fields of a line in their order; pairs are of `color`, then of the other one, unless they say otherwise."""
 
     names: tuple[str, str]  # in the order of the line
     length: int  # points of the match, 0 for money
@@ -60,7 +60,7 @@ class FibsBoard:
     @property
     def cube(self) -> Cube:
         """The cube seen by the side whose turn it is. Raises InvalidScoreError."""
-        own, other = self.may_double if self.turn == 1 else self.may_double[::-1]
+        own, other = self.may_double if self.turn == self.color else self.may_double[::-1]
         owner = CubeOwner.CENTERED if own == other else CubeOwner.ON_ROLL if own else CubeOwner.OPPONENT
         return Cube(self.cube_value, owner)
 
@@ -79,8 +79,12 @@ def parse_fibs_board(text: str) -> FibsBoard:
     points, tail = numbers[_HEAD : _HEAD + _POINTS], numbers[_HEAD + _POINTS :]
     turn, die1, die2, die3, die4, cube_value, may1, may2, is_doubled, color, direction, *_ = tail
     off, last = tail[13:15], tail[-2:]
-    for name, value in (("turn", turn), ("color", color), ("direction", direction)):
-        if value not in (-1, 0, 1):
+    for name, value, is_known in (
+        ("turn", turn, turn in (1, -1, 0)),  # 0: the game is over
+        ("color", color, color in (1, -1)),
+        ("direction", direction, direction in (1, -1)),
+    ):
+        if not is_known:
             raise InvalidPositionError(f"expected a {name} of 1 or -1 in a board line, got {value}")
     return FibsBoard(
         names=(fields[0], fields[1]),

@@ -1,8 +1,11 @@
 """Positions as text: one function reads every identifier, another writes them all.
 
-| format | example | | - | - | | position id | `4HPwATDgc/ABMA` | | gnubg id | `4HPwATDgc/ABMA:cAkAAAAAAAAE` | |
-20-letter key | `OAHDPAABDAOAHDPAABDA` | | xgid | `XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10` | | 26 integers
-| `[0, -2, 0, 0, 0, 0, 5, ...]`, or with spaces alone, or without brackets | | start | `start`, the opening position |
+* position id: `4HPwATDgc/ABMA`
+* gnubg id: `4HPwATDgc/ABMA:cAkAAAAAAAAE`
+* 20-letter key: `OAHDPAABDAOAHDPAABDA`
+* xgid: `XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10`
+* 26 integers: `[0, -2, 0, 0, 0, 0, 5, ...]`, or with spaces alone, or without brackets
+* start: `start`, the opening position
 """
 
 from __future__ import annotations

@@ -19,6 +19,14 @@ def whole_numbers(values: Iterable[Any]) -> tuple[int, ...]:
     return tuple(map(operator.index, values))
 
 
+def make_plain(instance: object, *fields: str) -> None:
+    """The whole numbers of these fields of a frozen dataclass as Python's: those of NumPy wrap around. Raises TypeError
+    for anything else."""
+    for name in fields:
+        if type(value := getattr(instance, name)) is not int:
+            object.__setattr__(instance, name, operator.index(value))
+
+
 def integer_array(values: ArrayLike, what: str) -> NDArray[Any]:
     """An array of integers as it is, lists of integers as one. Raises UsageError, which says `what` was expected: text
     such as "indexes as integers[n]"."""

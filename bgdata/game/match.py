@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from numbers import Integral
 
 from bgdata.errors import InvalidScoreError
+from bgdata.game.integers import make_plain
 
 
 class CubeOwner(StrEnum):
@@ -21,6 +22,11 @@ class CubeOwner(StrEnum):
         return _FLIPPED[self]
 
 
+_WORDS = {
+    CubeOwner.CENTERED: "centered",
+    CubeOwner.ON_ROLL: "owned by the player on roll",
+    CubeOwner.OPPONENT: "owned by the opponent",
+}
 _FLIPPED = {
     CubeOwner.CENTERED: CubeOwner.CENTERED,
     CubeOwner.ON_ROLL: CubeOwner.OPPONENT,
@@ -42,8 +48,10 @@ class Cube:
     owner: CubeOwner = CubeOwner.CENTERED
 
     def __post_init__(self) -> None:
-        if not isinstance(self.value, Integral):
-            raise InvalidScoreError(f"expected a whole number as cube value, got {self.value!r}")
+        try:
+            make_plain(self, "value")
+        except TypeError:
+            raise InvalidScoreError(f"expected a whole number as cube value, got {self.value!r}") from None
         if self.value < 1 or self.value & (self.value - 1):
             raise InvalidScoreError(f"expected a power of two as cube value, got {self.value}")
         if self.value > MOST_CUBE:
@@ -52,6 +60,9 @@ class Cube:
             raise InvalidScoreError(f"expected a cube owner in {{{', '.join(CubeOwner)}}}, got {self.owner!r}")
         if self.value == 1 and self.owner != CubeOwner.CENTERED:
             raise InvalidScoreError(f"expected a cube of 1 to be centered, got owner {str(self.owner)!r}")
+
+    def __str__(self) -> str:
+        return f"a cube of {self.value}, {_WORDS[self.owner]}"
 
     def flip(self) -> Cube:
         """The cube seen by the other player."""
@@ -77,8 +88,11 @@ class MatchScore:
     is_crawford: bool = False
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.away, Integral) and isinstance(self.opponent_away, Integral)):
-            raise InvalidScoreError(f"expected whole points to go, got {self.away!r} and {self.opponent_away!r}")
+        try:
+            make_plain(self, "away", "opponent_away")
+        except TypeError:
+            got = f"{self.away!r} and {self.opponent_away!r}"
+            raise InvalidScoreError(f"expected whole points to go, got {got}") from None
         if min(self.away, self.opponent_away) < 1:
             raise InvalidScoreError(f"expected at least 1 point to go for each side, got {self}")
         if self.is_crawford and (self.away == 1) == (self.opponent_away == 1):
@@ -95,6 +109,7 @@ class MatchScore:
 
     def after_game(self, points: int) -> MatchScore | None:
         """The score of the next game once the player on roll has won `points` (negative: lost); None: match over."""
+        points = operator.index(points)
         away, opponent_away = self.away - max(points, 0), self.opponent_away - max(-points, 0)
         if away <= 0 or opponent_away <= 0:
             return None
@@ -148,6 +163,7 @@ class Stakes:
 
     def points(self, outcome: int) -> int:
         """Points to the player on roll for a game that ends with `outcome` (-3 to 3, see `outcome.Outcome`)."""
+        outcome = operator.index(outcome)
         if isinstance(self.score, Money) and self.score.is_jacoby and self.cube.owner == CubeOwner.CENTERED:
             outcome = (outcome > 0) - (outcome < 0)
         return outcome * self.cube.value

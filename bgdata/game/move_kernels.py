@@ -20,7 +20,8 @@ def checker_moves_of(boards: Boards, rolls: NDArray[np.integer], after_play: Boa
     of integers[n, 2] rolls, both seen by the player who moves; -1 for no move. 25 is the bar, 0 is off.
 
     Moves come from the highest point down; where one checker plays both dice, the larger comes first if it can, and a
-    hit on the way only if the play hits there. A row whose boards no play connects has no moves.
+    hit on the way only if the play hits there. A row whose boards no moves of the roll connect has none;
+    whether they are legal is not asked.
     """
     moves = np.full((len(check_boards(boards)), MOST_MOVES, 3), NO_MOVE, np.int8)
     fill_moves(boards, check_rolls(rolls, len(boards)), check_boards(after_play), moves)
@@ -119,7 +120,7 @@ def note_move(moves: Moves, n: int, start: int, end: int, is_hit: bool) -> None:
 @kernel(borrows=True)
 def find_double_moves(board: Boards, die: int, after: Boards, now: Boards, moves: Moves) -> int:
     """Fills moves[0:n, 0:3] with the moves of a double from the highest point down; returns n. Checkers only come from
-    above, so the moves from a point are those that must leave it."""
+    above, so the moves from a point are those that must leave it; returns 0 where they do not lead to after[slot]."""
     for slot in range(_SLOTS):
         now[slot] = board[slot]
     n = 0
@@ -131,5 +132,9 @@ def find_double_moves(board: Boards, die: int, after: Boards, now: Boards, moves
             now[start] -= 1
             if end > 0:
                 now[end] = 1 if is_hit else now[end] + 1
+                now[0] += is_hit
             n += 1
-    return n
+    if same_board(now, after):
+        return n
+    moves[:] = NO_MOVE
+    return 0

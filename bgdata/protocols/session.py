@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bgdata.errors import InvalidScoreError
 from bgdata.formats.matches import TurnKind
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
@@ -60,20 +61,23 @@ class Ending(NamedTuple):
 @dataclass
 class Session:
     """Games of a seed between two players. `score` is what is played for before the first game, seen by side 0: None is
-    one game without the cube, Money one with it."""
+    one game without the cube, Money one with it. Raises InvalidScoreError for a match in which one side is ahead: the
+    record has one length."""
 
     seed: int
     players: tuple[str, str]
     score: MatchScore | Money | None = None
     has_beavers: bool = False
-    points: tuple[int, int] = (0, 0)  # of each side
-    is_left: bool = False  # whether a side went away
+    points: tuple[int, int] = field(init=False, default=(0, 0))  # of each side
+    is_left: bool = field(init=False, default=False)  # whether a side went away
     ending: Ending | None = field(init=False)  # of this game
     record: Record = field(init=False)
     now: Moment = field(init=False)
     decisions: list[Moment] = field(init=False)  # of this game, to go back to
 
     def __post_init__(self) -> None:
+        if isinstance(self.score, MatchScore) and self.score.away != self.score.opponent_away:
+            raise InvalidScoreError(f"expected a match from its beginning, got {self.score}")
         length = self.score.away if isinstance(self.score, MatchScore) else 0
         self.record = Record(self.players, length, info=info_of(self.score))
         self._begin_game()

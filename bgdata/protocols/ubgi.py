@@ -76,7 +76,7 @@ KEYS = {
     "engine.trials": Key("int", 0, 1 << 20, 0, "games of a rollout, a multiple of 36 from 72; 0: none"),
     "engine.seed": Key("int", 0, 1 << 62, 0, "of the dice of rollouts", is_minor=True),
     "game.jacoby": Key("bool", 0, 1, 0, "the Jacoby rule, where an identifier does not say"),
-    "game.beavers": Key("bool", 0, 1, 0, "beavers, in money play"),
+    "game.beavers": Key("bool", 0, 1, 0, "beavers, in money play, also where an identifier does not say so"),
 }
 _OF_GO = {"ply": "engine.ply", "trials": "engine.trials", "rollout": "engine.trials", "seed": "engine.seed"}
 
@@ -215,7 +215,8 @@ class UbgiEngine:
         ply, first = settings["engine.ply"] - 1, self._decisions.player
         if ply not in self._players:
             self._players[ply] = LookaheadPlayer(first.evaluator, ply, first.filters, first.cubes)
-        rules = replace(self._decisions.rules, has_beavers=bool(settings["game.beavers"]))
+        has_beavers = bool(settings["game.beavers"]) or bool(self._match and self._match.has_beavers)
+        rules = replace(self._decisions.rules, has_beavers=has_beavers)
         return Decisions(self._players[ply], rules, settings["engine.trials"], settings["engine.seed"])
 
     @property

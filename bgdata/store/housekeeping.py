@@ -11,7 +11,7 @@ from bgdata.errors import BgdataError, VersionInUseError
 from bgdata.store.linked import discard, drop_variant, is_removable, move_aside
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import read_lock
-from bgdata.store.storage import is_locked, storage_errors
+from bgdata.store.storage import is_locked, remove_unheld, storage_errors
 from bgdata.store.table import Table
 from bgdata.store.versions import VERSION, Versions, newest
 
@@ -158,8 +158,8 @@ def sweep(warehouse: Versions, what: list[Rubbish]) -> list[Rubbish]:
         with storage_errors("delete", entry.path):
             discard(warehouse, entry.path)
     for path in staged(warehouse):
-        if path.suffix == ".lock" and not is_held(path):
-            path.unlink(missing_ok=True)
+        if path.suffix == ".lock":
+            remove_unheld(path)
     return swept
 
 

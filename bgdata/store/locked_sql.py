@@ -24,6 +24,8 @@ from bgdata.errors import QueryError, shown
 from bgdata.store.names import quoted
 
 READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # a PIVOT is several statements in one
+# functions that call others by the text of their name, and what they are told stays there for later queries
+CALLING = re.compile(r"(create|register|deregister|destroy)_external_resource", re.IGNORECASE)
 EXPLAIN = re.compile(r"\s*(explain(\s+analyze|\s*\([\w\s,]*\))?)\s", re.IGNORECASE)
 
 
@@ -100,7 +102,7 @@ def reading_query(sql: str) -> str:
     read = f"from (\n{query}\n)"
     try:
         types = [[statement.type for statement in duckdb.extract_statements(text)] for text in (query, read)]
-        if all(len(found) == 1 and found[0] in READING for found in types):
+        if all(len(found) == 1 and found[0] in READING for found in types) and not CALLING.search(query):
             return explain + read
     except duckdb.Error:  # other statements are no subqueries
         pass

@@ -167,6 +167,23 @@ def is_locked(path: Path) -> bool:
     return False
 
 
+def remove_unheld(path: Path) -> None:
+    """Remove a lock that nobody holds. It is held meanwhile: who waits for it sees then that it is gone."""
+    with storage_errors("remove", path):
+        try:
+            handle = os.open(path, os.O_RDWR)
+        except FileNotFoundError:
+            return
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if is_open_at(handle, path):
+                path.unlink()
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(handle)
+
+
 def open_locked(path: Path, waiting: Callable[[], None]) -> int:
     """Open and lock a file; once more if its last holder has removed it, since others lock a new one by then."""
     while True:

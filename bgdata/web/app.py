@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -26,6 +27,8 @@ from bgdata.web.limits import Limits
 from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Site
 
+LOG = logging.getLogger("uvicorn.error")
+FAILURE = "the server could not make this page; its log says why"
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -106,6 +109,9 @@ def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Awaitable[Re
                 return respond(request, function(site, request))
         except BgdataError as error:
             return respond_error(request, site.public(error), status_of(error))
+        except Exception:  # a flaw of ours: the log has it, the client learns nothing of it
+            LOG.exception("%s", request.url.path[:200])
+            return respond_error(request, FAILURE, 500)
 
     async def called(request: Request) -> Response:
         return await run_in_threadpool(answered, request)
@@ -121,8 +127,8 @@ async def on_http_error(request: Request, error: Exception) -> Response:
 
 
 async def on_failure(request: Request, _: Exception) -> Response:
-    """A flaw of ours: the log has it, the client learns nothing of it."""
-    return respond_error(request, "the server could not make this page; its log says why", 500)
+    """A flaw of ours outside the pages, which the server logs."""
+    return respond_error(request, FAILURE, 500)
 
 
 class Guard:

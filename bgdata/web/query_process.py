@@ -38,6 +38,7 @@ MOST_BYTES = 1 << 24  # of an answer
 PART = 64  # rows that are looked at at once: a few large ones may be too many
 START_SECONDS = 120.0  # until the process has opened the tables
 TOO_LARGE = "expected a query that fits into its memory, found that it needs more; try: fewer rows, or shorter ones"
+OUT_OF_MEMORY = re.compile("out of memory", re.IGNORECASE)
 GRACE_SECONDS = 2.0  # that a query gets beyond its limit: DuckDB stops by itself what it can stop
 SETTINGS = re.compile(  # what shows the settings of DuckDB, and what runs a text that may be put together to do so
     r"duckdb_settings|pg_settings|current_setting|allowed_paths|allowed_directories|json_execute_serialized_sql"
@@ -107,9 +108,10 @@ class QueryProcess:
         self._folder = tempfile.TemporaryDirectory(prefix="bgdata-", ignore_cleanup_errors=True)
         Path(self._folder.name, NAME).symlink_to(self._site.warehouse.root.resolve())
         given = self._folder.name, self._site.limits, theirs
-        self._process = context.Process(target=serve_queries, args=given, daemon=True)
-        self._process.start()
-        theirs.close()
+        process = context.Process(target=serve_queries, args=given, daemon=True)
+        with theirs:
+            process.start()
+        self._process = process
         self._pipe, self._stamp = ours, stamp
         if not ours.poll(START_SECONDS) or ours.recv() != "ready":
             raise EOFError
@@ -117,14 +119,15 @@ class QueryProcess:
 
     def end(self) -> None:
         """End the process, if there is one."""
-        if self._pipe:
-            self._pipe.close()
-        if self._process:
-            self._process.kill()
-            self._process.join()
-        if self._folder:
-            self._folder.cleanup()
+        process, pipe, folder = self._process, self._pipe, self._folder
         self._process = self._pipe = self._folder = None
+        if pipe:
+            pipe.close()
+        if process:
+            process.kill()
+            process.join()
+        if folder:
+            folder.cleanup()
 
 
 def serve_queries(folder: str, limits: Limits, pipe: Connection) -> None:
@@ -224,8 +227,10 @@ def as_parquet(connection: duckdb.DuckDBPyConnection, query: str, most: int) -> 
             parts.append(part)
             size += part.nbytes
             check_size(size)
-    except OSError as error:  # DuckDB's want of memory as Arrow tells it
-        raise MemoryError from error
+    except OSError as error:  # of DuckDB, as Arrow tells it
+        if OUT_OF_MEMORY.search(str(error)):
+            raise MemoryError from error
+        raise QueryError(first_lines(error)) from error
     file = io.BytesIO()
     try:
         pq.write_table(pa.Table.from_batches(parts, reader.schema).slice(0, most), file, compression="zstd")

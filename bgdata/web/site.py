@@ -22,11 +22,12 @@ Row = dict[str, Any]  # a value by the name of its column
 
 
 def folders_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
-    """The folders in a folder, by name; none where there is no such folder. Pages ask dozens of times."""
+    """The folders in a folder, by name; none where there is no such folder, or one that may not be read, such as the
+    `lost+found` of a disk. Pages ask dozens of times."""
     try:
         with os.scandir(folder) as found:
             return sorted((each for each in found if each.is_dir()), key=lambda each: each.name)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         return []
 
 
@@ -48,7 +49,7 @@ class Site:
     def stamp(self) -> object:
         """A value that changes whenever a version of the warehouse comes, goes, or becomes the current one."""
         root = self.warehouse.root
-        kinds = folders_in(root)
+        kinds = [each for each in folders_in(root) if each.name in self.warehouse.kinds]
         variants = [each for kind in kinds for each in folders_in(kind)]
         try:
             folders = [(each.path, each.stat().st_mtime_ns) for each in (*kinds, *variants)]

@@ -126,6 +126,13 @@ def test_kinds_that_are_not_built_by_themselves(tmp_path: Path, name: str) -> No
     assert re.match(rf"expected a kind that is computed by itself, got {name}; (try|see): bgdata", message)
 
 
+@pytest.mark.parametrize("command", ["build", "rebuild", "verify"])
+def test_no_name_is_no_kind(small_root: Path, tmp_path: Path, command: str) -> None:
+    """As a script asks whose variable is not set."""
+    root = small_root if command == "verify" else tmp_path
+    assert error_of(run(root, command, ""), 2).startswith("expected a kind of dataset, got ''")
+
+
 @pytest.mark.parametrize(("answer", "options", "is_built"), [("n", [], False), ("y", [], True), ("", ["--yes"], True)])
 def test_large_builds_are_asked_about(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, options: list[str], is_built: bool

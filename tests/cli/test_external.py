@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import socket
 import subprocess
@@ -110,7 +111,7 @@ def test_a_connection_that_is_cut_off_and_the_next_one(player_root: Path, tmp_pa
 
 def test_games_that_cannot_be_saved_are_played_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is said after every game, and is an error at the end."""
-    (tmp_path / "games.mat.partial").mkdir()  # where it is written aside
+    (tmp_path / f".games.mat.{os.getpid()}.partial").mkdir()  # where it is written aside
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(GOOD + SECOND_GAME + SECOND_GAME)

@@ -156,7 +156,7 @@ def test_games_that_are_over_are_saved_before_the_next(root: Path) -> None:
 
 def test_a_match_that_cannot_be_saved_is_played_on(root: Path, tmp_path: Path) -> None:
     """It is said after every game, and the command fails at the end."""
-    (tmp_path / "match.mat.partial").mkdir()  # where it is written aside
+    (tmp_path / f".match.mat.{os.getpid()}.partial").mkdir()  # where it is written aside
     with FibsServer(1) as server:
         result = play(root, server, "--invite", "--length", "1", "--save", str(tmp_path / "match.mat"))
     assert result.exit_code == 1

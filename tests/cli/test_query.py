@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -150,6 +151,22 @@ def test_queries_that_take_too_much(small_root: Path) -> None:
     sql = "select count(*) from range(1000000000000)"
     message = error_of(run(small_root, "query", sql, "--seconds", "0.3"), 1)
     assert message == "expected a query of at most 0.3 seconds; try: --seconds N, or fewer rows"
+
+
+@pytest.mark.parametrize("option", ["--seconds", "--memory"])
+def test_limits_are_numbers(small_root: Path, option: str) -> None:
+    assert "expected a number, got 'nan'" in error_of(run(small_root, "query", "select 1", option, "nan"), 2)
+
+
+def test_what_is_no_file_stays(small_root: Path, tmp_path: Path) -> None:
+    """A new file would take its place; where a link leads, it does."""
+    os.mkfifo(tmp_path / "pipe")
+    message = error_of(run(small_root, "query", "select 1", "-o", tmp_path / "pipe"), 2)
+    assert "expected a file, got a device or pipe" in message
+    (tmp_path / "link").symlink_to("x.csv")
+    assert run(small_root, "query", "select 1 as one", "-o", tmp_path / "link").exit_code == 0
+    assert (tmp_path / "x.csv").read_text() == "one\n1\n"
+    assert (tmp_path / "link").is_symlink()
 
 
 def test_reading_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

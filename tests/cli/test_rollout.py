@@ -255,9 +255,10 @@ def test_plays_with_the_cube(root: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--cube", "1", "--truncate", "3"), "expected rollouts with the cube to go to the end, got games that are c"),
+        (("--cube", "1", "--truncate", "3"), "expected neither --stop nor --truncate with the cube"),
         (("--away", "3-5", "--met", "none"), "no match equity table none in "),
         (("--away", "3-5", "--jacoby"), "expected the jacoby rule in money play only, got it at "),
+        (("--cube", "1", "--plays", "3"), "expected a roll with --plays, got --plays alone"),
         (("--as-money",), "expected a match with --as-money, got money play"),
         (("--model", "janowski-first", "--jacoby"), "expected a model that knows the jacoby rule, got janowski-first"),
     ],

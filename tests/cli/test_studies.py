@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from math import nan
 from pathlib import Path
 
 import pytest
 
+from bgdata.cli.studies import Series, draw_study
 from bgdata.datasets.common.cube_arms import NAMES
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from tests.cli.command_line import error_of, run, succeeds
@@ -52,6 +54,15 @@ def test_a_picture(network_root: Path, tmp_path: Path, study: tuple[str, ...]) -
         assert result.stderr.splitlines()[-1] == f"wrote {picture}"
     assert pictures[0].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert pictures[0].read_bytes() == pictures[1].read_bytes()
+
+
+def test_every_series_is_drawn(tmp_path: Path) -> None:
+    """Also where there are more than colours."""
+    names = [f"to {length} points" for length in range(3, 23)]
+    series = [Series(name, [0.0, 1.0], [place, place], [0.1, 0.1], [nan, nan]) for place, name in enumerate(names)]
+    draw_study("lengths", "index", "points", series, tmp_path / "x.svg")
+    drawn = (tmp_path / "x.svg").read_text()
+    assert [name for name in names if f">{name}<" not in drawn] == []
 
 
 def test_self_play_with_a_cube(network_root: Path) -> None:

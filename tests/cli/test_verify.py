@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -12,6 +13,7 @@ import pytest
 from bgdata.cli.build import COMPUTED
 from bgdata.cli.verify import duration, verify_warehouse
 from bgdata.datasets import network
+from bgdata.store.lockfile import save_lock
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 from tests.store.test_current import Seeded, open_toys
@@ -96,6 +98,24 @@ def test_repair_keeps_what_is_current(memory_path: Path, is_pointed_at: bool) ->
         assert verify_warehouse(powers, "powers", 0, 0, repair=True)
         assert verify_warehouse(powers, "powers", 0, 0, repair=False)
         assert powers.open("powers", "10").name == newer.name
+
+
+def test_a_repair_that_leaves_something_wrong(memory_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A version that the lock says another digest of is built again, and is as wrong as before."""
+    powers = open_toys(memory_path / "warehouse")
+    table = powers.build("powers", Seeded(10, 1))
+    save_lock(powers.lock, [dataclasses.replace(table.manifest, digest="0" * 64)])
+    assert not verify_warehouse(powers, "powers", 0, 0, repair=True)
+    assert f"FAILED {table.name}: lock: " in capsys.readouterr().err.partition("repaired")[2]
+
+
+def test_a_repair_of_one_kind_asks_for_no_other(memory_path: Path) -> None:
+    powers = open_toys(memory_path / "warehouse")
+    table, other = powers.build("powers", Seeded(10, 1)), powers.build("powers", Seeded(11, 1))
+    table.parquet.write_bytes(b"junk")
+    assert other.folder.parts[-3] == "powers"
+    powers.catalog.write_bytes(b"junk")
+    assert verify_warehouse(powers, "powers", 0, 0, repair=True)
 
 
 def test_repair_of_a_version_while_the_current_one_is_gone(memory_path: Path) -> None:

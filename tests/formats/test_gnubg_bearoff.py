@@ -11,7 +11,8 @@ import pytest
 
 from bgdata.errors import CorruptFileError, NotCoveredError, StorageError
 from bgdata.formats.gnubg_bearoff import GnubgHypergammon, GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
-from bgdata.formats.gnubg_bearoff_write import write_one_sided_normal
+from bgdata.formats.gnubg_bearoff_header import CHANCE_SCALE, ROLLS
+from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_one_sided_normal
 from tests.formats.gnubg_files import (
     FILES,
     VARIANTS,
@@ -83,6 +84,7 @@ def test_hypergammon_decodes_24_bits(tmp_path: Path) -> None:
     assert isinstance(table, GnubgHypergammon)
     found = table.probe(24, 7)
     unit = 1 / 16777215
+    assert table.probe(np.uint8(24), np.uint8(7)) == found  # type: ignore[arg-type]
     assert found[:5] == pytest.approx([1, 0x800000 * unit, unit, 65536 * unit, 256 * unit], rel=1e-12)
     assert found[5:] == pytest.approx([3, -3, 1, -1], rel=1e-12)
     assert table.probe(7, 24).owned == -3
@@ -97,6 +99,16 @@ def test_index_out_of_range(tmp_path: Path, index: int) -> None:
     for probe in (table.probe_counts, table.probe_gammon_counts, table.probe_chances, table.mean_rolls):
         with pytest.raises(NotCoveredError, match=rf"expected a position index from 0 to 15 in .*x\.bd, got {index}"):
             probe(index)
+
+
+def test_indexes_of_numpy_do_not_wrap_around(tmp_path: Path) -> None:
+    counts = np.zeros((816, ROLLS), np.uint16)  # 3 points
+    counts[:, 1] = CHANCE_SCALE
+    write_one_sided(tmp_path / "x.bd", 3, counts, None, compressed=True)
+    table = open_gnubg_bearoff(tmp_path / "x.bd")
+    assert isinstance(table, GnubgOneSided)
+    found = table.probe_counts(np.uint8(255))  # type: ignore[arg-type]
+    assert found.tolist() == table.probe_counts(255).tolist()
 
 
 @pytest.mark.parametrize("pair", [(-1, 0), (0, 4), (4, 0), (0, -1)])

@@ -122,12 +122,13 @@ def write_something(path: Path) -> None:
     write_two_sided(path, 6, 2, np.zeros((28, 28, 4), np.uint16))
 
 
-def test_writing_replaces_an_old_file_and_a_left_over_part(tmp_path: Path) -> None:
+def test_writing_replaces_an_old_file_and_no_other(tmp_path: Path) -> None:
     path = write_bytes(tmp_path, b"old")
-    (tmp_path / "x.bd.partial").write_bytes(b"left by a killed process" * 1000)
+    (tmp_path / "x.bd.partial").write_bytes(b"somebody's download")
     write_something(path)
     assert len(path.read_bytes()) == 40 + 28 * 28 * 8
-    assert [entry.name for entry in tmp_path.iterdir()] == ["x.bd"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["x.bd", "x.bd.partial"]
+    assert (tmp_path / "x.bd.partial").read_bytes() == b"somebody's download"
 
 
 def test_writing_where_one_cannot(tmp_path: Path) -> None:

@@ -358,3 +358,20 @@ def test_round_trip(
     assert file.matches == (match,)
     assert all(before.units.stop <= after.units.start for before, after in pairwise(file.matches[0].games))
     assert text_of(file.matches[0]) == text_of(match)
+
+
+@pytest.mark.parametrize(
+    "players", [("", ""), ("", "bob"), ("Ann\n 5 point match\nx", "Bob"), ("a\udc80b", "Bob"), ("a:b", "Bob")]
+)
+def test_names_that_could_not_be_read_again_are_refused(players: tuple[str, str]) -> None:
+    with pytest.raises(UsageError, match=r"^expected names of players that a \.mat file can hold"):
+        list(format_mat(Match(players, 3, (Game(1, (0, 0)),))))
+
+
+def test_long_info_is_read_again_and_cut_where_it_is_too_long() -> None:
+    for length in (3_000, 100_000):
+        value = "\u00e4" * length
+        found = parse_mat(b"".join(format_mat(Match(("a", "b"), 3, (Game(1, (0, 0)),), (("GC", value),)))))
+        assert found.quarantined == []
+        ((name, read),) = found.matches[0].info
+        assert (name, len(read) == length, value.startswith(read)) == ("GC", length == 3_000, True)

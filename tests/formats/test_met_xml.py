@@ -286,3 +286,24 @@ def test_gnubg_reads_back_every_cell(tmp_path: Path, is_symmetric: bool) -> None
     assert table.opponent_post_crawford is not None
     assert np.abs(found[25] - table.post_crawford)[:24].max() < 1e-7
     assert np.abs(found[26] - table.opponent_post_crawford)[:24].max() < 1e-7
+
+
+@pytest.mark.parametrize("comment", ["# by <me@x.org>\n", "  # see </met>\n", "#<met>\n"])
+def test_comments_around_a_table_may_have_tags(comment: str) -> None:
+    found = parse_met(comment.encode() + text() + comment.encode())
+    assert found.table is not None
+    assert found.quarantined == []
+
+
+def test_lines_that_end_in_carriage_returns() -> None:
+    alone = parse_met(text().replace(b"\n", b"\r"))
+    assert (alone.counts, alone.table is None) == (parse_met(text()).counts, False)
+
+
+@pytest.mark.parametrize(("number", "expected"), [("1e999", "a finite number"), ("\u0663", "a number")])
+def test_parameters_that_are_no_numbers(number: str, expected: str) -> None:
+    parameters = f'<parameters><parameter name="x">{number}</parameter></parameters>'
+    post = f'<post-crawford-table type="mec" player="both">{parameters}</post-crawford-table>'
+    found = parse_met(text(parameters, post, "-1", pre='type="zadeh"'))
+    assert found.table is None
+    assert f"expected {expected}" in [line.reason for line in found.quarantined]

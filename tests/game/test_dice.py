@@ -59,3 +59,9 @@ def test_rolls_of_every_form(roll: Any) -> None:
 def test_what_is_no_roll(roll: Any) -> None:
     with pytest.raises(InvalidRollError, match="expected two dice"):
         to_roll(roll)
+
+
+def test_dice_are_plain_integers() -> None:
+    assert type(roll_of(np.uint8(1), np.uint8(2)).high) is int  # type: ignore[arg-type]
+    with pytest.raises(InvalidRollError, match=r"^expected two dice from 1 to 6"):
+        Roll(3.5, 1)  # type: ignore[arg-type]

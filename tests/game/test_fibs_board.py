@@ -7,7 +7,7 @@ import pytest
 from bgdata.errors import InvalidPositionError
 from bgdata.game.dice import ROLLS
 from bgdata.game.fibs_board import format_money_board, parse_fibs_board
-from bgdata.game.match import Cube
+from bgdata.game.match import Cube, CubeOwner
 from bgdata.game.position import START, Position
 from bgdata.play.random_games import random_game_positions
 
@@ -38,3 +38,23 @@ def test_unlimited_matches_are_money() -> None:
 def test_lines_that_are_no_boards(text: str) -> None:
     with pytest.raises(InvalidPositionError, match=r"^expected "):
         parse_fibs_board(text)
+
+
+@pytest.mark.parametrize("color", ["1", "-1"])
+def test_the_cube_is_ours_where_we_alone_may_double(color: str) -> None:
+    """Pairs are of the reader, then of the other side, whatever color the reader has."""
+    fields = format_money_board(START).split(":")
+    tail = 1 + 2 + 3 + 26
+    fields[tail], fields[tail + 9] = color, color
+    fields[tail + 5 : tail + 8] = "2", "1", "0"
+    assert parse_fibs_board(":".join(fields)).cube == Cube(2, CubeOwner.ON_ROLL)
+    fields[tail] = str(-int(color))
+    assert parse_fibs_board(":".join(fields)).cube == Cube(2, CubeOwner.OPPONENT)
+
+
+@pytest.mark.parametrize(("place", "name"), [(9, "color"), (10, "direction")])
+def test_a_reader_without_a_color(place: int, name: str) -> None:
+    fields = format_money_board(START).split(":")
+    fields[1 + 2 + 3 + 26 + place] = "0"
+    with pytest.raises(InvalidPositionError, match=f"^expected a {name} of 1 or -1"):
+        parse_fibs_board(":".join(fields))

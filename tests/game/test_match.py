@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bgdata.errors import InvalidScoreError
@@ -126,3 +127,13 @@ def test_wrong_stakes() -> None:
         Stakes(MatchScore(5, 5), Cube(2))
     with pytest.raises(InvalidScoreError, match="expected a centered cube of 1 in the crawford game"):
         Stakes(MatchScore(1, 5, is_crawford=True), Cube(2, CubeOwner.ON_ROLL))
+
+
+def test_numbers_of_numpy_do_not_wrap_around() -> None:
+    score = MatchScore(np.uint8(3), np.uint8(5))  # type: ignore[arg-type]
+    assert score.after_game(np.uint8(4)) is None  # type: ignore[arg-type]
+    assert score.after_game(np.int8(-4)) == MatchScore(3, 1, is_crawford=True)  # type: ignore[arg-type]
+    stakes = Stakes(Money(is_jacoby=False), Cube(np.int8(64), CubeOwner.ON_ROLL))  # type: ignore[arg-type]
+    assert stakes.points(3) == 192
+    assert Stakes(Money(is_jacoby=True)).points(np.uint8(3)) == 1  # type: ignore[arg-type]
+    assert {type(number) for number in (score.away, score.opponent_away, stakes.cube.value)} == {int}

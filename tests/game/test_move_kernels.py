@@ -98,6 +98,9 @@ def test_boards_that_no_play_connects_have_no_moves() -> None:
     after = board.copy()
     after[0, 24], after[0, 1] = 1, -1
     assert (checker_moves_of(board, np.array([[3, 1]], np.int8), after) == -1).all()
+    after = board.copy()
+    after[0, 24] = 0  # a double: as if two checkers had vanished
+    assert (checker_moves_of(board, np.array([[2, 2]], np.int8), after) == -1).all()
     assert checker_moves_of(board[:0], np.zeros((0, 2), np.int8), board[:0]).shape == (0, 4, 3)
 
 

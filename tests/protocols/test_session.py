@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from bgdata.errors import InvalidScoreError
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import TurnKind
 from bgdata.formats.replay import replay
@@ -206,3 +207,8 @@ def test_gammons_count_by_the_jacoby_rule() -> None:
         to_turn(session)
         assert session.ending == Ending(0, 2, points)
         assert session.points == (points, 0)
+
+
+def test_a_match_has_one_length() -> None:
+    with pytest.raises(InvalidScoreError, match="expected a match from its beginning, got 3-away 5-away"):
+        Session(1, NAMES, MatchScore(3, 5))

@@ -164,6 +164,14 @@ def test_a_double_is_beavered_where_that_is_allowed(match_engine: UbgiEngine, is
         assert match_engine.answers("go cube")[-1] == f"bestcube {expected}"
 
 
+@pytest.mark.parametrize(("rules", "best"), [(2, "beaver"), (0, "take")])
+def test_an_xgid_says_whether_there_are_beavers(engine: UbgiEngine, rules: int, best: str) -> None:
+    state = replace(MatchState.from_stakes(Stakes(MONEY)), has_beavers=rules == 2)
+    state = replace(state, to_decide=Side.TOP, is_double_offered=True)
+    assert engine.answers(f"position xgid {Xgid(UNLIKELY, state)}") == []
+    assert engine.answers("go cube")[-1] == f"bestcube {best}"
+
+
 @pytest.mark.parametrize(
     ("position", "value", "side", "best"),
     [

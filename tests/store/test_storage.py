@@ -14,7 +14,15 @@ import pytest
 
 from bgdata.errors import CheckFailedError, StorageError
 from bgdata.store.arrays import ArrayWriter, save_array
-from bgdata.store.storage import locked, publish, remove_folder, sha256_file, storage_errors, write_file
+from bgdata.store.storage import (
+    locked,
+    publish,
+    remove_folder,
+    remove_unheld,
+    sha256_file,
+    storage_errors,
+    write_file,
+)
 from tests.store import processes
 from tests.store.test_arrays import VALUES
 
@@ -180,6 +188,16 @@ def test_a_dead_holder_blocks_nobody(tmp_path: Path) -> None:
     waited = []
     with locked(tmp_path / "lock", lambda: waited.append(1)):
         assert waited == []
+
+
+def test_only_locks_that_nobody_holds_are_removed(tmp_path: Path) -> None:
+    with locked(tmp_path / "lock"):
+        remove_unheld(tmp_path / "lock")
+        assert (tmp_path / "lock").exists()
+    (tmp_path / "lock").touch()
+    remove_unheld(tmp_path / "lock")
+    assert not (tmp_path / "lock").exists()
+    remove_unheld(tmp_path / "lock")
 
 
 def test_whoever_waits_is_told(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import quote
@@ -24,7 +26,7 @@ from bgdata.web import app as web_app
 from bgdata.web.app import HEADERS, create_app
 from bgdata.web.limits import Budget, Limits
 from bgdata.web.openapi import ADDRESSES
-from bgdata.web.site import Site
+from bgdata.web.site import Site, folders_in
 from tests.cli.command_line import POSITION
 from tests.web.reading import HOST, inner_links, read
 from tests.web.servers import asked, serving
@@ -301,13 +303,40 @@ def test_the_stamp_of_a_warehouse(tmp_path: Path) -> None:
     site = Site(bgdata.open_warehouse(tmp_path / "w"))
     stamps = [site.stamp]
     assert site.stamp == stamps[0]
-    for name in ("kind", "kind/variant", "kind/variant/r1-00000000"):
+    for name in ("claims", "claims/variant", "claims/variant/r1-00000000"):
         (tmp_path / "w" / name).mkdir(parents=True)
         stamps.append(site.stamp)
         assert site.stamp == stamps[-1]
-    (tmp_path / "w/kind/variant/r1-00000000/manifest.json").write_text("{}")
+    (tmp_path / "w/claims/variant/r1-00000000/manifest.json").write_text("{}")
     assert site.stamp == stamps[-1]
     assert len(set(stamps)) == 4
+    (tmp_path / "w/.staging").mkdir()
+    stamps.append(site.stamp)
+    (tmp_path / "w/.staging/part").mkdir()  # of a build
+    assert site.stamp == stamps[-1]
+
+
+def test_folders_that_may_not_be_read_are_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refused(folder: Path) -> Iterator[os.DirEntry[str]]:
+        raise PermissionError(folder)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    assert folders_in(tmp_path) == []
+
+
+def test_a_flaw_is_told_as_any_error(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the headers of every answer, and as JSON where that is asked for; the log has the rest."""
+
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError("a secret")
+
+    monkeypatch.setattr(Site, "charged", fails)
+    for where, kind in (("/table", "text/html"), ("/table.json", "application/json")):
+        answer = client.get(where)
+        assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (500, kind)
+        assert "the server could not make this page" in answer.text
+        assert "secret" not in answer.text
+        assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 def test_sixty_clients_at_once(site_root: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import multiprocessing.util
 import re
 import tempfile
 from collections.abc import Iterator
@@ -19,10 +20,13 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 import bgdata
+from bgdata.errors import QueryError
 from bgdata.store.locked_sql import QueryLimits, lock, open_memory
 from bgdata.web.answer import address
 from bgdata.web.app import create_app
 from bgdata.web.limits import Limits
+from bgdata.web.query_process import QueryProcess
+from bgdata.web.site import Site
 from bgdata.web.sql import EXAMPLES, FILES
 from tests.cli.command_line import succeeds
 from tests.web.reading import HOST, read
@@ -120,6 +124,8 @@ FORBIDDEN = (
     "select getenv('HOME')",
     "call pragma_version()",
     "export database '/tmp/x'",
+    "from destroy_external_resource('query', 'select 1')",
+    "from Register_External_Resource_Type('x', kind := 'server', create_function := 'y')",
     "selec",
     "select * from nowhere",
     "select 1/",
@@ -217,6 +223,30 @@ def test_large_answers_are_one_line(small: TestClient, query: str, said: str, fo
     assert isinstance(found, dict)
     assert found["error"].startswith(said)
     assert "\n" not in found["error"]
+
+
+def test_a_query_that_fails_late_says_why(client: TestClient) -> None:
+    late = "select (case when range = 3000 then 'x' else '1' end)::int as a from range(200000)"
+    for form in ("csv", "parquet"):
+        found = ask(client, late, form, status=400)
+        assert isinstance(found, dict)
+        assert "Could not convert string 'x' to INT32" in found["error"]
+
+
+def test_a_process_that_cannot_be_started_is_followed_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries = QueryProcess(Site(bgdata.open_warehouse(tmp_path)))
+    with monkeypatch.context() as patched:
+        patched.setattr(multiprocessing.util, "spawnv_passfds", refuse_to_start)
+        with pytest.raises(QueryError, match="expected a query that fits into its limits"):
+            queries.ask("select 1 as one")
+    assert queries.ask("select 1 as one").rows == [[1]]
+    queries.end()
+
+
+def refuse_to_start(*_: object) -> int:
+    raise BlockingIOError("no more processes")
 
 
 def test_a_process_without_memory_is_followed_by_another(small: TestClient) -> None:
