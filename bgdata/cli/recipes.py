@@ -60,7 +60,7 @@ SL_RECIPE = {  # what each parameter of the recipe does
     "hidden": "Hidden units of the contact network, such as 120, or 120-60 for two layers.  [default: as in --start]",
     "crashed_hidden": "Hidden units of the crashed network.  [default: as in --start]",
     "race_hidden": "Hidden units of the race network.  [default: as in --start]",
-    "validation_rows": "Maximum number of positions for measuring errors after each epoch.",
+    "validation_rows": "Number of positions for measuring errors after each epoch, rounded up to batches of 65,536.",
     "test_games": "Games against PubEval that test a network.",
     "average_decay": "Keep a moving average of the weights with this decay per batch, such as 0.999; 0 for none.",
     "trainer": "Trainer: kernels on the processor, the same on any machine, or PyTorch, for larger networks.",

@@ -138,15 +138,19 @@ def arrays_of(context: Context[LadderParameters]) -> dict[str, Array]:
 
 
 def pair_results(context: Context[LadderParameters]) -> dict[tuple[Player, Player], list[float]]:
-    """Points per game to the first of two players in each pair of games with the same dice, the lesser one first."""
+    """Points per game to the first of two players in each pair of games with the same dice, the lesser one first.
+    Raises InvalidParameterError for two series of a pairing with the same dice, whose games are no others."""
     found: dict[tuple[Player, Player], list[float]] = {}
+    dice: set[tuple[Player, Player, int]] = set()
     for source in context.parameters.sources:
         table = context.inputs["smallest"] if source == SMALLEST else context.warehouse.open_reference(source)
         first, second = players_of(table, context.parameters)
         sign = 1.0 if first < second else -1.0
-        found.setdefault((min(first, second), max(first, second)), []).extend(
-            sign * points for points in points_of(table)
-        )
+        pair, seed = (min(first, second), max(first, second)), table.manifest.parameters["seed"]
+        if (*pair, seed) in dice:
+            raise InvalidParameterError(f"expected other dice in each part of a pairing, got {table.name} of the same")
+        dice.add((*pair, seed))
+        found.setdefault(pair, []).extend(sign * points for points in points_of(table))
     return found
 
 

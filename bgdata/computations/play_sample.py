@@ -14,7 +14,7 @@ from bgdata.computations.common.rechecking import check_arrays
 from bgdata.computations.common.rollouts import open_roller
 from bgdata.computations.position_sample import chosen_rows, file_classes
 from bgdata.datasets.play_sample import PlaySampleParameters
-from bgdata.errors import CheckFailedError
+from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.choices import Chooser
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import flip_boards
@@ -47,6 +47,9 @@ class PlaySampleComputation(Computation[PlaySampleParameters]):
         classes = np.asarray(corpus.array("turn_classes"))
         rows = chosen_rows(boards, classes, parameters.most)
         rows = rows[np.isin(file_classes(classes[rows]), parameters.numbers())]
+        if not len(rows):
+            wanted = " ".join(parameters.classes)
+            raise InvalidParameterError(f"expected turns of {wanted} in {corpus.name}, found none; try: more games")
         job.progress.start(job.title, len(rows), "turns")
         parts = []
         for start in range(0, len(rows), STEP):

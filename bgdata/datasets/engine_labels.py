@@ -107,7 +107,15 @@ class EngineLabels(Dataset[EngineParameters]):
                 f"{parameters.engine}"
             )
         parameters.choice().check_network()
+        if parameters.engine != "network":
+            self.check_no_network(parameters)
         source_input(parameters.source, parameters.source_recipe)
+
+    def check_no_network(self, parameters: EngineParameters) -> None:
+        """Raise InvalidParameterError for a network or tables beside a program: it asks neither."""
+        for name in ("network", "network_version", "table_points", "table_checkers"):
+            if (given := getattr(parameters, name)) != getattr(self.parameters, name):
+                raise InvalidParameterError(f"expected no {name} with the program {parameters.engine}, got {given}")
 
     def inputs(self, parameters: EngineParameters) -> Mapping[str, Input]:
         source = {"source": source_input(parameters.source, parameters.source_recipe)}

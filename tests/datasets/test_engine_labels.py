@@ -156,6 +156,11 @@ def test_a_network_is_an_engine_too(warehouse: Warehouse) -> None:
         ({"ply": 5}, "expected a ply of 0 to 4, got 5"),
         ({"version": "1"}, "expected a version of a program, and none of a network, got '1' of network"),
         ({"engine": "gnubg"}, "expected a version of a program, and none of a network, got '' of gnubg"),
+        ({"engine": "gnubg", "version": "1"}, "expected no network with the program gnubg, got tiny"),
+        (
+            {"engine": "gnubg", "version": "1", "network": "", "table_checkers": 6},
+            "expected no table_points with the program gnubg, got 3",
+        ),
         ({"network": "../x"}, "expected the name of a network"),
         ({"source": VersionRef("network", "tiny")}, "expected a table of positions"),
     ],

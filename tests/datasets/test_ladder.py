@@ -69,6 +69,13 @@ def test_parts_of_a_pairing_are_one_result_whoever_is_named_first(warehouse: War
     assert table.array("points").tolist() == [np.concatenate([first, -second]).mean()]
 
 
+def test_the_same_dice_are_counted_once(warehouse: Warehouse) -> None:
+    """Eight games of a seed are the first of its twelve."""
+    parameters = ladder_of(warehouse, games("pubeval", "random", 1), games("pubeval", "random", 1, count=12))
+    with pytest.raises(InvalidParameterError, match="expected other dice in each part of a pairing, got game_scores/"):
+        warehouse.build(DATASET.name, parameters)
+
+
 def test_ladders_side_by_side(warehouse: Warehouse) -> None:
     with warehouse.connect() as connection:
         found = connection.sql(

@@ -82,6 +82,16 @@ def test_some_classes_only(warehouse: Warehouse) -> None:
         assert np.array_equal(table.array(name), np.asarray(whole.array(name))[kept])
 
 
+def test_classes_of_which_there_is_no_turn(warehouse: Warehouse) -> None:
+    """In the one game of this seed nobody is crashed."""
+    changes = {"player": "pubeval", "version": "2", "games": 1, "seed": 2, "classes": ("crashed",)}
+    parameters = DATASET.smallest.with_changes(changes)
+    with pytest.raises(
+        InvalidParameterError, match=r"expected turns of crashed in selfplay/\S+, found none; try: more"
+    ):
+        warehouse.build(DATASET.name, parameters)
+
+
 def test_sql_shows_the_same(small_root: Path) -> None:
     with bgdata.open_warehouse(small_root).connect() as connection:
         found = connection.sql("select board, class, rank, split from play_sample order by game, turn, rank").fetchall()

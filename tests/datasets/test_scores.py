@@ -93,6 +93,14 @@ def test_bearoffs_without_tables_are_a_measure_of_their_own() -> None:
     assert {against for _, against in names} == {"bearoff_two_sided/6x9"}
 
 
+def test_contact_endgames_judge_under_their_name() -> None:
+    found = {"mean_loss": 0.25, "standard_error": 0.125}
+    for tables, name in ((1, "contact_loss"), (0, "contact_loss_without_tables")):
+        (reading,) = referee_measures({"tables": tables, "points": 25, "checkers": 3}, found)
+        assert reading[:2] == (name, "contact_endgame/3")
+        assert name in UNITS
+
+
 def test_values_by_theme_are_those_of_the_test_split() -> None:
     """With as many positions as the theme has; without a standard error there is no figure."""
     recipe = {"tables": True, "reference": {"variant": "x"}}

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from bgdata.datasets.benchmark_scores import DATASET as BENCHMARKS
 from bgdata.datasets.common.players import player_slug
+from bgdata.datasets.contact_endgame import POINTS as ANYWHERE
 from bgdata.datasets.game_scores import DATASET as GAMES
 from bgdata.datasets.referee_scores import DATASET as REFEREE
 from bgdata.datasets.reference_positions import DATASET as REFERENCE
@@ -25,6 +26,8 @@ UNITS = {  # of every measure
     "error_rate": "thousandths of a point a decision",
     "bearoff_loss": "points a decision",
     "bearoff_loss_without_tables": "points a decision",
+    "contact_loss": "points a decision",
+    "contact_loss_without_tables": "points a decision",
     "equity_rmse": "points",
     "equity_rmse_without_tables": "points",
 }
@@ -97,9 +100,11 @@ def benchmark_measures(recipe: Texts, found: Figures) -> list[Reading]:
 
 
 def referee_measures(recipe: Texts, found: Figures) -> list[Reading]:
-    """The mean loss in bearoffs, with the player's tables or without."""
-    name = "bearoff_loss" if recipe["tables"] else "bearoff_loss_without_tables"
-    against = f"bearoff_two_sided/{recipe['points']}x{recipe['checkers']}"
+    """The mean loss in bearoffs, or in endgames with contact, with the player's tables or without."""
+    is_contact = recipe["points"] == ANYWHERE
+    name = ("contact_loss" if is_contact else "bearoff_loss") + ("" if recipe["tables"] else "_without_tables")
+    bearoff = f"bearoff_two_sided/{recipe['points']}x{recipe['checkers']}"
+    against = f"contact_endgame/{recipe['checkers']}" if is_contact else bearoff
     return [Reading(name, against, found["mean_loss"], found["standard_error"])]
 
 

@@ -66,7 +66,7 @@ def by_network(batch: LabelledBatch) -> list[Examples]:
 
 
 def read_examples(batches: LabelledBatches, most: int) -> list[Examples]:
-    """The first `most` positions of an epoch, or all, by network."""
+    """The first batches of an epoch that have `most` positions, or all, by network."""
     parts: list[list[Examples]] = [[] for _ in range(NETWORKS)]
     rows = 0
     for number in range(len(batches)):

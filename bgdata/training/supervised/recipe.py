@@ -53,7 +53,7 @@ class SupervisedRecipe:
     hidden: str = ""  # layers of the contact network
     crashed_hidden: str = ""
     race_hidden: str = ""
-    validation_rows: int = 100_000  # at most: to choose the best epoch by; and as many of those that were learned
+    validation_rows: int = 100_000  # in whole batches: to choose the best epoch by; as many that were learned
     average_decay: float = 0.0  # share of the moving average of weights that each batch keeps; 0 for no average
     trainer: str = "kernels"  # or PyTorch, whose sums have another order
     device: str = "cpu"  # of PyTorch
