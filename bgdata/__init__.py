@@ -4,7 +4,7 @@
 >>> warehouse = bgdata.open_warehouse("warehouse")            # doctest: +SKIP
 >>> table = bgdata.open_two_sided("warehouse", 6, 9)          # doctest: +SKIP
 >>> table.probe([0, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0])       # doctest: +SKIP
-Equities(cubeless=0.34224..., owned=0.34413..., centered=0.16049..., opponent_owned=0.16049...)
+Equities(cubeless=0.34224..., owned=0.34413..., centered=0.16047..., opponent_owned=0.16047...)
 
 >>> bgdata.open_player("warehouse").evaluate("start")           # doctest: +SKIP
 Evaluation(win=0.52..., ..., source=<AnswerSource.CONTACT_NETWORK: 5>, ply=0, accuracy='network/...')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from bgdata import Folder, all_kinds, open_warehouse
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.named import map_player
@@ -9,7 +11,7 @@ from bgdata.evaluation.networks.named import map_player
 all_kinds()  # loaded here, so that opening is quick
 
 
-def open_player(root: Folder = "warehouse", network: str = "", ply: int = 0) -> LookaheadPlayer:
+def open_player(root: Folder = "warehouse", network: str | os.PathLike[str] = "", ply: int = 0) -> LookaheadPlayer:
     """Map a player: the bearoff tables of a warehouse and one of its networks, or those that come with the package.
 
     `ply` is how many rolls it looks ahead, 0 to 3. Raises MissingWarehouseError, MissingTableError for a network that

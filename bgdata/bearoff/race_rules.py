@@ -319,8 +319,8 @@ def race_decision(
     >>> race_decision("keith", [0, 1, 2, 2, 2, 2], [0, 0, 2, 3, 2, 2])
     Decision(doubles=True, redoubles=True, takes=True)
 
-    Raises UsageError for an unknown rule, and for one that has no answer without effective pip counts,
-    InvalidPositionError for a side that is no layout or has no checkers left.
+    Raises UsageError for an unknown rule, for one that has no answer without effective pip counts, and for others than
+    two of these, InvalidPositionError for a side that is no layout or has no checkers left.
     """
     if rule not in RULES:
         raise UsageError(f"expected a rule of {', '.join(RULES)}, got {shown(rule)}")
@@ -330,6 +330,9 @@ def race_decision(
         raise InvalidPositionError("expected checkers on both sides, got a race that is over")
     points = max(len(on_roll), len(opponent))
     layouts = np.array([[*side, *[0] * (points - len(side))] for side in (on_roll, opponent)], np.int8)
-    sides = side_counts(layouts, np.array(effective_pips or (0.0, 0.0)))
+    effective = np.asarray((0.0, 0.0) if effective_pips is None else effective_pips, np.float64)
+    if effective.shape != (2,) or not np.isfinite(effective).all():
+        raise UsageError(f"expected the effective pip counts of both sides, got {shown(str(effective_pips))}")
+    sides = side_counts(layouts, effective)
     bits = answer(NAMES.index(rule), sides, 0, 1, np.zeros((len(FOUND_NAMES), 4), np.int64))
     return Decision(bool(bits & DOUBLE), bool(bits & REDOUBLE), not bits & PASS)

@@ -14,6 +14,7 @@ import urllib.request
 from collections import OrderedDict
 from functools import cached_property
 from hashlib import sha256
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +64,14 @@ class RemoteTwoSidedTable(TwoSidedTable):
     @property
     def _remote(self) -> RemoteTable:
         return self.table  # type: ignore[return-value]
+
+    def _repr_html_(self) -> str:
+        """What proves it, and no rows: these would be fetched only to be shown."""
+        manifest = self._remote.manifest
+        return (
+            f"<p><b>{escape(self._remote.name)}</b> at {escape(self._remote.address)}: {manifest.rows:,} rows</p>\n"
+            f"<p>digest of the values: <code>{escape(manifest.digest)}</code></p>"
+        )
 
     def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
         """The four equities of one position, of whose player on roll the whole row is fetched. Raises NotCoveredError,

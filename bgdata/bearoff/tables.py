@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_at, layout_count, position_index, whole_index
-from bgdata.errors import CorruptFileError, NotCoveredError, UsageError, shown
+from bgdata.errors import CorruptFileError, InvalidPositionError, NotCoveredError, UsageError, shown
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.game.integers import integer_array
 from bgdata.store.table import Table
@@ -213,6 +213,8 @@ def layout_index(layout: Layout, points: int) -> int:
     and InvalidPositionError."""
     if isinstance(layout, int):
         return layout if type(layout) is int else whole_index(layout)
+    if isinstance(layout, np.ndarray) and layout.ndim > 1:
+        raise InvalidPositionError(f"expected one layout, got an array {list(layout.shape)}")
     is_layout = isinstance(layout, list | tuple) or np.ndim(layout) > 0
     return position_index(fitted(layout, points)) if is_layout else whole_index(layout)
 

@@ -20,6 +20,7 @@ from bgdata.errors import UnknownPlayerError
 from bgdata.evaluation.chances import Chances, turned_chances
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.programs import answers_of_program
+from bgdata.game.board_arrays import board_array, dice_array
 from bgdata.game.codec import Boards, flip_boards
 
 MOST_PLY = 3
@@ -63,6 +64,8 @@ class BgsagePlayer:
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """The positions after the chosen plays: see `player.Player`."""
+        boards = board_array(boards)
+        rolls = dice_array(rolls, len(boards))
         chosen = np.empty_like(boards)
         for row, (board, (die1, die2)) in enumerate(zip(boards.tolist(), rolls.tolist(), strict=True)):
             moves = self._analyzer.checker_play(board, die1, die2, jacoby=False).moves

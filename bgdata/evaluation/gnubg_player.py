@@ -19,6 +19,7 @@ from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.gnubg_program import gnubg_version
 from bgdata.evaluation.gnubg_server import ANSWER_SECONDS, GnubgServer
 from bgdata.evaluation.programs import answers_of_program, position_after
+from bgdata.game.board_arrays import board_array, dice_array
 from bgdata.game.codec import Boards
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.position import Position
@@ -64,7 +65,8 @@ class GnubgPlayer:
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """See `player.Player`. Raises ExternalProgramError if gnubg stops answering, or does not answer by a legal
         play."""
-        rolled = [roll_of(*roll) for roll in rolls.tolist()]
+        boards = board_array(boards)
+        rolled = [roll_of(*roll) for roll in dice_array(rolls, len(boards)).tolist()]
         chosen = self._ask_all(_position_after, list(zip(map(Position, boards.tolist()), rolled, strict=True)))
         return np.array([position.board for position in chosen], np.int8).reshape(-1, 26)
 

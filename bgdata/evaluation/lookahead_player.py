@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.cube import DEFAULT_RULES, CubeDecision, CubeRules, ExactCube, decide_cube
+from bgdata.equity.cube import DEFAULT_RULES, CubeDecision, CubeRules, ExactCube, check_rules, decide_cube
 from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.cache import EvaluationCache
@@ -40,7 +40,8 @@ from bgdata.evaluation.lookahead import (
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
 from bgdata.game.dice import RollLike, to_roll
-from bgdata.game.match import Money, Stakes
+from bgdata.game.integers import whole_numbers
+from bgdata.game.match import MatchScore, Money, Stakes
 from bgdata.game.outcome import check_in_progress, check_occurs
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position, PositionLike
@@ -94,12 +95,10 @@ class LookaheadPlayer:
         filters: Sequence[PlayFilter] = FILTERS,
         cubes: Sequence[ExactCube] = (),
     ) -> None:
-        if not 0 <= ply <= MOST_PLY:
-            raise UsageError(f"expected a ply from 0 to {MOST_PLY}, got {ply}")
         if not hasattr(evaluator, "evaluate_many"):  # isinstance would work out its version, from all its weights
             name = getattr(evaluator, "label", type(evaluator).__name__)
             raise UsageError(f"expected an evaluator of positions, got {name}, which only chooses plays")
-        self.evaluator, self.ply, self.filters, self.cubes = evaluator, ply, tuple(filters), tuple(cubes)
+        self.evaluator, self.ply, self.filters, self.cubes = evaluator, checked_ply(ply), tuple(filters), tuple(cubes)
         self._look = EvaluationCache(evaluator)
 
     def __repr__(self) -> str:
@@ -207,6 +206,7 @@ class LookaheadPlayer:
         Raises InvalidPositionError for a finished game, and what `equity.cube.decide_cube` raises.
         """
         position = check_in_progress(Position(position))
+        stakes, rules = as_decided(stakes, rules)
         if chances is None:
             chances = self._evaluate(np.array([position.board], np.int8)).chances[0].tolist()
         for table in () if rules.by_model else self.cubes:
@@ -261,3 +261,21 @@ def threads_for(boards: Boards) -> AbstractContextManager[None]:
     """One thread for a single position: while other work keeps the cores busy, threads would wait for one another much
     longer than they compute."""
     return threads(1 if len(boards) == 1 else None)
+
+
+def checked_ply(ply: int) -> int:
+    """How many rolls a player looks ahead, as Python's integer. Raises UsageError."""
+    with suppress(TypeError):
+        (number,) = whole_numbers([ply])
+        if 0 <= number <= MOST_PLY:
+            return number
+    raise UsageError(f"expected a ply from 0 to {MOST_PLY}, got {ply!r}")
+
+
+def as_decided(stakes: Stakes, rules: CubeRules) -> tuple[Stakes, CubeRules]:
+    """The stakes and rules by which a cube decision is made: those of money play for a match that is decided as if it
+    were that, so that the same tables answer. Raises InvalidParameterError."""
+    check_rules(stakes, rules)
+    if rules.as_money and isinstance(stakes.score, MatchScore) and not stakes.is_crawford:
+        return Stakes(MONEY.score, stakes.cube), replace(rules, met=None, as_money=False)
+    return stakes, rules

@@ -17,6 +17,7 @@ from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
 from bgdata.evaluation.player_files import ONNX, UBGI, is_onnx, is_ubgi
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.evaluation.ubgi_player import UbgiPlayer
+from bgdata.game.board_arrays import board_array, dice_array
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.random import random_bits, random_stream
@@ -64,6 +65,8 @@ class RandomPlayer:
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """The positions after plays chosen at random: see `Player`."""
+        boards = board_array(boards)
+        rolls = dice_array(rolls, len(boards))
         chosen = np.empty_like(boards)
         for start in range(0, len(boards), BATCH):
             rows = slice(start, min(len(boards), start + BATCH))

@@ -33,7 +33,7 @@ def answers_of_program(boards: Boards, ask: Callable[[Boards], Chances], program
     asked = boards[~is_over]
     chances = ask(asked)
     check_chances(asked, chances, program)
-    found.chances[~is_over] = chances
+    found.chances[~is_over] = ordered_chances(chances)  # rounded ones may be out of order
     return found
 
 

@@ -36,6 +36,7 @@ from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.programs import answers_of_program, position_after
 from bgdata.evaluation.talk import Talk
+from bgdata.game.board_arrays import board_array, dice_array
 from bgdata.game.codec import Boards
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.position import Position
@@ -97,6 +98,8 @@ class UbgiPlayer:
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """See `player.Player`. Raises ExternalProgramError if the engine stops answering, or does not answer by a legal
         play."""
+        boards = board_array(boards)
+        rolls = dice_array(rolls, len(boards))
         chosen = np.empty_like(boards)
         for row, (board, roll) in enumerate(zip(boards.tolist(), rolls.tolist(), strict=True)):
             chosen[row] = self._play(Position(board), roll_of(*roll)).board

@@ -1,8 +1,9 @@
 """Play for wins alone, as at double match point, where a gammon counts as much as any other win.
 
 No kernel knows of it: the four gammon outputs of every network are fixed at nearly 0 (below a millionth), so that the
-play with the highest equity is the one with the highest chance to win. Bearoff tables answer only where no gammon is
-possible; other races are left to the networks.
+play with the highest equity is the one with the highest chance to win. Games that are over are worth what the rules
+say, gammons included, which can weigh near the end of a game where plays are chosen one roll ahead. Bearoff tables
+answer only where no gammon is possible; other races are left to the networks.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ player fits them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import fsum, tanh
+from math import fsum, isfinite, tanh
 from typing import NamedTuple
 
 from bgdata.errors import UsageError
@@ -51,7 +51,11 @@ def expected_points(difference: float, scale: float) -> float:
 
 
 def rated(players: int, zero: int, pairings: Sequence[Pairing], scale: float) -> Ratings:
-    """The ratings of players 0, 1, ... by their pairings. Raises UsageError where pairings do not connect them all."""
+    """The ratings of players 0, 1, ... by their pairings. Raises UsageError where pairings do not connect them all, and
+    for results or errors that are not finite, as one pair of games has."""
+    for each in pairings:
+        if not (isfinite(each.points) and isfinite(each.error)):
+            raise UsageError(f"expected finite results of pairings, got {each.points} +/- {each.error}")
     check_connected(players, zero, pairings)
     values, others = [0.0] * players, [player for player in range(players) if player != zero]
     best = _squares(values, pairings, scale)

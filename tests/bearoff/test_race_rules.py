@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from math import nan
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,3 +128,11 @@ def test_what_no_rule_answers() -> None:
 def test_sides_that_cannot_be(on_roll: list[int], opponent: list[int], message: str) -> None:
     with pytest.raises(InvalidPositionError, match=f"^{re.escape(message)}$"):
         race_decision("keith", on_roll, opponent)
+
+
+@pytest.mark.parametrize("effective", [(70.0,), np.array([70.0, 80.0, 90.0]), (nan, 80.0), []])
+def test_effective_pips_are_two_numbers(effective: Any) -> None:
+    with pytest.raises(UsageError, match="expected the effective pip counts of both sides"):
+        race_decision("epc-62", [0, 1, 2, 2, 2, 2], [0, 0, 2, 3, 2, 2], effective)
+    pips: Any = np.array([7.0, 9.0])
+    assert race_decision("epc-62", [0, 1], [0, 0, 2], pips) == race_decision("epc-62", [0, 1], [0, 0, 2], (7.0, 9.0))

@@ -130,6 +130,11 @@ def test_what_is_no_index_and_no_layout(tables: Path, index: Any) -> None:
             probe(index)
 
 
+def test_several_layouts_are_not_one(tables: Path) -> None:
+    with pytest.raises(InvalidPositionError, match=r"expected one layout, got an array \[8, 6\]"):
+        bgdata.open_two_sided(tables, 6, 4).probe(np.zeros((8, 6), np.int64), 0)  # type: ignore[arg-type]
+
+
 def test_counts_do_not_wrap_around() -> None:
     with pytest.raises(InvalidPositionError, match="expected at most 15 checkers"):
         bgdata.position_index(np.array([64, 64, 64, 64], np.int8))  # type: ignore[arg-type]

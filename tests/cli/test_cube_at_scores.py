@@ -100,7 +100,6 @@ def test_the_crawford_game(root: Path) -> None:
     "arguments",
     [
         (POSITION, *MATCH, *MET, "--model", "janowski"),
-        (POSITION, *MATCH, "--as-money"),
         (POSITION, "--model", "janowski"),
         (POSITION, "--model", "jump"),
         (position_id([2, 2], [1]), *MATCH, *MET),  # 4 checkers
@@ -113,6 +112,13 @@ def test_the_crawford_game(root: Path) -> None:
 def test_the_model_answers_and_nothing_is_built(root: Path, arguments: tuple[str, ...]) -> None:
     assert printed(root, *arguments)["method"] == ("jump" if "jump" in arguments else "janowski")
     assert tables(root) == []
+
+
+def test_a_match_as_money_is_decided_by_the_table_for_money(root: Path) -> None:
+    as_money, money = printed(root, POSITION, *MATCH, "--as-money"), printed(root, POSITION)
+    names = ("method", "accuracy", "no_double", "double_take", "double_pass", "unit")
+    assert [as_money[name] for name in names] == [money[name] for name in names]
+    assert (money["method"], tables(root)) == ("exact", [])
 
 
 def test_larger_tables_that_are_there_answer(root: Path) -> None:

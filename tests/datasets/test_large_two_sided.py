@@ -296,6 +296,8 @@ def test_rows_are_probed_from_afar(address: str, table: Table) -> None:
     near, far = TwoSidedTable(table), bgdata.open_two_sided(address, 4, 5)
     assert isinstance(far, RemoteTwoSidedTable)
     before, row_bytes = Ranges.bytes_sent, table.array("equities")[0].nbytes
+    assert table.manifest.digest in far._repr_html_()
+    assert Ranges.bytes_sent == before, "a notebook fetches nothing"
     assert far.probe([0, 1, 0, 2], [1, 0, 3, 0]) == near.probe([0, 1, 0, 2], [1, 0, 3, 0])
     assert Ranges.bytes_sent - before == row_bytes
     assert far.probe([0, 1, 0, 2], 5) == near.probe([0, 1, 0, 2], 5)

@@ -16,7 +16,7 @@ from bgdata.equity.cube import CubeRules, Method
 from bgdata.equity.doubling import Action, CubeEquities, janowski, money_equities
 from bgdata.equity.match_cube import MatchGame, match_equities
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.errors import InvalidPositionError
+from bgdata.errors import InvalidParameterError, InvalidPositionError
 from bgdata.evaluation.cube_tables import MoneyBearoff
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
@@ -96,6 +96,12 @@ def test_the_player_says_who_decided(player_root: Path) -> None:
     assert model.equities == pytest.approx(money_equities(janowski(0.5), chances.astype(float), 0, False, False))
     match = player.decide_cube(EXAMPLE, Stakes(MatchScore(3, 4)), CubeRules(met=published_met()))
     assert match.method == Method.JANOWSKI
+    as_money = CubeRules(met=published_met(), as_money=True)
+    assert player.decide_cube(EXAMPLE, Stakes(MatchScore(3, 4)), as_money) == exact
+    crawford = Stakes(MatchScore(3, 1, is_crawford=True))
+    assert not player.decide_cube(EXAMPLE, crawford, as_money).may_double
+    with pytest.raises(InvalidParameterError, match="expected beavers in money play only"):
+        player.decide_cube(EXAMPLE, Stakes(MatchScore(3, 4)), CubeRules(as_money=True, has_beavers=True))
     with pytest.raises(
         InvalidPositionError, match=r"expected a game in progress, got .*, in which the .* has borne off every checker"
     ):

@@ -256,9 +256,9 @@ def test_versions(evaluator: NetworkPlayer) -> None:
     assert bare[0] == bare[1] != bare[2]
 
 
-@pytest.mark.parametrize("ply", [-1, 4])
-def test_plies_that_are_refused(player_root: Path, ply: int) -> None:
-    with pytest.raises(UsageError, match=f"expected a ply from 0 to 3, got {ply}"):
+@pytest.mark.parametrize("ply", [-1, 4, 1.0, "1", True, None])
+def test_plies_that_are_refused(player_root: Path, ply: Any) -> None:
+    with pytest.raises(UsageError, match=f"expected a ply from 0 to 3, got {ply!r}"):
         bgdata.open_player(player_root, "random", ply)
 
 

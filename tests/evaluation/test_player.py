@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bgdata.errors import UnknownPlayerError
+from bgdata.errors import InvalidRollError, UnknownPlayerError
 from bgdata.evaluation import player
 from bgdata.evaluation.player import RandomPlayer, open_named_player
 from bgdata.game.codec import flip_boards
@@ -75,3 +75,10 @@ def test_players_by_name() -> None:
     for name in ("random", "pubeval"):
         with pytest.raises(UnknownPlayerError, match=f"expected --ply 0 for {name}, which does not look ahead, got 1"):
             open_named_player(name, 1)
+
+
+def test_each_position_has_a_roll() -> None:
+    boards = np.array([START.board] * 2, np.int8)
+    for rolls in ([[3, 1]], [[3, 1], [2, 1], [6, 5]], [[3, 1], [9, 9]]):
+        with pytest.raises(InvalidRollError):
+            RandomPlayer(1).choose_plays(boards, np.array(rolls, np.int8))

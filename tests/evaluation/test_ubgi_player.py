@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from bgdata.equity.doubling import Action
 from bgdata.errors import ExternalProgramError, MissingFileError, UnknownPlayerError, UsageError
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.ubgi_player import UbgiPlayer
+from bgdata.game.position import Position
 from tests.protocols.test_ubgi import BOARD, ROLL, TINY, engine_file, tiny
 
 
@@ -61,6 +64,15 @@ def test_commands_that_are_not_there(tmp_path: Path) -> None:
 def test_engines_that_answer_wrongly(answer: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises(ExternalProgramError, match=reason):
         UbgiPlayer(tiny(tmp_path, answer)).choose_plays(BOARD, ROLL)
+
+
+def test_rounded_chances_are_put_in_order(tmp_path: Path) -> None:
+    """Else no cube could be decided by them."""
+    player = UbgiPlayer(tiny(tmp_path, '"chances 0.7000 0.3001 0.0100 0.3001 0.0000"'))
+    (chances,) = player.evaluate_many(BOARD).chances.tolist()
+    assert chances == pytest.approx([0.7, 0.3001, 0.01, 0.3, 0], abs=1e-6)
+    assert chances[3] <= 1 - chances[0]
+    assert LookaheadPlayer(player).decide_cube(Position(BOARD[0].tolist())).action in Action
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
+from math import inf, nan
 
 import numpy as np
 import pytest
@@ -84,3 +85,9 @@ def test_matches_that_one_side_always_won() -> None:
 def test_pairings_must_lead_everywhere() -> None:
     with pytest.raises(UsageError, match="lead from every player to player 0, none leads from 2"):
         rated(4, 0, [Pairing(0, 1, 0.1, 0.1), Pairing(2, 3, 0.1, 0.1)], 3.0)
+
+
+@pytest.mark.parametrize(("points", "error"), [(0.5, nan), (nan, 0.1), (inf, 0.1), (0.5, inf)])
+def test_results_that_are_not_finite(points: float, error: float) -> None:
+    with pytest.raises(UsageError, match="expected finite results of pairings, got "):
+        rated(2, 0, [Pairing(1, 0, points, error)], 3.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from bgdata.equity.cube import ExactCube
@@ -75,7 +76,7 @@ def open_network_player(
     return LookaheadPlayer(player, ply) if ply else player
 
 
-def map_player(warehouse: Versions, network: str = "", ply: int = 0) -> LookaheadPlayer:
+def map_player(warehouse: Versions, network: str | os.PathLike[str] = "", ply: int = 0) -> LookaheadPlayer:
     """A player with the best bearoff tables and contact endgames of a warehouse, and one of its networks or the one
     that comes with bgdata; or an ONNX file as it is, which uses exact tables for cube decisions alone.
 
@@ -87,7 +88,7 @@ def map_player(warehouse: Versions, network: str = "", ply: int = 0) -> Lookahea
     cubes: list[ExactCube] = [MoneyEndgame(bearoff.endgame)] if bearoff.endgame else []
     cubes += [MoneyBearoff(bearoff.two_sided)] if bearoff.two_sided else []
     cubes += [MatchBearoff(each) for each in warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
-    if is_onnx(network):
+    if is_onnx(network := os.fspath(network)):
         return LookaheadPlayer(OnnxEvaluator(network), ply, cubes=cubes)
     table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
     return LookaheadPlayer(MappedNetwork(table, bearoff, warehouse), ply, cubes=cubes)

@@ -110,8 +110,9 @@ class Analyst:
         return seen_by_other(found, stakes)
 
     def _exact(self, board: Boards, stakes: Stakes) -> float | None:
-        """The worth by the first table that has it. Tables do not know beavers: they are left to the model."""
-        if self.rules.has_beavers:
+        """The worth by the first table that has it, unless the rules say by the model. Tables do not know beavers: they
+        are left to the model."""
+        if self.rules.has_beavers or self.rules.by_model:
             return None
         position = Position(board.tolist())
         for table in self.player.cubes:

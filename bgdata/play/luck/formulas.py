@@ -6,10 +6,11 @@ recomputes; the rating formula is that of the First Internet Backgammon Server.
 
 from __future__ import annotations
 
-from math import comb, log10, sqrt
+from math import comb, exp, fsum, lgamma, log, log1p, log10, sqrt
 
 from bgdata.errors import UsageError
 
+_MOST_COUNTED = 1000  # games of which the number of orders is a float
 RATING_SCALE = 2000.0  # rating points to a factor of ten in the odds of a match to one point
 
 
@@ -20,9 +21,18 @@ def wins_chance(games: int, win_chance: float, fewest: int, most: int) -> float:
     """
     if games < 0 or not 0 <= win_chance <= 1:
         raise UsageError(f"expected 0 games or more with a chance from 0 to 1, got {games} with {win_chance}")
-    lose_chance = 1 - win_chance
     wins = range(max(fewest, 0), min(most, games) + 1)
-    return sum(comb(games, won) * win_chance**won * lose_chance ** (games - won) for won in wins)
+    return fsum(_chance_of(won, games - won, win_chance) for won in wins)
+
+
+def _chance_of(won: int, lost: int, win_chance: float) -> float:
+    """The chance of so many wins and losses in any order."""
+    if win_chance in (0, 1):
+        return float((lost if win_chance else won) == 0)
+    if won + lost <= _MOST_COUNTED:
+        return comb(won + lost, won) * win_chance**won * (1 - win_chance) ** lost
+    orders = lgamma(won + lost + 1) - lgamma(won + 1) - lgamma(lost + 1)
+    return exp(orders + won * log(win_chance) + lost * log1p(-win_chance))
 
 
 def rating_gap(win_share: float, match_length: int = 1) -> float:

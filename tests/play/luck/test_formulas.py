@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from math import comb
 
 import pytest
@@ -101,3 +102,13 @@ def test_wrong_inputs() -> None:
             UsageError, match=f"expected a share between 0 and 1 of matches .*, got {share} to {length}"
         ):
             rating_gap(share, length)
+
+
+def test_thousands_of_games() -> None:
+    """The exact sums are of fractions."""
+    for games, fewest, most in ((2000, 900, 1100), (50, 0, 50), (12, 3, 5)):
+        exact = sum(Fraction(comb(games, won), 2**games) for won in range(fewest, most + 1))
+        assert wins_chance(games, 0.5, fewest, most) == pytest.approx(float(exact), rel=1e-10)
+    assert (wins_chance(5, 0.0, 0, 2), wins_chance(5, 1.0, 0, 4), wins_chance(5, 1.0, 5, 9)) == (1, 0, 1)
+    assert (wins_chance(3000, 1.0, 0, 2999), wins_chance(3000, 0.0, 0, 2999)) == (0, 1)
+    assert 0.2 < coins_within(1100, 10) < 0.3
