@@ -29,7 +29,6 @@ ROUNDED = 0.0025  # how far a table for equal players may be from it: printed on
 SUM = 1e-9  # how far chances at 1-away 1-away may be from it
 FORMS = ("explicit", "zadeh", "mec")
 _NUMBER = re.compile(r"\d*\.?\d+(?:[eE][-+]?\d+)?|\d+\.", re.ASCII)
-_CARRIAGE_RETURN = re.compile(rb"\r(?!\n)")
 _TAG = re.compile(rb"<")
 _END = re.compile(rb"</met\s*>")
 
@@ -73,8 +72,8 @@ def read_met(path: str | os.PathLike[str]) -> MetFile:
 def parse_met(data: bytes) -> MetFile:
     """The table of a file's content. A file that is no table of chances is set aside as a whole: the line in which that
     shows with the reason, and all others. Lines before and after the table that are no `#` comment are quarantined.
-    Lines end as in XML: at a line feed, a carriage return, or both."""
-    lines = split_lines(_CARRIAGE_RETURN.sub(b"\n", data))
+    In a file without line feeds, carriage returns end the lines."""
+    lines = split_lines(data if b"\n" in data else data.replace(b"\r", b"\n"))
     ledger = Ledger(lines)
     blank = [n for n in range(len(lines)) if not lines[n].strip() or lines[n].lstrip().startswith(b"#")]
     begin, end = _extent(lines)
