@@ -211,7 +211,7 @@ def draw_of_network() -> bool:
     """Every picture of the network that plays; returns whether all commands came to their end."""
     draw = [[*command.split(), str(IMAGES / f"{name}.png")] for name, command in OF_NETWORK.items()]
     commands = [*(command.split() for command in GAMES), *draw]
-    environment = {"BGDATA_WAREHOUSE": str(CATALOG.parent), **os.environ}
+    environment = {**os.environ, "BGDATA_WAREHOUSE": str(CATALOG.parent)}
     with TemporaryDirectory() as folder:
         done = [
             subprocess.run([sys.executable, "-m", "bgdata", *command], cwd=folder, env=environment, check=False)

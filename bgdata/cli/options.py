@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
@@ -64,16 +63,6 @@ def is_place(path: Path) -> bool:
         return path.absolute().parent.is_dir()
     except OSError:
         return False
-
-
-class FiniteRange(click.FloatRange):
-    """A range of numbers, of which `nan` is none."""
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        number = super().convert(value, parameter, context)
-        if math.isnan(number):
-            self.fail(f"expected a number, got {shown(str(value))}", parameter, context)
-        return number
 
 
 OUTPUT = OutputFile()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from bgdata.cli.options import FiniteRange, gnubg_option, output_option
-from bgdata.errors import QueryError, UsageError
+from bgdata.cli.options import gnubg_option, output_option
+from bgdata.errors import QueryError, UsageError, shown
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.process import when_cut_off
 from bgdata.store.names import identifier, quoted
@@ -28,6 +29,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bgdata.store.locked_sql import QueryLimits
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers, of which `nan` is none."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        number = super().convert(value, parameter, context)
+        if math.isnan(number):
+            self.fail(f"expected a number, got {shown(str(value))}", parameter, context)
+        return number
 
 
 @click.command()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import StorageError, TooLargeError, UsageError
 from bgdata.formats.gnubg_bearoff_header import CHANCE_SCALE, ROLLS, BearoffHeader, entry_dtype, format_header
-from bgdata.process import when_cut_off
+from bgdata.formats.lines import written_beside
 
 _BLOCK_VALUES = 1 << 22  # values written at a time: bounds the memory
 _MOST_COMPRESSED_VALUES = (1 << 32) - 1  # offsets have 32 bits
@@ -127,18 +127,10 @@ def _windows(counts: NDArray[np.uint16]) -> tuple[NDArray[np.intp], NDArray[np.i
 def write_file(path: str | os.PathLike[str], header: BearoffHeader, chunks: Iterable[bytes]) -> None:
     """Write header and chunks beside `path` and rename; StorageError names what failed."""
     path = Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        try:
-            with when_cut_off(lambda: partial.unlink(missing_ok=True)), partial.open("wb") as file:
-                file.write(format_header(header))
-                file.writelines(chunks)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        with written_beside(path) as file:
+            file.write(format_header(header))
+            file.writelines(chunks)
     except OSError as error:
         raise StorageError(
             f"expected to write {header.name} to {path}, found: {(error.strerror or str(error)).lower()}; "

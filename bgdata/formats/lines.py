@@ -11,9 +11,9 @@ import bz2
 import copy
 import gzip
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeVar
@@ -271,22 +271,29 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
     Raises StorageError where the file cannot be written.
     """
     path = Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        try:
-            with when_cut_off(lambda: partial.unlink(missing_ok=True)), partial.open("wb") as file:
-                with _packer(file, path.suffix) as packer:
-                    packer.writelines(chunks)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        with written_beside(path) as file, _packer(file, path.suffix) as packer:
+            packer.writelines(chunks)
     except OSError as error:
         raise StorageError(
             f"expected to write {path}, found: {cause(error)}; choose a folder that can be written and has room"
         ) from error
+
+
+@contextmanager
+def written_beside(path: Path) -> Iterator[BinaryIO]:
+    """A file to write beside `path`, under a name of its own, which takes its place at the end; where it does not come
+    to that, the old file stays and nothing else."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with when_cut_off(lambda: partial.unlink(missing_ok=True)), partial.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def _packer(file: BinaryIO, suffix: str) -> AbstractContextManager[Any]:
