@@ -65,7 +65,7 @@ test: $(DEV)  ## run the tests, but for those that take long
 test-all: $(DEV)  ## run all tests, with gnubg, Prefect, kills, faults and all examples (MINUTES=60: begin none that takes long after that)
 	@$(PYTEST) $(if $(MINUTES),--minutes $(MINUTES))
 
-bench: $(DEV)  ## measure every row of the README's speed tables (peers beside it where installed)
+bench: $(DEV)  ## measure most rows of docs/research/speed.md (peers beside it where installed)
 	@$(BIN)/python -m tests.benchmarks
 
 check: $(DEV)  ## formatting, lint, directions of imports and types

@@ -6,6 +6,7 @@ Parquet use one core each, and running kernels use all cores that are free.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from graphlib import TopologicalSorter
@@ -138,4 +139,7 @@ def main(root: str = "warehouse") -> int:
 
 
 if __name__ == "__main__":
-    run(lambda: main(*sys.argv[1:]))
+    parser = argparse.ArgumentParser(prog="python -m pipelines.build", description=__doc__.partition(":")[0] + ".")
+    parser.add_argument("warehouse", nargs="?", default="warehouse", metavar="DIR", help="folder of the tables")
+    asked = parser.parse_args()
+    run(lambda: main(asked.warehouse))

@@ -64,13 +64,13 @@ def import_files(root: str = "warehouse", files: list[str] | None = None, addres
     warehouse = open_warehouse(root)
     futures = []  # with those of fetching and importing, which say what went wrong
     wanted = sources(warehouse, files or [], address)
-    for kind, name in wanted:
-        path = Built(name, []) if Path(name).exists() else fetch.submit(root, name, address)
+    for kind, name, is_published in wanted:
+        path = fetch.submit(root, name, address) if is_published else Built(name, [])
         named = import_file.with_options(task_run_name=Path(name).name)
         imported = named.submit(root, kind, path, return_state=False)
         futures += [each for each in (path, imported) if not isinstance(each, Built)]
         futures.append(check.submit(root, imported, return_state=False))
-    fetched = {str(warehouse.root / steps.RAW / name) for _, name in wanted}
+    fetched = {str(warehouse.root / steps.RAW / name) for _, name, _ in wanted}
     versions = sorted({*finished(futures, "steps")} - fetched)
     create_table_artifact([account(warehouse, name) for name in versions], key="imports", description="Lines of files")
     create_markdown_artifact(leakage(warehouse), key="leakage", description="Labels that benchmarks hold too")
@@ -78,18 +78,18 @@ def import_files(root: str = "warehouse", files: list[str] | None = None, addres
     return versions
 
 
-def sources(warehouse: Warehouse, files: Sequence[str], address: str | None) -> list[tuple[str, str]]:
-    """(kind, path or published name) of each file. Raises MissingFileError for a name that nobody publishes, and what
-    `steps.import_parameters` raises for a file that is not there or has no kind."""
+def sources(warehouse: Warehouse, files: Sequence[str], address: str | None) -> list[tuple[str, str, bool]]:
+    """(kind, path or published name, whether it is published) of each file. Raises MissingFileError for a name that
+    nobody publishes, and what `steps.import_parameters` raises for a file that is not there or has no kind."""
     published = {file.name: file.kind for file in steps.published_files(address)}
     found = []
     for word in files or list(published):
         kind, colon, path = word.partition(":")
         if colon:
             steps.import_parameters(warehouse, kind, [Path(path)])
-            found.append((kind, path))
+            found.append((kind, path, False))
         elif word in published:
-            found.append((published[word], word))
+            found.append((published[word], word, True))
         else:
             raise MissingFileError(f"expected KIND:FILE or one of {', '.join(published)}, got {shown(word)}")
     return found

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from bgdata.cli.completion import complete_tables
 from bgdata.cli.options import (
     format_option,
+    most_trials_of,
     plays_option,
     refuse_without,
     rollout_options,
@@ -75,7 +76,8 @@ from bgdata.warehouse import Warehouse
 def label(context: click.Context, /, source: str, engine: str, form: str, **options: Any) -> None:
     """Label the positions of a SOURCE by an engine.
 
-    SOURCE is a table of positions or turns, such as positions/NAME. Engines, and the tables that they fill:
+    SOURCE is a table of positions, such as positions/NAME, or, but for rollouts, of turns, such as a corpus. Engines,
+    and the tables that they fill:
 
     \b
       rollout    rollout_labels: played out many times, with standard errors
@@ -335,7 +337,7 @@ def roller_parameters(
         **network_parameters(warehouse, network),
         "trials": options["trials"],
         "until": until,
-        "most_trials": 0 if until is None else options["most_trials"],
+        "most_trials": 0 if until is None else most_trials_of(options),
         "stop": options["stop"],
         "turns": options["truncate"],
         "with_luck": not options["no_luck"],

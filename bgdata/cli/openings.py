@@ -111,7 +111,8 @@ def openings(
     if asked.play and not asked.reply:
         raise UsageError(f"expected a reply with --after, such as 31 64 --after PLAY, got {shown(after)}")
     if asked.play:
-        parse_play(after, START, parse_roll(asked.roll))  # raises, before anything is rolled out
+        play = parse_play(after, START, parse_roll(asked.roll))  # raises, before anything is rolled out
+        asked = asked._replace(play=str(play))
     if plot and options["beside"]:
         raise UsageError("expected either --plot or --beside, got both")
     if asked.reply and options["beside"]:

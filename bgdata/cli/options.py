@@ -346,7 +346,14 @@ def limits_of(options: Mapping[str, Any]) -> Limits:
 
     if options["until"] is None:
         refuse_without("--until", "most_trials")
-    return Limits.rounds(options["trials"], options["until"], options["most_trials"])
+    return Limits.rounds(options["trials"], options["until"], most_trials_of(options))
+
+
+def most_trials_of(options: Mapping[str, Any]) -> int:
+    """What --most-trials says; its default is rounded down to whole rounds of --trials, to one at least."""
+    most, trials = int(options["most_trials"]), int(options["trials"])
+    is_given = any(given_of({"most_trials"}))
+    return most if is_given or trials < 1 else max(most // trials, 1) * trials
 
 
 def threads_option(function: Decorated) -> Decorated:
@@ -446,7 +453,7 @@ def rollout_options(function: Callable[..., None], trials: int = 1296) -> Callab
             default=46_656,
             show_default=True,
             metavar="N",
-            help="Maximum number of trials with --until, a multiple of --trials.",
+            help="Maximum number of trials with --until, a multiple of --trials; the default is rounded down to one.",
         ),
         click.option(
             "--until",

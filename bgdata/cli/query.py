@@ -197,7 +197,10 @@ def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterato
                     shutil.copyfileobj(rows, sys.stdout.buffer)
     else:
         partial = output.absolute().with_name(f".{output.name}.{os.getpid()}.partial")
-        with storage_errors("write", output), when_cut_off(lambda: partial.unlink(missing_ok=True)):
+        with (
+            storage_errors("write", output, "choose another file"),
+            when_cut_off(lambda: partial.unlink(missing_ok=True)),
+        ):
             partial.touch()  # DuckDB's own words for a folder that cannot be written would blame the query
             try:
                 yield partial.resolve()

@@ -14,6 +14,7 @@ from bgdata.datasets.network import DATASET as NETWORK
 from bgdata.datasets.network import NetworkParameters
 from bgdata.datasets.supervised_network import NEW, SupervisedParameters
 from bgdata.store.manifest import Manifest
+from bgdata.store.parameters import number_text
 from bgdata.training.supervised.recipe import CHOICES
 
 Command = Callable[..., None]
@@ -50,7 +51,7 @@ def td_options(function: Command) -> Command:
 
 SL_RECIPE = {  # what each parameter of the recipe does
     "epochs": "Number of passes over the labels.",
-    "epoch_rows": "Positions of an epoch, 0 for all; fewer positions mean more frequent tests.",
+    "epoch_rows": "Positions of an epoch, rounded up to batches of 65,536, 0 for all; fewer mean more frequent tests.",
     "batch_size": "Positions per update of the weights.",
     "optimizer": "Optimizer: adam, for learning rates up to 0.001, or sgd, up to 1.",
     "learning_rate": "Maximum learning rate.",
@@ -127,7 +128,7 @@ def recipe_command(manifest: Manifest) -> str:
     if is_supervised:
         for labels in SupervisedParameters.from_manifest(recipe).labels:
             source = labels.versions[0].kind if len(labels.versions) > 1 else labels.name
-            words += ["--labels", f"{source}:{labels.weight:g}"]
+            words += ["--labels", f"{source}:{number_text(labels.weight)}"]
         names = tuple(SL_RECIPE)
     else:
         names = tuple(name for name in NetworkParameters.names() if name not in BY_HAND)
@@ -144,4 +145,6 @@ def changed_options(recipe: dict[str, Any], names: tuple[str, ...], defaults: ty
     """The options, with values, of those parameters that differ from their defaults."""
     for name in names:
         if recipe.get(name, getattr(defaults, name)) != getattr(defaults, name):  # recipes leave some out
-            yield from (f"--{name.replace('_', '-')}", str(recipe[name]))
+            yield f"--{name.replace('_', '-')}"
+            if recipe[name] is not True:  # of a flag
+                yield str(recipe[name])

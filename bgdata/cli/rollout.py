@@ -68,7 +68,8 @@ def rollout(
     reduction), which makes standard errors several times smaller.
 
     With --cube, --away or another option of what is played for, the cube is in play: both sides turn it by the model
-    and choose plays by their value with it. Without a ROLL, no double is rolled out beside double and take.
+    and choose plays by their value with it. Without a ROLL, no double is rolled out beside double and take. The cube
+    goes up to 64, and money games end at exact tables, with --model too.
 
     \b
       bgdata rollout 4HPwATDgc/ABMA

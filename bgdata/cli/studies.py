@@ -24,7 +24,7 @@ from bgdata.cli.options import (
 )
 from bgdata.cli.output import print_built, write_rows
 from bgdata.cli.selfplay import network_of
-from bgdata.datasets.common.cube_arms import FIRST_PLAYER, NAMES, player_of
+from bgdata.datasets.common.cube_arms import FIRST, FIRST_PLAYER, NAMES, player_of
 from bgdata.datasets.common.cube_players import CubePlayerParameters
 from bgdata.datasets.cube_life import DATASET as ATLASES
 from bgdata.datasets.cube_life import LOSSES, CubeLifeParameters
@@ -196,7 +196,8 @@ def drawn(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[str, li
     """The measure that a picture shows, and its series by match length: points, luck-adjusted where luck was measured,
     or the value of the cube where a model plays itself."""
     measures = {name for _, name in series}
-    wanted = ("mean_cube_value",) if study == "statistics" else (*LUCK_ADJUSTED, "points_per_match", "points_per_game")
+    is_of_one = study.removeprefix(FIRST) == "statistics"
+    wanted = ("mean_cube_value",) if is_of_one else (*LUCK_ADJUSTED, "points_per_match", "points_per_game")
     measure = next(name for name in wanted if name in measures)
     return measure.replace("_", " "), [found for (_, name), found in series.items() if name == measure]
 

@@ -58,7 +58,7 @@ class Program:
         now = session.now
         if self.decisions and now.stakes and self.decisions.player is self.player:
             return self.decisions.play(now.position, session.roll, now.stakes)
-        return chosen_play(self.player, now.position, session.roll)
+        return chosen_play(self.player, now.position, session.roll, session.game, now.rolls)
 
     def act(self, session: Session) -> str:
         """Decide what is asked, and say what was done: nothing for a roll without a double."""
@@ -165,13 +165,14 @@ def describe_worth(now: Moment, player: LookaheadPlayer, rules: CubeRules | None
     return f"{sign * value:+.3f}"
 
 
-def chosen_play(player: Player, position: Position, roll: Roll) -> Play:
-    """The play that a player chooses for a roll."""
+def chosen_play(player: Player, position: Position, roll: Roll, game: int = 0, turn: int = 0) -> Play:
+    """The play that a player chooses for a roll; one that plays at random goes by the game and the turn too."""
     from bgdata.kernel import threads
+    from bgdata.play.games import checked_choices
 
     boards, rolls = np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8)
     with threads(1):  # as in `mapped_player.threads_for`
-        chosen = tuple(player.choose_plays(boards, rolls)[0].tolist())
+        chosen = tuple(checked_choices(player, boards, rolls, np.array([game]), turn)[0].tolist())
     return next(play for play in legal_plays(position, roll) if play.next_position.board == chosen)
 
 

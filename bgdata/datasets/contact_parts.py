@@ -9,7 +9,7 @@ from bgdata.datasets.common.networks import known_variant
 from bgdata.datasets.reference_positions import THEMES
 from bgdata.datasets.reference_scores import SMALLEST, check_reference, reference_input
 from bgdata.datasets.selfplay_labels import DATASET as SELFPLAY_LABELS
-from bgdata.datasets.supervised_network import WeightedLabels, check_guard, label_role
+from bgdata.datasets.supervised_network import WeightedLabels, check_guard, check_labels, label_role
 from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Dataset, Estimate, Input
 from bgdata.store.declaration import Column, FlatArray
@@ -124,8 +124,7 @@ class ContactParts(Dataset[ContactPartsParameters]):
 
     def check_parameters(self, parameters: ContactPartsParameters) -> None:
         parameters.recipe().check()
-        if not parameters.labels:
-            raise InvalidParameterError("expected labels KIND/VARIANT/VERSION:WEIGHT, got none")
+        check_labels(parameters.labels)
         if not 1 <= len(set(parameters.parts)) == len(parameters.parts) <= 10:
             raise InvalidParameterError(
                 f"expected 1 to 10 different numbers of parts, got {' '.join(map(str, parameters.parts)) or 'none'}"

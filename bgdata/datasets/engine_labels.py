@@ -15,6 +15,7 @@ from bgdata.datasets.common.sources import (
     SPLIT_COLUMN,
     SPLITS_ARRAY,
     UNNAMED,
+    check_splits,
     source_input,
 )
 from bgdata.errors import InvalidParameterError
@@ -110,6 +111,7 @@ class EngineLabels(Dataset[EngineParameters]):
         if parameters.engine != "network":
             self.check_no_network(parameters)
         source_input(parameters.source, parameters.source_recipe)
+        check_splits(parameters.source)
 
     def check_no_network(self, parameters: EngineParameters) -> None:
         """Raise InvalidParameterError for a network or tables beside a program: it asks neither."""

@@ -15,6 +15,7 @@ from bgdata.datasets.common.sources import (
     SPLIT_COLUMN,
     SPLITS_ARRAY,
     UNNAMED,
+    check_splits,
     source_input,
 )
 from bgdata.datasets.position_sample import DATASET as SAMPLE
@@ -78,6 +79,7 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
         if not 0 <= parameters.least_change <= 6:
             raise InvalidParameterError(f"expected a least change of 0 to 6 points, got {parameters.least_change}")
         source_input(parameters.source, parameters.source_recipe)
+        check_splits(parameters.source)
 
     def inputs(self, parameters: LookaheadParameters) -> Mapping[str, Input]:
         source = source_input(parameters.source, parameters.source_recipe)

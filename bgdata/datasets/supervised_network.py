@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -55,6 +55,20 @@ class WeightedLabels:
             return cls(tuple(map(VersionRef.parse, names.split("+"))), float(weight or 1))
         except ValueError:
             raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got {text!r}") from None
+
+
+def check_labels(given: Sequence[WeightedLabels]) -> None:
+    """Raise InvalidParameterError for no labels, for some without a version or a weight, and for some given twice, of
+    which one weight would have to be forgotten."""
+    if not given:
+        raise InvalidParameterError("expected labels KIND/VARIANT/VERSION:WEIGHT, got none")
+    seen: set[str] = set()
+    for labels in given:
+        if not labels.versions or not 0 < labels.weight < float("inf"):
+            raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got '{labels}'")
+        if labels.name in seen:
+            raise InvalidParameterError(f"expected labels once, with one weight, got {labels.name} twice")
+        seen.add(labels.name)
 
 
 @dataclass(frozen=True)
@@ -135,8 +149,6 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
             raise InvalidParameterError(f"expected a name of small letters, digits and -, got {parameters.name!r}")
         if not 2 <= parameters.test_games <= MOST_GAMES:
             raise InvalidParameterError(f"expected 2 to {MOST_GAMES:,} test games, got {parameters.test_games}")
-        if not parameters.labels:
-            raise InvalidParameterError("expected labels KIND/VARIANT/VERSION:WEIGHT, got none")
         input_set_named(parameters.inputs)
         for name in ("activation", "inputs"):
             if parameters.start and getattr(parameters, name) != getattr(self.parameters, name):
@@ -149,9 +161,7 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
                 raise InvalidParameterError("expected networks to add_inputs to, got new ones; try: --inputs")
         if parameters.start is None and not all(parameters.layers()):
             raise InvalidParameterError("expected hidden units for all three networks without networks to start from")
-        for labels in parameters.labels:
-            if not labels.versions or not 0 < labels.weight < float("inf"):
-                raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got '{labels}'")
+        check_labels(parameters.labels)
         self.inputs(parameters)
 
     def inputs(self, parameters: SupervisedParameters) -> Mapping[str, tuple[str, Parameters]]:

@@ -86,5 +86,5 @@ def build_rollouts(
 
 
 def network_part(plan: CorpusPlan) -> str:
-    """The name of the network without `network/`; empty for the one that comes with bgdata."""
-    return plan.player.partition("/")[2]
+    """The name of the network without `network/`. Raises UnknownPlayerError for a player that is no network."""
+    return network_name(plan.player).partition("/")[2]

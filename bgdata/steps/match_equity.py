@@ -9,6 +9,7 @@ import numpy as np
 from bgdata.datasets.match_equity import DATASET, PUBLISHED, MatchEquityParameters
 from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.evaluation.networks.named import KIND as NETWORK
+from bgdata.evaluation.networks.named import network_name
 from bgdata.steps.networks import network_parameters
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
@@ -26,9 +27,9 @@ class MatchEquityPlan:
 
 
 def recipes(warehouse: Warehouse, plan: MatchEquityPlan) -> list[MatchEquityParameters]:
-    """The published table, and those of the plan. Raises InvalidParameterError, and MissingTableError for a missing
-    network."""
-    network = network_parameters(warehouse, plan.player.partition("/")[2])
+    """The published table, and those of the plan. Raises InvalidParameterError, UnknownPlayerError for a player that is
+    no network, and MissingTableError for a missing one."""
+    network = network_parameters(warehouse, network_name(plan.player).partition("/")[2])
     made = [
         MatchEquityParameters(**network, ply=ply, cube_life_index=plan.cube_life_index, length=plan.length)
         for ply in plan.plies

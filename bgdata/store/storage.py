@@ -20,16 +20,19 @@ _REASONS = {
     errno.ENOSPC: "the disk is full; free some space and try again, finished parts are kept",
     errno.EDQUOT: "the disk quota is used up; free some space and try again, finished parts are kept",
     errno.EFBIG: "the file would be larger than allowed here",
-    errno.EROFS: "the file system is read-only; choose another place with --warehouse",
-    errno.EACCES: "permission denied; choose another place with --warehouse",
-    errno.EPERM: "permission denied; choose another place with --warehouse",
+    errno.EROFS: "the file system is read-only",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.ENOENT: "there is no such file or folder",
     errno.ENOTDIR: "part of the path is a file",
 }
+_ELSEWHERE = (errno.EROFS, errno.EACCES, errno.EPERM)  # where another place would do
 
 
 @contextmanager
-def storage_errors(action: str, path: Path) -> Iterator[None]:
-    """Turn any OSError inside the block into one StorageError line: `cannot <action> <path>: <reason>`."""
+def storage_errors(action: str, path: Path, hint: str = "choose another place with --warehouse") -> Iterator[None]:
+    """Turn any OSError inside the block into one StorageError line: `cannot <action> <path>: <reason>`, with the hint
+    where another place would do."""
     try:
         yield
     except BgdataError:
@@ -38,6 +41,7 @@ def storage_errors(action: str, path: Path) -> Iterator[None]:
         if not isinstance(error.errno, int):
             raise
         reason = _REASONS.get(error.errno, os.strerror(error.errno))
+        reason += f"; {hint}" if error.errno in _ELSEWHERE else ""
         raise StorageError(f"cannot {action} {path}: {reason}") from error
 
 

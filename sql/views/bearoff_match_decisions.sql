@@ -18,14 +18,14 @@ select o.variant, o.on_roll_index, o.opponent_index, a.points as on_roll_points,
        case when double_gain_mwc is null or double_gain_mwc < 0 then 'no double'
             when take_gain_mwc > 0 then 'double, take' else 'double, pass' end as best_action
 from owners o
-join bearoff_one_sided a on a.variant = split_part(o.variant, 'x', 1) || 'x15' and a.position_index = o.on_roll_index
-join bearoff_one_sided b on b.variant = a.variant and b.position_index = o.opponent_index;
+left join bearoff_one_sided a on a.variant = split_part(o.variant, 'x', 1) || 'x15' and a.position_index = o.on_roll_index
+left join bearoff_one_sided b on b.variant = a.variant and b.position_index = o.opponent_index;
 comment on view bearoff_match_decisions is 'Cube decisions of solved bearoffs at match scores: both layouts, the right action, and what it gains';
 comment on column bearoff_match_decisions.variant is 'Points x checkers, score, cube value and match equity table';
 comment on column bearoff_match_decisions.on_roll_index is 'Position index of the player on roll';
 comment on column bearoff_match_decisions.opponent_index is 'Position index of the opponent';
-comment on column bearoff_match_decisions.on_roll_points is 'Checkers of the player on roll on each point, the ace point first [checkers]';
-comment on column bearoff_match_decisions.opponent_points is 'Checkers of the opponent on each point [checkers]';
+comment on column bearoff_match_decisions.on_roll_points is 'Checkers of the player on roll on each point, the ace point first; null without the one-sided table of these points [checkers]';
+comment on column bearoff_match_decisions.opponent_points is 'Checkers of the opponent on each point; null without that table [checkers]';
 comment on column bearoff_match_decisions.away is 'Points that the player on roll still needs to win the match [points]';
 comment on column bearoff_match_decisions.opponent_away is 'Points that the opponent still needs [points]';
 comment on column bearoff_match_decisions.is_crawford is 'Whether this is the Crawford game, in which neither side may double';

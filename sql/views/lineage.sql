@@ -1,6 +1,6 @@
 -- What every version was made from, one row for each input: those that its manifest records with their digests, and
 -- those that its recipe only names, `KIND/VARIANT/VERSION`, looked up in this warehouse. To go further back, join it
--- with itself: see docs/sql.md.
+-- with itself.
 create view lineage as
 with here as (
     select manifest->>'dataset' as dataset, manifest->>'variant' as variant, version,

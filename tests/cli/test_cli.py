@@ -68,7 +68,7 @@ FAILURES: list[tuple[list[str], int, str]] = [
     (["query"], 2, "expected either SQL or --file, got neither"),
     (["query", "select 1", "--format", "parquet"], 2, "expected --output FILE with --format parquet, got none"),
     (["query", "select 1", "--format", "table", "-o", "{tmp}/x"], 2, "expected csv, json or parquet with --output, "),
-    (["query", "select 1", "-o", "{tmp}/none/x.csv"], 1, r"cannot write .*x\.csv: No such file or directory"),
+    (["query", "select 1", "-o", "{tmp}/none/x.csv"], 1, r"cannot write .*x\.csv: there is no such file or folder"),
     (["query", "select 1", "--bd", "{tmp}/x.bd"], 1, r"x\.bd"),
     (["verify", "cubes"], 2, "expected a kind of dataset, got 'cubes'; do you mean cube_"),
     (["rebuild", "cubes"], 2, "expected a kind of dataset, got 'cubes'; do you mean cube_"),

@@ -151,7 +151,9 @@ def test_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
         assert f"already built ({table.folder.name})" in again.stderr
     new = ("--start", "new", "--inputs", "tesauro-196", "--activation", "rectified")
     sizes = ("--hidden", "6-4", "--crashed-hidden", "6", "--race-hidden", "4", "--labels", "selfplay_labels")
-    succeeds(warehouse.root, "train", "sl", "three", *SMALL, *new, *sizes)
+    succeeds(
+        warehouse.root, "train", "sl", "three", *SMALL, *new, *sizes[:-1], "selfplay_labels:0.12345678", "--revive"
+    )
     table = warehouse.open(SUPERVISED.name, "three")
     again = run(warehouse.root, *shlex.split(recipe_command(table.manifest))[1:])
     assert f"already built ({table.folder.name})" in again.stderr

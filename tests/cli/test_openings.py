@@ -94,6 +94,10 @@ def test_a_roll_and_a_reply(warehouse: Warehouse, tmp_path: Path) -> None:
     replies = json.loads(succeeds(warehouse.root, *REPLIES, "31", "4-6", "--format", "json"))
     assert {(row["first_play"], row["reply_roll"]) for row in replies} == {(best, "64")}
     assert {row["position_id"] for row in replies} == {rows[0]["next_position_id"]}
+    moves = " ".join(reversed(best.split()))  # the same play, written otherwise
+    assert moves != best
+    shown = succeeds(warehouse.root, *REPLIES, "31", "64", "--after", moves)
+    assert shown == succeeds(warehouse.root, *REPLIES, "31", "64", "--after", best)
     given = (*REPLIES, "31", "64", "--after", best, "--plot", tmp_path / "reply.png")
     assert succeeds(warehouse.root, *given).startswith(f"reply 64 to 31 {best}, money, ")
     assert (tmp_path / "reply.png").read_bytes().startswith(b"\x89PNG")

@@ -114,6 +114,13 @@ def test_a_standard_error_that_cannot_be_reached(player_root: Path) -> None:
     assert "expected" not in succeeds(player_root, "rollout", START_ID, *SHORT, "--until", "3", "--most-trials", "144")
 
 
+def test_the_usual_maximum_is_whole_rounds(player_root: Path) -> None:
+    """Whatever --trials says: 46,656 is no multiple of 360."""
+    few = ("--trials", "360", "--truncate", "1", "--network", "random")
+    (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *few, "--until", "3", "--format", "json"))
+    assert (found["trials"], found["is_reached"]) == (360, True)
+
+
 def test_exact_positions(player_root: Path) -> None:
     shown = succeeds(player_root, "rollout", BEAROFF_ID, "--network", "random", "--trials", "72")
     assert "win   67.11 % +/- 0.00" in shown

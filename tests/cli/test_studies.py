@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.cli.studies import Series, draw_study
+from bgdata.cli.studies import Series, draw_study, drawn
 from bgdata.datasets.common.cube_arms import NAMES
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from tests.cli.command_line import error_of, run, succeeds
@@ -63,6 +63,15 @@ def test_every_series_is_drawn(tmp_path: Path) -> None:
     draw_study("lengths", "index", "points", series, tmp_path / "x.svg")
     drawn = (tmp_path / "x.svg").read_text()
     assert [name for name in names if f">{name}<" not in drawn] == []
+
+
+@pytest.mark.parametrize(
+    ("study", "measure"),
+    [("statistics", "mean cube value"), ("first-statistics", "mean cube value"), ("index", "points per game")],
+)
+def test_where_a_model_plays_itself_the_value_of_the_cube_is_drawn(study: str, measure: str) -> None:
+    series = {(0, name): Series(name, [0.5], [1.0], [0.1], [nan]) for name in ("points_per_game", "mean_cube_value")}
+    assert drawn(study, series) == (measure, [series[0, measure.replace(" ", "_")]])
 
 
 def test_self_play_with_a_cube(network_root: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from bgdata.equity.cube import CubeRules, decide_cube
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.stored_met import find_met
 from bgdata.errors import UsageError
+from bgdata.evaluation.choices import chosen_boards
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
@@ -32,6 +34,7 @@ from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import TurnKind
 from bgdata.formats.replay import replay
 from bgdata.game.codec import Boards
+from bgdata.game.dice import roll_of
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
@@ -101,6 +104,22 @@ def test_watching_a_game(player_root: Path, player: LookaheadPlayer, name: str) 
     assert float(parts[5]) == session.ending.points * (1 if session.ending.winner else -1)
 
 
+def test_who_plays_at_random_goes_by_game_and_turn() -> None:
+    """As in recorded games: otherwise the same position and roll would always have the same play."""
+    chooser, boards, rolls = RandomPlayer().chooser, np.array([START.board], np.int8), np.array([(3, 1)], np.int8)
+    plays = set()
+    for game, turn in product(range(1, 4), range(5)):
+        play = chosen_play(RandomPlayer(), START, roll_of(3, 1), game, turn)
+        (expected,) = chosen_boards(chooser, boards, rolls, np.array([game]), turn).tolist()
+        assert list(play.next_position.board) == expected
+        plays.add(str(play))
+    assert len(plays) > 5
+    session = Session(4, ("random", "random"))
+    assert Program.of(RandomPlayer(), None).play(session) == chosen_play(
+        RandomPlayer(), session.now.position, session.roll, 1, 0
+    )
+
+
 def test_a_saved_game_is_the_one_that_was_played(player_root: Path, tmp_path: Path) -> None:
     output = tmp_path / "game.mat"
     arguments = ("play", "--network", "random", "--seed", "11", "--watch", "pubeval")
@@ -125,8 +144,8 @@ def test_a_saved_game_is_the_one_that_was_played(player_root: Path, tmp_path: Pa
 
 def test_chosen_plays_are_those_of_the_player() -> None:
     roll = Session(1, ("a", "b")).roll
-    chosen = chosen_play(RandomPlayer(4), START, roll)
-    boards = RandomPlayer(4).choose_plays(np.array([START.board], np.int8), np.array([(roll.high, roll.low)], np.int8))
+    chosen = chosen_play(PubEval(), START, roll)
+    boards = PubEval().choose_plays(np.array([START.board], np.int8), np.array([(roll.high, roll.low)], np.int8))
     assert chosen in legal_plays(START, roll)
     assert chosen.next_position == Position(boards[0].tolist())
 

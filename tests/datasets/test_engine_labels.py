@@ -163,6 +163,10 @@ def test_a_network_is_an_engine_too(warehouse: Warehouse) -> None:
         ),
         ({"network": "../x"}, "expected the name of a network"),
         ({"source": VersionRef("network", "tiny")}, "expected a table of positions"),
+        (
+            {"source": VersionRef("rollout_labels", "x", "r1-01234567")},
+            "expected the table whose positions rollout_labels",
+        ),
     ],
 )
 def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:

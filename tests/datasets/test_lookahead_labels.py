@@ -248,6 +248,10 @@ def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path) -
             {"source": VersionRef("position_sample", "x")},
             "expected a default variant of position_sample, or parameters beside it",
         ),
+        (
+            {"source": VersionRef("rollout_labels", "x", "r1-01234567"), "source_recipe": Given()},
+            "expected the table whose positions rollout_labels/x/r1-01234567 rolled out, got rollout_labels/x",
+        ),
         ({"source_recipe": Given((("colour", 1),))}, "expected the parameters .* for position_sample/"),
         (
             {"source_recipe": Given.of(SampleParameters())},

@@ -135,6 +135,10 @@ def test_a_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
             "expected a table of positions, such as positions/NAME, got nothing/x",
         ),
         ({"source": VersionRef("bearoff_error", "3x3")}, "expected a table of positions"),
+        (
+            {"source": VersionRef("selfplay", "x", "r1-01234567")},
+            r"expected a table of positions, .* got selfplay/x/r1-01234567, which holds turns of games; try: ",
+        ),
         ({"trials": 100}, "expected a multiple of 36 trials"),
         ({"until": -1.0}, "expected a standard error above 0"),
         ({"most_trials": 100}, "expected most trials to be a multiple of 72"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,12 @@ def test_bearoffs_without_tables_are_a_measure_of_their_own() -> None:
     names = [referee_measures({"tables": tables, "points": 6, "checkers": 9}, found)[0][:2] for tables in (1, 0)]
     assert [name for name, _ in names] == ["bearoff_loss", "bearoff_loss_without_tables"]
     assert {against for _, against in names} == {"bearoff_two_sided/6x9"}
+
+
+def test_a_loss_without_a_standard_error_is_no_figure() -> None:
+    """As of decisions that are all of one game."""
+    found = {"mean_loss": 0.25, "standard_error": nan}
+    assert referee_measures({"tables": True, "points": 6, "checkers": 9}, found) == []
 
 
 def test_contact_endgames_judge_under_their_name() -> None:

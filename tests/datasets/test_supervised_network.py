@@ -13,6 +13,7 @@ import pytest
 
 import bgdata
 from bgdata.computations import supervised_network
+from bgdata.datasets.contact_parts import DATASET as CONTACT_PARTS
 from bgdata.datasets.supervised_network import CLASSES, DATASET, SupervisedParameters, WeightedLabels, best_epoch
 from bgdata.errors import (
     BgdataError,
@@ -227,6 +228,17 @@ def test_networks_that_get_more_inputs(untaught: Warehouse) -> None:
     assert networks.shapes[:, :2].tolist() == [[2, 256], [3, 260], [3, 260]]
     weights, _ = layer_views(networks, 2)[0]
     assert weights[196:].any()
+
+
+def test_labels_twice() -> None:
+    """One of the weights would be forgotten."""
+    again = replace(TINY.labels[0], weight=9.0)
+    with pytest.raises(
+        InvalidParameterError, match=r"^expected labels once, with one weight, got selfplay_labels/.* twice$"
+    ):
+        DATASET.check_parameters(replace(TINY, labels=(*TINY.labels, again)))
+    with pytest.raises(InvalidParameterError, match=r"^expected labels once, "):
+        CONTACT_PARTS.check_parameters(replace(CONTACT_PARTS.smallest, labels=2 * CONTACT_PARTS.smallest.labels))
 
 
 def test_inputs_that_are_not_known() -> None:

@@ -40,8 +40,8 @@ def test_sources_of_imports(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.touch()
     assert imports.sources(warehouse, [f"positions:{path}", "contact.bm.bz2"], None) == [
-        ("positions", str(path)),
-        ("gnubg_benchmark", "contact.bm.bz2"),
+        ("positions", str(path), False),
+        ("gnubg_benchmark", "contact.bm.bz2", True),
     ]
     assert len(imports.sources(warehouse, [], None)) == 6
     with pytest.raises(MissingFileError, match=r"expected KIND:FILE or one of contact\.bm\.bz2, .*, got 'b.csv'"):

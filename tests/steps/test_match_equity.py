@@ -7,7 +7,7 @@ import pytest
 
 from bgdata.datasets.match_equity import PUBLISHED
 from bgdata.equity.stored_met import met_names, met_of_arrays
-from bgdata.errors import InvalidParameterError, MissingTableError
+from bgdata.errors import InvalidParameterError, MissingTableError, UnknownPlayerError
 from bgdata.steps.match_equity import MatchEquityPlan, build_met, differences, recipes
 from bgdata.store.progress import Silence
 from bgdata.warehouse import Warehouse
@@ -38,3 +38,6 @@ def test_wrong_plans(warehouse: Warehouse) -> None:
         recipes(warehouse, MatchEquityPlan("network/tiny", (9,)))
     with pytest.raises(MissingTableError, match="no network/nobody in"):
         recipes(warehouse, MatchEquityPlan("network/nobody"))
+    for player in ("tiny", "pubeval", "other/tiny"):
+        with pytest.raises(UnknownPlayerError, match=f"^expected network, network/NAME or .*, got {player}$"):
+            recipes(warehouse, MatchEquityPlan(player))

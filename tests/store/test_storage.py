@@ -151,7 +151,7 @@ def test_remove_folder(tmp_path: Path) -> None:
 def test_hash_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"abc" * 1000)
     assert sha256_file(tmp_path / "x") == hashlib.sha256(b"abc" * 1000).hexdigest()
-    with pytest.raises(StorageError, match=r"cannot read .*y: No such file or directory"):
+    with pytest.raises(StorageError, match=r"cannot read .*y: there is no such file or folder"):
         sha256_file(tmp_path / "y")
 
 

@@ -16,14 +16,14 @@ from bgdata.cli import verify as cli_verify
 from bgdata.cli.verify import in_order_of_repair, repair_version, verify_warehouse
 from bgdata.errors import CheckFailedError, DigestMismatchError, InvalidParameterError, ManifestFormatError
 from bgdata.store.arrays import save_array
-from bgdata.store.context import Build
+from bgdata.store.context import Build, Recheck
 from bgdata.store.dataset import drawn, sampled
 from bgdata.store.lockfile import save_lock
 from bgdata.store.manifest import FileEntry
 from bgdata.store.progress import Silence
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
-from bgdata.store.verify import Comparison, Finding, Status, finding_of, verify
+from bgdata.store.verify import Comparison, Finding, Status, finding_of, verify, verify_files
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares, toy_warehouse, whole_versions
 
@@ -308,8 +308,20 @@ def test_another_digest_than_the_lock_states(toys: Warehouse) -> None:
     found = problem(toys)
     assert found.check == "lock"
     assert f"expected the digest abababababababab... of {table.name}" in found.problem
-    toys.lock.write_text("junk")
-    assert "expected a lock file" in problem(toys).problem
+
+
+def test_a_lock_that_cannot_be_read_says_nothing_of_versions(toys: Warehouse) -> None:
+    """It is wrong itself, once, and a repair leaves the versions alone."""
+    table = toys.build("squares", TEN)
+    toys.lock.write_text("<<<<<<< HEAD")
+    (skipped,) = (finding for finding in findings(toys) if finding.status is not Status.PASSED)
+    assert (skipped.check, skipped.status) == ("lock", Status.SKIPPED)
+    assert skipped.text.startswith("the lock cannot be read: expected a lock file")
+    assert [finding.status for finding in verify_files(toys) if finding.check == "a lock"] == [Status.FAILED]
+    created = table.folder.stat().st_ino
+    assert not verify_warehouse(toys, None, None, 0, repair=True)
+    assert not list(toys.staging.glob("damaged-*"))
+    assert table.folder.stat().st_ino == created
 
 
 @pytest.mark.parametrize("name", ["square.npy", "table.parquet", "manifest.json"])
@@ -365,6 +377,29 @@ def test_nothing_is_repaired_from_damaged_versions(toys: Warehouse) -> None:
     with pytest.raises(DigestMismatchError, match=f"of {squares.folder / 'square.npy'}, found"):
         verify_warehouse(toys, "square_sums", None, 0, repair=True)
     assert [table.name for table in toys.versions("square_sums")] == [sums.name]
+
+
+@pytest.mark.parametrize("whole", [0, 10])
+def test_an_older_revision_had_other_values(toys: Warehouse, whole: int) -> None:
+    """They cannot be told from wrong ones, but for their hashes: nothing failed."""
+
+    class Later(Squares):
+        revision = 2
+        whole_rows = whole
+
+        def compute(self, build: Build[Count]) -> None:
+            build.job.save("square", np.arange(build.parameters.count, dtype=np.int64) ** 2 + 1)
+
+        def check_sample(self, recheck: Recheck[Count]) -> str:
+            raise CheckFailedError(f"expected 1 at 0, found {recheck.table.array('square')[0]}")
+
+    toys.build("squares", TEN)
+    later = toy_warehouse(toys.root, squares=Later())
+    (skipped,) = (finding for finding in findings(later, None) if finding.status is not Status.PASSED)
+    assert (skipped.check, skipped.status) == ("rows recomputed", Status.SKIPPED)
+    assert skipped.text.startswith("it is of revision 1, and revision 2 gives other values: expected ")
+    flip(next(later.versions()).folder / "square.npy", random.Random(1))
+    assert [finding.check for finding in findings(later, None) if finding.problem] == ["file hashes"]
 
 
 def test_a_repair_takes_the_inputs_of_then(toys: Warehouse) -> None:

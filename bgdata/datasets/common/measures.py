@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import sqrt
+from math import isfinite, sqrt
 from typing import Any, NamedTuple
 
 from bgdata.datasets.benchmark_scores import DATASET as BENCHMARKS
@@ -100,7 +100,10 @@ def benchmark_measures(recipe: Texts, found: Figures) -> list[Reading]:
 
 
 def referee_measures(recipe: Texts, found: Figures) -> list[Reading]:
-    """The mean loss in bearoffs, or in endgames with contact, with the player's tables or without."""
+    """The mean loss in bearoffs, or in endgames with contact, with the player's tables or without, if it has a standard
+    error: a few decisions may all be of one game."""
+    if not isfinite(found["standard_error"]):
+        return []
     is_contact = recipe["points"] == ANYWHERE
     name = ("contact_loss" if is_contact else "bearoff_loss") + ("" if recipe["tables"] else "_without_tables")
     bearoff = f"bearoff_two_sided/{recipe['points']}x{recipe['checkers']}"

@@ -36,14 +36,25 @@ PLACE_ARRAYS = (
 SPLITS_ARRAY = FlatArray("splits", "uint8", "row", "Train, validation or test: 0, 1 or 2")
 
 
+SAMPLE = ", which holds turns of games; try: a position_sample of it, or --engine lookahead"
+
+
 def source_input(source: VersionRef, recipe: Given, *, turns: bool = True) -> Input:
     """The version that is named, or else the variant: then `recipe` has the parameters of
     a variant that is neither imported nor a default. Raises InvalidParameterError for one that has no positions; those
     of the turns of games count unless `turns` is false."""
     kind = all_kinds().get(source.kind)
     if kind is None or not has_positions([array.name for array in kind.arrays], turns=turns):
-        raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {source}")
+        hint = "" if kind is None or not has_positions([array.name for array in kind.arrays], turns=True) else SAMPLE
+        raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {source}{hint}")
     return source if source.version else variant_input(kind, source.variant, recipe)
+
+
+def check_splits(source: VersionRef) -> None:
+    """Raise InvalidParameterError for rollouts as a source of labels: they leave splits to the positions that they
+    label, and others would put positions of the same games into other splits."""
+    if source.kind == "rollout_labels":
+        raise InvalidParameterError(f"expected the table whose positions {source} rolled out, got {source} itself")
 
 
 def variant_input(kind: Dataset[Any], variant: str, recipe: Given) -> tuple[str, Parameters]:

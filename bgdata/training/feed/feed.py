@@ -69,6 +69,7 @@ class SharedBatches:
         self._split = SPLITS.index(recipe.split)
         counted = [counts for n, rows in enumerate(self._rows) for counts in self._count(n, rows)]
         self.guarded = sum(counts.guarded for counts in counted)
+        self.class_counts: NDArray[np.int64] = np.stack([counts.by_class for counts in counted]).sum(axis=0)
         streams = self._open_streams(counted)
         self._streams = [stream for stream, _ in streams]
         self._shares = shared_out(recipe.batch_size, [weight for _, weight in streams])
@@ -195,6 +196,11 @@ class Feed:
     def row_count(self) -> int:
         """Number of rows that an epoch sees at least once: those of the split that the guard does not leave out."""
         return self.shared.row_count
+
+    @property
+    def class_counts(self) -> NDArray[np.int64]:
+        """int64[class]: number of rows of each class, as gnubg numbers them in files, that an epoch may see."""
+        return self.shared.class_counts
 
     @property
     def guarded(self) -> int:

@@ -37,6 +37,8 @@ class LabelledBatches(Protocol):
 
     @property
     def row_count(self) -> int: ...
+    @property
+    def class_counts(self) -> NDArray[np.int64]: ...
     def __len__(self) -> int: ...
     def batch(self, epoch: int, number: int) -> LabelledBatch: ...
 
@@ -65,16 +67,23 @@ def by_network(batch: LabelledBatch) -> list[Examples]:
     return [Examples(batch.boards.take(rows, axis=0), batch.targets.take(rows, axis=0)) for rows in places]
 
 
-def read_examples(batches: LabelledBatches, most: int) -> list[Examples]:
-    """The first batches of an epoch that have `most` positions, or all, by network."""
+def read_examples(batches: LabelledBatches, most: int, *, of_each: bool = False) -> list[Examples]:
+    """The first batches of an epoch that have `most` positions, or all, by network.
+
+    With `of_each`, for a network that has none in these, also those of the first batch that has any: files of one class
+    may all come later.
+    """
     parts: list[list[Examples]] = [[] for _ in range(NETWORKS)]
+    missing = set(_NETWORK_OF[np.flatnonzero(batches.class_counts)].tolist()) - {NETWORKS} if of_each else set()
     rows = 0
     for number in range(len(batches)):
         batch = batches.batch(0, number)
-        for part, found in zip(parts, by_network(batch), strict=True):
-            part.append(found)
+        for which, found in enumerate(by_network(batch)):
+            if rows < most or which in missing:
+                parts[which].append(found)
+        missing -= {which for which in missing if len(parts[which][-1].boards)}
         rows += len(batch.boards)
-        if rows >= most:
+        if rows >= most and not missing:
             break
     return [Examples(*(np.concatenate(columns) for columns in zip(*part, strict=True))) for part in parts]
 

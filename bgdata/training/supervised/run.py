@@ -37,8 +37,8 @@ class SupervisedRun:
     ) -> None:
         recipe.check()
         self.recipe, self.networks, self.batches = recipe, networks, batches
-        self.validation = read_examples(validation, recipe.validation_rows)
-        self.training = read_examples(batches, recipe.validation_rows)
+        self.validation = read_examples(validation, recipe.validation_rows, of_each=True)
+        self.training = read_examples(batches, recipe.validation_rows, of_each=True)
         self._revived = [self._revive(which) if recipe.revive else 0 for which in range(NETWORKS)]
         self.best = copied(networks)
         self.tested = copied(networks) if recipe.average_decay else networks  # the averages

@@ -3,13 +3,68 @@
 from __future__ import annotations
 
 from math import log
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from bgdata.evaluation.chances import Chances
+from bgdata.game.classes import PositionClass
+from bgdata.game.codec import Boards
 from bgdata.play.random_games import random_game_positions
-from bgdata.training.supervised.examples import cross_entropies, natural_logarithms
+from bgdata.training.supervised.examples import cross_entropies, natural_logarithms, read_examples
 from tests.reference.supervised import cross_entropy
+
+
+class Files(NamedTuple):
+    """A feed of one class after the other, a batch each."""
+
+    batches: list[Batch]
+
+    @property
+    def row_count(self) -> int:
+        return sum(len(batch.boards) for batch in self.batches)
+
+    @property
+    def class_counts(self) -> NDArray[np.int64]:
+        return np.bincount(np.concatenate([batch.classes for batch in self.batches]))
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def batch(self, _epoch: int, number: int) -> Batch:
+        return self.batches[number]
+
+
+class Batch(NamedTuple):
+    """Some positions of one class."""
+
+    boards: Boards
+    targets: Chances
+    classes: NDArray[np.uint8]
+
+
+def test_examples_of_each_network() -> None:
+    """Whatever comes first: a class whose file comes later is not taken for one without positions."""
+    order = (
+        PositionClass.RACE,
+        PositionClass.CONTACT,
+        PositionClass.RACE,
+        PositionClass.CRASHED,
+        PositionClass.CRASHED,
+    )
+    boards = random_game_positions(1, seed=3).boards[:10]
+    batches = [Batch(boards, np.zeros((10, 5), np.float32), np.full(10, each, np.uint8)) for each in order]
+
+    def counts(count: int, most: int, *, of_each: bool) -> list[int]:
+        return [len(part.boards) for part in read_examples(Files(batches[:count]), most, of_each=of_each)]
+
+    assert counts(5, 1, of_each=False) == [10, 0, 0]
+    assert counts(5, 1, of_each=True) == [10, 10, 10]  # race, crashed, contact
+    assert counts(5, 15, of_each=True) == [10, 10, 10]
+    assert counts(5, 45, of_each=True) == [20, 20, 10]
+    assert counts(3, 1, of_each=True) == [10, 0, 10]  # there is no crashed position
 
 
 def test_logarithms() -> None:

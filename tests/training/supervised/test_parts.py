@@ -52,6 +52,10 @@ class Labels:
     def row_count(self) -> int:
         return len(self.boards)
 
+    @property
+    def class_counts(self) -> NDArray[np.int64]:
+        return np.bincount(self.classes)
+
     def __len__(self) -> int:
         return 1
 
