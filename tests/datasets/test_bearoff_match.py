@@ -267,10 +267,10 @@ def test_decisions_in_sql(built: Warehouse) -> None:
 def test_decisions_in_sql_without_the_layouts(tmp_path: Path) -> None:
     """They are not left out where the one-sided table of these points is not there."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
-    warehouse.build(DATASET.name, DATASET.smallest)
+    warehouse.build(DATASET.name, SMALL)
     with warehouse.connect() as connection:
         found = connection.sql("select count(*), count(on_roll_points) from bearoff_match_decisions").fetchall()
-    assert found == [(19 * 19, 0)]
+    assert found == [(5 * 5, 0)]
 
 
 def test_nobody_doubles_in_the_crawford_game_in_sql(built: Warehouse) -> None:
