@@ -23,7 +23,6 @@ _REASONS = {
     errno.EROFS: "the file system is read-only",
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
-    errno.ENOENT: "there is no such file or folder",
     errno.ENOTDIR: "part of the path is a file",
 }
 _ELSEWHERE = (errno.EROFS, errno.EACCES, errno.EPERM)  # where another place would do
@@ -40,7 +39,7 @@ def storage_errors(action: str, path: Path, hint: str = "choose another place wi
     except OSError as error:
         if not isinstance(error.errno, int):
             raise
-        reason = _REASONS.get(error.errno, os.strerror(error.errno))
+        reason = _REASONS.get(error.errno, os.strerror(error.errno).lower())
         reason += f"; {hint}" if error.errno in _ELSEWHERE else ""
         raise StorageError(f"cannot {action} {path}: {reason}") from error
 

@@ -305,5 +305,5 @@ def test_the_library(server: Server, tmp_path: Path) -> None:
     assert path.read_bytes() == TRAINING
     with pytest.raises(DownloadError, match=r"the server says 404 Not Found$"):
         download(f"{server.address}/none", tmp_path / "c", Silence())
-    with pytest.raises(StorageError, match=r"cannot write .*: File exists"):
+    with pytest.raises(StorageError, match=r"cannot write .*: file exists"):
         download(f"{server.address}/{name}", path / "c", Silence())

@@ -113,7 +113,7 @@ def test_query_of_a_file_and_of_standard_input(small_root: Path, tmp_path: Path)
     assert "either SQL or --file, got neither" in error_of(run(small_root, "query"), 2)
     path.write_bytes(b"select '\xff'")
     assert "expected SQL as UTF-8 text" in error_of(run(small_root, "query", "--file", path), 2)
-    assert "No such file" in error_of(run(small_root, "query", "--file", tmp_path / "none"), 1)
+    assert "no such file" in error_of(run(small_root, "query", "--file", tmp_path / "none"), 1)
 
 
 def test_nothing_is_cut_where_no_terminal_is(small_root: Path) -> None:

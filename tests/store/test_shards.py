@@ -116,7 +116,7 @@ def test_shards_that_change_after_they_were_checked(tmp_path: Path) -> None:
     with pytest.raises(CorruptFileError, match=f"expected {path} as it was written, found it changed"):
         read_shard(path)
     path.unlink()
-    with pytest.raises(StorageError, match=f"cannot read {path}: No such file"):
+    with pytest.raises(StorageError, match=f"cannot read {path}: no such file"):
         read_shard(path)
 
 

@@ -35,13 +35,20 @@ from tests.store.test_arrays import VALUES
         (errno.EROFS, "the file system is read-only; choose another place with --warehouse"),
         (errno.EACCES, "permission denied; choose another place with --warehouse"),
         (errno.ENOTDIR, "part of the path is a file"),
-        (errno.EIO, "Input/output error"),
+        (errno.EIO, "input/output error"),
     ],
 )
 def test_reasons(number: int, reason: str) -> None:
     with pytest.raises(StorageError) as caught, storage_errors("write", Path("x/y")):
         raise OSError(number, os.strerror(number))
     assert str(caught.value) == f"cannot write x/y: {reason}"
+
+
+def test_a_hint_of_its_own() -> None:
+    """Where no folder of tables is meant."""
+    with pytest.raises(StorageError) as caught, storage_errors("write", Path("x"), "choose another file"):
+        raise OSError(errno.EACCES, "")
+    assert str(caught.value) == "cannot write x: permission denied; choose another file"
 
 
 @pytest.mark.parametrize("error", [StorageError("first"), CheckFailedError("x"), ValueError("x"), OSError("no number")])
@@ -151,7 +158,7 @@ def test_remove_folder(tmp_path: Path) -> None:
 def test_hash_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"abc" * 1000)
     assert sha256_file(tmp_path / "x") == hashlib.sha256(b"abc" * 1000).hexdigest()
-    with pytest.raises(StorageError, match=r"cannot read .*y: there is no such file or folder"):
+    with pytest.raises(StorageError, match=r"cannot read .*y: no such file or directory"):
         sha256_file(tmp_path / "y")
 
 
@@ -216,7 +223,7 @@ def test_whoever_waits_is_told(tmp_path: Path) -> None:
 def test_locks_in_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
-        pytest.raises(StorageError, match=r"cannot lock .*: (part of the path is a file|File exists)"),
+        pytest.raises(StorageError, match=r"cannot lock .*: (part of the path is a file|file exists)"),
         locked(tmp_path / "file" / "lock"),
     ):
         pass
