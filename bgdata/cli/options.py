@@ -453,7 +453,7 @@ def rollout_options(function: Callable[..., None], trials: int = 1296) -> Callab
             default=46_656,
             show_default=True,
             metavar="N",
-            help="Maximum number of trials with --until: whole rounds of --trials, to which the default is rounded down.",
+            help="Maximum number of trials with --until: rounds of --trials, to which the default is rounded down.",
         ),
         click.option(
             "--until",
