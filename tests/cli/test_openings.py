@@ -18,7 +18,7 @@ from tests.cli.command_line import error_of, run, succeeds
 from tests.cli.test_themes import texts
 
 # first rolls of which the package has a table
-AT_DOUBLE_MATCH_POINT = ("21", "31", "32", "41", "42", "43", "51", "52", "53", "54", "61")
+AT_DOUBLE_MATCH_POINT = ("21", "31", "32", "41", "42", "43", "51", "52", "53", "54", "61", "62", "63", "65")
 TINY = ("openings", "--network", "tiny", "--trials", "72", "--truncate", "1", "--only", "31")
 FEW = (*TINY, "--until", "9", "--only", "2-1", "--sensible-plays", "0")
 REPLIES = (*TINY, "--until", "9", "--sensible-plays", "1", "--reply-until", "9")
