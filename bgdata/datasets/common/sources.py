@@ -35,7 +35,6 @@ PLACE_ARRAYS = (
 )
 SPLITS_ARRAY = FlatArray("splits", "uint8", "row", "Train, validation or test: 0, 1 or 2")
 
-
 SAMPLE = ", which holds turns of games; try: a position_sample of it, or --engine lookahead"
 
 
@@ -44,8 +43,9 @@ def source_input(source: VersionRef, recipe: Given, *, turns: bool = True) -> In
     a variant that is neither imported nor a default. Raises InvalidParameterError for one that has no positions; those
     of the turns of games count unless `turns` is false."""
     kind = all_kinds().get(source.kind)
-    if kind is None or not has_positions([array.name for array in kind.arrays], turns=turns):
-        hint = "" if kind is None or not has_positions([array.name for array in kind.arrays], turns=True) else SAMPLE
+    arrays = [array.name for array in kind.arrays] if kind else []
+    if kind is None or not has_positions(arrays, turns=turns):
+        hint = SAMPLE if has_positions(arrays, turns=True) else ""
         raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {source}{hint}")
     return source if source.version else variant_input(kind, source.variant, recipe)
 

@@ -69,7 +69,7 @@ class SharedBatches:
         self._split = SPLITS.index(recipe.split)
         counted = [counts for n, rows in enumerate(self._rows) for counts in self._count(n, rows)]
         self.guarded = sum(counts.guarded for counts in counted)
-        self.class_counts: NDArray[np.int64] = np.stack([counts.by_class for counts in counted]).sum(axis=0)
+        self.class_counts = sum((counts.by_class for counts in counted), np.zeros(len(FILE_CLASSES), np.int64))
         streams = self._open_streams(counted)
         self._streams = [stream for stream, _ in streams]
         self._shares = shared_out(recipe.batch_size, [weight for _, weight in streams])
