@@ -68,6 +68,8 @@ def test_an_empty_split_is_refused(tmp_path: Path) -> None:
     write_labels(tmp_path, LABELS, BOARDS[(splits == 0)][:0])
     with pytest.raises(UsageError, match="expected rows in the split train of rollout_labels/some, found none"):
         labels.batches({CONTACT: 1, LABELS: 1})
+    with pytest.raises(UsageError, match="expected rows in the split train of rollout_labels/some, found none"):
+        labels.batches(LABELS)  # which has no row at all
     races = np.isin(labels.open(*CONTACT.split("/")).array("classes"), (4, 6, 8))
     write_labels(tmp_path, CONTACT, BOARDS[splits == 0][~races])
     with pytest.raises(UsageError, match="expected rows of the class race in the split train"):
