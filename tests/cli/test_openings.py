@@ -10,15 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.datasets.openings import FIRST_ROLLS, OpeningParameters, published_openings
+from bgdata.datasets.openings import FIRST_ROLLS, OBJECTIVES, OpeningParameters, published_openings
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 from tests.cli.test_themes import texts
 
-# first rolls of which the package has a table
-AT_DOUBLE_MATCH_POINT = ("21", "31", "32", "41", "42", "43", "51", "52", "53", "54", "61", "62", "63", "65")
 TINY = ("openings", "--network", "tiny", "--trials", "72", "--truncate", "1", "--only", "31")
 FEW = (*TINY, "--until", "9", "--only", "2-1", "--sensible-plays", "0")
 REPLIES = (*TINY, "--until", "9", "--sensible-plays", "1", "--reply-until", "9")
@@ -55,9 +53,8 @@ def test_the_book_that_comes_with_bgdata(tmp_path: Path) -> None:
     """It is what a bare command shows, without a game: the usual recipe, by the network that plays."""
     shipped = published_openings()
     usual = OpeningParameters(network=DEFAULT_NETWORK)
-    expected = [replace(usual, first_roll=roll) for roll in FIRST_ROLLS]
-    expected += [replace(usual, objective="double-match-point", first_roll=roll) for roll in AT_DOUBLE_MATCH_POINT]
-    assert set(shipped) == set(expected)
+    expected = {replace(usual, objective=each, first_roll=roll) for each in OBJECTIVES for roll in FIRST_ROLLS}
+    assert set(shipped) == expected
     result = run(tmp_path / "warehouse", "openings", "31")
     *_, told = result.stderr.splitlines()
     assert told.startswith(f"openings/money-by-{DEFAULT_NETWORK}-seed-0-31: comes with the package (r")
