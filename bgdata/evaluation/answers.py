@@ -1,8 +1,8 @@
 """Static evaluation of a board: by the rules, a bearoff table, or the network for its class of position.
 
-The plays of one position are evaluated together: the first layer of each network is computed once, for the position
-before the play, and then updated for each play; later layers are computed for a few plays at a time. The values are the
-same, to the last bit, as computed from the beginning.
+Most boards differ little from one that was evaluated shortly before, such as another play of the same position: the
+first layer of a network is updated from that of the nearest among the last ones. Later layers are computed for a few
+boards at a time. The values are the same, to the last bit, as computed from the beginning.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from bgdata.evaluation.chances import (
 from bgdata.evaluation.cube_values import CubeStakes, value_of
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.networks.inference import (
+    FIRST_BIAS,
     INPUT_ROOM,
+    RECENT,
     SIZES,
     Changes,
     Gathered,
@@ -31,17 +33,16 @@ from bgdata.evaluation.networks.inference import (
     Networks,
     Sums,
     Units,
-    change_nearer_sums,
     change_sums,
     fill_first_hidden,
     fill_outputs,
-    fill_sums,
     later_size,
+    nearest_recent,
     network_at,
     pack_later,
     rounded_up,
 )
-from bgdata.evaluation.networks.inputs import Inputs, fill_inputs, fill_many_inputs
+from bgdata.evaluation.networks.inputs import Inputs, fill_many_inputs, telling_inputs
 from bgdata.evaluation.networks.products import LANES, STEP
 from bgdata.evaluation.networks.shots import ROLL_NUMBERS, RollNumbers
 from bgdata.game.board import CHECKERS
@@ -59,14 +60,12 @@ _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(P
 
 
 class Scratch(NamedTuple):
-    """Scratch of one thread: the first layers for the position whose plays are evaluated, and room for one board."""
+    """Scratch of one thread: the first layers of the last boards, and room for those that are evaluated next."""
 
-    before: Boards  # [26] the position without a move, seen by the opponent
-    ready: NDArray[np.bool_]  # [network] whether its row of the next two is filled
-    inputs_before: Inputs  # [network, input] of `before`
-    sums_before: Sums  # [network, unit] of `before`
+    inputs: Inputs  # [network, RECENT, input] of the last boards of each network, at first of none
+    sums: Sums  # [network, RECENT, unit] of the first layer for them
+    next_rows: NDArray[np.int64]  # [network] the first of the rows of these two that are filled next
     board: Boards  # [26] that is looked at
-    sums: Sums  # [2, unit] of the board that is evaluated and of the one in the lane before, in turn
     change_rows: Inputs  # with the next, inference.Changes
     change_values: Inputs
     packed: Units  # later weights of the networks, one after the other: see `inference.pack_later`
@@ -76,7 +75,6 @@ class Scratch(NamedTuple):
     gathered: Units
     lanes: NDArray[np.int64]  # [lane] rows of the boards that are evaluated next
     boards: Boards  # [lane, 26]
-    inputs: Inputs  # [lane, input]
     roll_numbers: RollNumbers  # see `inputs.fill_many_inputs`
     hidden: Units  # [lane, unit]
     later: Sums  # [lane, unit]
@@ -94,15 +92,17 @@ def new_scratch(networks: Networks) -> Scratch:
     begins = np.zeros(len(networks.shapes) + 1, np.int64)
     for which in range(len(networks.shapes)):
         begins[which + 1] = begins[which] + packed_size(networks, which)
+    sums = np.empty((len(networks.shapes), RECENT, most), np.int32)
+    for which in range(len(networks.shapes)):
+        for unit in range(networks.shapes[which, SIZES]):
+            sums[which, :, unit] = networks.biases[networks.shapes[which, FIRST_BIAS] + unit]
     return Scratch(
+        np.zeros((len(networks.shapes), RECENT, INPUT_ROOM), np.int16),
+        sums,
+        np.zeros(len(networks.shapes), np.int64),
         np.empty(26, np.int8),
-        np.zeros(len(networks.shapes), np.bool_),
-        np.empty((len(networks.shapes), INPUT_ROOM), np.int16),
-        np.empty((len(networks.shapes), most), np.int32),
-        np.empty(26, np.int8),
-        np.empty((2, most), np.int32),
-        np.empty((2, INPUT_ROOM + STEP), np.int16),
-        np.empty((2, INPUT_ROOM + STEP), np.int16),
+        np.empty(INPUT_ROOM + STEP, np.int16),
+        np.empty(INPUT_ROOM + STEP, np.int16),
         np.empty(begins[-1], np.int16),
         begins,
         np.zeros(len(networks.shapes), np.bool_),
@@ -110,7 +110,6 @@ def new_scratch(networks: Networks) -> Scratch:
         np.empty((LANES, most + STEP), np.int16),
         np.empty(LANES, np.int64),
         np.empty((LANES, 26), np.int8),
-        np.empty((LANES, INPUT_ROOM), np.int16),
         np.zeros(ROLL_NUMBERS, np.int32),
         np.zeros((LANES, most), np.int16),
         np.zeros((LANES, most), np.int32),
@@ -145,7 +144,7 @@ def network_of(position_class: int) -> int:
     return 0 if position_class <= _RACE else (1 if position_class == _CRASHED else 2)
 
 
-@kernel(borrows=True)
+@kernel(inline=True)
 def fill_settled(tables: BearoffArrays, position_class: int, board: Boards, chances: Chances) -> int:
     """Fills chances[0:5] for board[slot] of this class if the rules or a table answer for it; returns the number of an
     `AnswerSource`, or _NOT_SETTLED if a network has to."""
@@ -165,7 +164,7 @@ def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scrat
         return source
     which = network_of(position_class)
     set_lane(board, 0, scratch)
-    fill_alone(networks, which, False, scratch, chances)
+    fill_alone(networks, which, scratch, chances)
     return _FIRST_NETWORK + which
 
 
@@ -177,22 +176,22 @@ def set_lane(board: Boards, lane: int, scratch: Scratch) -> None:
 
 
 @kernel(borrows=True)
-def fill_alone(networks: Networks, which: int, is_play: bool, scratch: Scratch, chances: Chances) -> None:
+def fill_alone(networks: Networks, which: int, scratch: Scratch, chances: Chances) -> None:
     """Fills chances[0:5] for the board of the first lane."""
-    fill_lanes(networks, which, 1, is_play, scratch)
+    fill_lanes(networks, which, 1, scratch)
     for item in range(5):
         chances[item] = scratch.outputs[0, item]
     limit_chances(possible_outcomes(scratch.boards[0]), chances)
 
 
 @kernel(borrows=True)
-def fill_lanes(networks: Networks, which: int, n: int, are_plays: bool, scratch: Scratch) -> None:
-    """Fills scratch.outputs[lane, 0:5] for scratch.boards[lane, slot] of the lanes 0:n: any boards, or plays from the
-    position of `start_plays`."""
-    network = network_at(networks, which)
-    fill_many_inputs(network.input_set, scratch.boards, n, scratch.roll_numbers, scratch.inputs)
+def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None:
+    """Fills scratch.outputs[lane, 0:5] for scratch.boards[lane, slot] of the lanes 0:n."""
+    network, first = network_at(networks, which), int(scratch.next_rows[which])
+    scratch.next_rows[which] = (first + LANES) % RECENT
+    fill_many_inputs(network.input_set, scratch.boards, n, scratch.roll_numbers, scratch.inputs[which, first:])
     for lane in range(n):
-        fill_first_layer(network, which, lane, are_plays, scratch)
+        fill_first_layer(network, which, first, lane, scratch)
     packed = scratch.packed[scratch.packed_begins[which] :]
     if not scratch.is_packed[which]:
         pack_later(network, packed)
@@ -202,28 +201,13 @@ def fill_lanes(networks: Networks, which: int, n: int, are_plays: bool, scratch:
 
 
 @kernel(borrows=True)
-def start_plays(board: Boards, scratch: Scratch) -> None:
-    """Fills scratch.before with the position whose plays are evaluated next."""
-    flip_into(board, scratch.before)
-    for which in range(len(scratch.ready)):
-        scratch.ready[which] = False
-
-
-@kernel(borrows=True)
 def fill_play_chances(
     networks: Networks, tables: BearoffArrays, after_play: Boards, scratch: Scratch, chances: Chances
 ) -> int:
-    """Fills chances[0:5] for after_play[slot], a play from the position of `start_plays` seen by the player who moved;
-    the chances are those of the OPPONENT, who is on roll. Returns the number of an `AnswerSource`."""
+    """Fills chances[0:5] for after_play[slot], a position after a play seen by the player who moved; the chances are
+    those of the OPPONENT, who is on roll. Returns the number of an `AnswerSource`."""
     flip_into(after_play, scratch.board)
-    position_class = class_of(scratch.board)
-    source = fill_settled(tables, position_class, scratch.board, chances)
-    if source != _NOT_SETTLED:
-        return source
-    which = network_of(position_class)
-    set_lane(scratch.board, 0, scratch)
-    fill_alone(networks, which, True, scratch, chances)
-    return _FIRST_NETWORK + which
+    return fill_chances(networks, tables, scratch.board, scratch, chances)
 
 
 @kernel(borrows=True)
@@ -239,7 +223,7 @@ def fill_all_chances(
     sources: NDArray[np.int8],
 ) -> None:
     """Fills chances[row, 0:5] and sources[row] for boards[row, slot] of the rows begin:end, as `fill_chances` does, or,
-    if they `are_plays` from the position of `start_plays`, as `fill_play_chances` does."""
+    if they `are_plays`, as `fill_play_chances` does."""
     waiting, which = 0, 0  # boards for a network, in lanes
     for row in range(begin, end):
         fill_board(boards[row], are_plays, scratch.board)
@@ -248,14 +232,14 @@ def fill_all_chances(
         if source == _NOT_SETTLED:
             other = network_of(position_class)
             if waiting == LANES or other != which:
-                fill_waiting(networks, which, waiting, are_plays, scratch, chances)
+                fill_waiting(networks, which, waiting, scratch, chances)
                 waiting, which = 0, other
             set_lane(scratch.board, waiting, scratch)
             scratch.lanes[waiting] = row
             waiting += 1
             source = _FIRST_NETWORK + which
         sources[row] = source
-    fill_waiting(networks, which, waiting, are_plays, scratch, chances)
+    fill_waiting(networks, which, waiting, scratch, chances)
 
 
 @kernel(borrows=True)
@@ -269,37 +253,20 @@ def fill_board(board: Boards, is_play: bool, found: Boards) -> None:
 
 
 @kernel(borrows=True)
-def fill_first_layer(network: NetworkArrays, which: int, lane: int, is_play: bool, scratch: Scratch) -> None:
-    """Fills scratch.hidden[lane, unit] with the first layer for scratch.inputs[lane, input]: those of a play from the
-    position of `start_plays`, or of any board. Those of the lane before, if there is one, were the last."""
-    hidden, inputs = network.sizes[0], scratch.inputs[lane]
+def fill_first_layer(network: NetworkArrays, which: int, first: int, lane: int, scratch: Scratch) -> None:
+    """Fills scratch.hidden[lane, unit] with the first layer for row `first` + `lane` of scratch.inputs[which]."""
+    inputs, sums, hidden, row = scratch.inputs[which], scratch.sums[which], network.sizes[0], first + lane
+    nearest = nearest_recent(inputs, telling_inputs(network.input_set), network.inputs, first, lane)
     changes = Changes(scratch.change_rows, scratch.change_values)
-    sums = scratch.sums[lane % 2, :hidden]
-    if is_play:
-        before, sums_before = scratch.inputs_before[which], scratch.sums_before[which, :hidden]
-        if not scratch.ready[which]:
-            fill_inputs(network.input_set, scratch.before, before)
-            fill_sums(network, before, changes, sums_before)
-            scratch.ready[which] = True
-        if lane == 0:
-            change_sums(network, before, sums_before, inputs, changes, sums)
-        else:
-            last, sums_last = scratch.inputs[lane - 1], scratch.sums[(lane - 1) % 2, :hidden]
-            change_nearer_sums(network, before, sums_before, last, sums_last, inputs, changes, sums)
-    elif lane == 0:
-        fill_sums(network, inputs, changes, sums)
-    else:
-        change_sums(network, scratch.inputs[lane - 1], scratch.sums[(lane - 1) % 2, :hidden], inputs, changes, sums)
-    fill_first_hidden(network, sums, scratch.hidden[lane])
+    change_sums(network, inputs[nearest], sums[nearest, :hidden], inputs[row], changes, sums[row, :hidden])
+    fill_first_hidden(network, sums[row, :hidden], scratch.hidden[lane])
 
 
 @kernel(borrows=True)
-def fill_waiting(
-    networks: Networks, which: int, waiting: int, are_plays: bool, scratch: Scratch, chances: Chances
-) -> None:
+def fill_waiting(networks: Networks, which: int, waiting: int, scratch: Scratch, chances: Chances) -> None:
     """Fills chances[row, 0:5] for the boards of the lanes 0:waiting, which are those of the rows scratch.lanes."""
     if waiting > 0:
-        fill_lanes(networks, which, waiting, are_plays, scratch)
+        fill_lanes(networks, which, waiting, scratch)
     for lane in range(waiting):
         row = scratch.lanes[lane]
         for item in range(5):
@@ -311,19 +278,17 @@ def fill_waiting(
 def choose_by_chances(
     networks: Networks,
     tables: BearoffArrays,
-    board: Boards,
     after: Boards,
     n: int,
     scratch: Scratch,
     stakes: CubeStakes | None = None,
 ) -> tuple[int, int]:
-    """Fills scratch.chances[0, 0:5] with those of the OPPONENT, on roll after the best of after[0:n, slot], plays from
-    board[slot]; returns (its row, the first of equals; the number of its `AnswerSource`).
+    """Fills scratch.chances[0, 0:5] with those of the OPPONENT, on roll after the best of the plays after[0:n, slot];
+    returns (its row, the first of equals; the number of its `AnswerSource`).
 
     The best leaves the opponent the lowest value of these stakes, as seen by it, or without stakes the lowest cubeless
     equity; that also decides between equal values, such as after all plays that let the opponent cash.
     """
-    start_plays(board, scratch)
     fill_all_chances(networks, tables, after, 0, n, True, scratch, scratch.found, scratch.sources)
     best = lowest_of(tables, after, scratch.every[:n], scratch.found, scratch.sources, scratch.board, stakes)
     for item in range(5):

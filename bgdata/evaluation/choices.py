@@ -120,7 +120,7 @@ def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, tu
     if chooser.kind == PUBEVAL:
         return choose_pubeval(chooser.pubeval, board, after, n)
     if chooser.kind == NETWORK:
-        best, _ = choose_by_chances(networks_of(chooser), tables_of(chooser), board, after, n, scratch)
+        best, _ = choose_by_chances(networks_of(chooser), tables_of(chooser), after, n, scratch)
         return best
     bits: Any = random_bits(random_stream(chooser.seed, game), turn)
     return np.int64(low_below(bits, n))  # type: ignore[return-value]  # unsigned otherwise

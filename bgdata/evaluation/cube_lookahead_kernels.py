@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT
 from bgdata.equity.doubling import turned_strategy
 from bgdata.equity.match_cube import MatchGame, mwc_after
-from bgdata.evaluation.answers import fill_all_chances, fill_chances, start_plays
+from bgdata.evaluation.answers import fill_all_chances, fill_chances
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, bearoff_source
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.cube_values import (
@@ -189,7 +189,6 @@ def fill_worths(
     returns how many."""
     evaluation, plays = tree.rolls.evaluation, tree.rolls.after
     n = fill_plays(board, max(dice[0], dice[1]), min(dice[0], dice[1]), plays, tree.rolls.notes)
-    start_plays(board, evaluation)
     fill_all_chances(networks, tables, plays, 0, n, True, evaluation, evaluation.found, evaluation.sources)
     for play in range(n):
         chances, source = evaluation.found[play], evaluation.sources[play]

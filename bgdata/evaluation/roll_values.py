@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
-from bgdata.evaluation.answers import Scratch, fill_all_chances, lowest_of, new_scratch, start_plays
+from bgdata.evaluation.answers import Scratch, fill_all_chances, lowest_of, new_scratch
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.cube_values import CubeStakes
@@ -88,6 +88,15 @@ class RollScratch(NamedTuple):
     after_played: Chances  # [5] of the OPPONENT after it
 
 
+class Found(NamedTuple):
+    """The positions of `RollScratch` that are to be evaluated, alone: what is called often is given no more than it
+    needs, as every array that is handed over takes time."""
+
+    plays: Boards
+    hashes: Hashes
+    buckets: NDArray[np.int16]
+
+
 @kernel()
 def new_roll_scratch(networks: Networks) -> RollScratch:
     """Scratch for one thread."""
@@ -134,7 +143,6 @@ def fill_roll_values(
     is played, it also fills scratch.played[slot] and scratch.after_played[0:5], of the best of all its plays."""
     n = collect_plays(likely, board, scratch, played)
     plays, chances, sources = scratch.plays, scratch.chances, scratch.sources
-    start_plays(board, scratch.evaluation)
     fill_all_chances(networks, tables, plays, 0, n, True, scratch.evaluation, chances, sources)
     begin = 0
     for item in range(5):
@@ -167,17 +175,18 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
         scratch.buckets[bucket] = 0
     kind, can_finish, n, end, of_played = int(class_of(board) <= _RACE), is_nearly_off(board), 0, 0, 0
     after, all_rows = scratch.after, scratch.rows[len(DICE) * MOST_PLAYS :]
+    found = Found(scratch.plays, scratch.hashes, scratch.buckets)
     for roll in range(len(DICE)):
         count = fill_plays(board, DICE[roll, 0], DICE[roll, 1], after, scratch.notes)
-        picked = pick_likely(likely, kind, can_finish, count, scratch)
+        picked = pick_likely(likely, kind, can_finish, after, count, scratch.scores, scratch.picked)
         for place in range(picked):
-            scratch.rows[end + place], n = row_of(after[scratch.picked[place]], scratch, n)
+            scratch.rows[end + place], n = row_of(after[scratch.picked[place]], found, n)
         end += picked
         scratch.ends[roll] = end
         if roll == played:
             of_played = count
             for play in range(count):
-                all_rows[play], n = row_of(after[play], scratch, n)
+                all_rows[play], n = row_of(after[play], found, n)
     for play in range(of_played):
         scratch.rows[end + play] = all_rows[play]
     scratch.ends[len(DICE)] = end + of_played
@@ -185,21 +194,21 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
 
 
 @kernel(borrows=True)
-def row_of(board: Boards, scratch: RollScratch, n: int) -> tuple[int, int]:
-    """(row of board[slot] in scratch.plays[0:n, slot], where it is added if it is not there, rows now). When there are
+def row_of(board: Boards, found: Found, n: int) -> tuple[int, int]:
+    """(row of board[slot] in found.plays[0:n, slot], where it is added if it is not there, rows now). When there are
     many, all others are added."""
-    found = board_hash(board)
-    bucket = int(np.int64(found % np.uint64(BUCKETS)))
-    while n < FULL and scratch.buckets[bucket] > 0:
-        row = int(scratch.buckets[bucket]) - 1
-        if scratch.hashes[row] == found and is_same(scratch.plays[row], board):
+    its_hash = board_hash(board)
+    bucket = int(np.int64(its_hash % np.uint64(BUCKETS)))
+    while n < FULL and found.buckets[bucket] > 0:
+        row = int(found.buckets[bucket]) - 1
+        if found.hashes[row] == its_hash and is_same(found.plays[row], board):
             return row, n
         bucket = (bucket + 1) % BUCKETS
     if n < FULL:
-        scratch.buckets[bucket] = n + 1
-    scratch.hashes[n] = found
+        found.buckets[bucket] = n + 1
+    found.hashes[n] = its_hash
     for slot in range(26):
-        scratch.plays[n, slot] = board[slot]
+        found.plays[n, slot] = board[slot]
     return n, n + 1
 
 
@@ -213,24 +222,32 @@ def is_same(board: Boards, other: Boards) -> bool:
 
 
 @kernel(borrows=True)
-def pick_likely(likely: LikelyPlays, kind: int, can_finish: bool, n: int, scratch: RollScratch) -> int:
-    """Fills scratch.picked[0:k] with plays among scratch.after[0:n, slot] and returns k: with all of them if there are
-    no more than likely.most, or if that is 0, else with those of the highest scores for contact (kind 0) or a race (1),
-    the highest first, of equals the first. A play that ends the game, if one can, scores higher than all others."""
-    found, after, most = scratch.scores, scratch.after, likely.most
+def pick_likely(
+    likely: LikelyPlays,
+    kind: int,
+    can_finish: bool,
+    after: Boards,
+    n: int,
+    scores: NDArray[np.int64],
+    picked: NDArray[np.int64],
+) -> int:
+    """Fills picked[0:k] with plays among after[0:n, slot] and returns k: with all of them if there are no more than
+    likely.most, or if that is 0, else with those of the highest scores for contact (kind 0) or a race (1), the highest
+    first, of equals the first. A play that ends the game, if one can, scores higher than all others."""
+    most = likely.most
     if not 0 < most < n:
         for play in range(n):
-            scratch.picked[play] = play
+            picked[play] = play
         return n
     for play in range(n):
-        found[play] = _HIGHEST if can_finish and is_off(after, play) else score(likely.scores, kind, after, play)
+        scores[play] = _HIGHEST if can_finish and is_off(after, play) else score(likely.scores, kind, after, play)
     for place in range(most):
         highest = 0
         for play in range(1, n):
-            if found[play] > found[highest]:
+            if scores[play] > scores[highest]:
                 highest = play
-        found[highest] = _LOWEST
-        scratch.picked[place] = highest
+        scores[highest] = _LOWEST
+        picked[place] = highest
     return most
 
 

@@ -293,7 +293,7 @@ def find_play(
     n = fill_plays(board, die, other_die, rolls.after, rolls.notes)
     play = 0
     if n > 1:
-        play, _ = choose_by_chances(networks, tables, board, rolls.after, n, rolls.evaluation, stakes)
+        play, _ = choose_by_chances(networks, tables, rolls.after, n, rolls.evaluation, stakes)
     for slot in range(26):
         chosen[slot] = rolls.after[play, slot]
     return n > 1

@@ -177,7 +177,7 @@ def play(
     after = rolls.played
     if not terms.with_luck:
         n = fill_plays(board, max(die, other_die), min(die, other_die), rolls.after, rolls.notes)
-        best, _ = choose_by_chances(networks, tables, board, rolls.after, n, rolls.evaluation, stakes)
+        best, _ = choose_by_chances(networks, tables, rolls.after, n, rolls.evaluation, stakes)
         after = rolls.after[best]
     for slot in range(26):
         chosen[slot] = after[slot]

@@ -184,7 +184,7 @@ def choose_play(
     if there is room; then even an only play is evaluated."""
     if len(record.sources) == 0:
         return choose(chooser, board, after, n, game, turn, scratch)
-    best, source = choose_by_chances(networks_of(chooser), tables_of(chooser), board, after, n, scratch)
+    best, source = choose_by_chances(networks_of(chooser), tables_of(chooser), after, n, scratch)
     for item in range(5):
         record.chances[turn + 1, item] = scratch.chances[0, item]
     record.sources[turn + 1] = source

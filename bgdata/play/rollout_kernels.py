@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.answers import choose_by_chances, fill_all_chances, fill_chances, start_plays
+from bgdata.evaluation.answers import choose_by_chances, fill_all_chances, fill_chances
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source, may_cover
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.choices import Chooser, networks_of, tables_of
@@ -293,7 +293,7 @@ def play(
         return
     after = scratch.tree.rolls.after
     n = fill_plays(scratch.board, high, low, after, scratch.tree.rolls.notes)
-    best, _ = choose_by_chances(networks, tables, scratch.board, after, n, scratch.tree.rolls.evaluation)
+    best, _ = choose_by_chances(networks, tables, after, n, scratch.tree.rolls.evaluation)
     flip_into(after[best], scratch.board)
 
 
@@ -305,7 +305,6 @@ def play_ahead(
     as `lookahead.rank_all` chooses it."""
     after, static, evaluation = scratch.tree.rolls.after, scratch.static, scratch.tree.rolls.evaluation
     n = fill_plays(scratch.board, die, other_die, after, scratch.tree.rolls.notes)
-    start_plays(scratch.board, evaluation)
     fill_all_chances(networks, tables, after, 0, n, True, evaluation, evaluation.found, evaluation.sources)
     for play in range(n):
         static[play] = equity_of(evaluation.found[play])

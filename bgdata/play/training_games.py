@@ -197,7 +197,7 @@ def overlooking_play(
             kept += 1
     if kept == 0:
         return 0
-    best, _ = choose_by_chances(networks, tables, board, scratch.after, kept, scratch.evaluation)
+    best, _ = choose_by_chances(networks, tables, scratch.after, kept, scratch.evaluation)
     return best
 
 

@@ -19,7 +19,6 @@ from bgdata.evaluation.answers import (
     fill_play_chances,
     network_of,
     new_scratch,
-    start_plays,
 )
 from bgdata.evaluation.bearoff import BearoffEvaluator, map_tables
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays, BearoffSource
@@ -80,25 +79,21 @@ def decisions(every: int) -> tuple[Boards, np.ndarray]:
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_plays_are_evaluated_as_if_anew(number: int, tables: BearoffArrays) -> None:
-    boards, rolls = decisions(20)
-    offsets, after_play = batch_plays(boards, rolls)
-    networks = random_networks(number)
+    after_play, networks = batch_plays(*decisions(20))[1], random_networks(number)
     expected = evaluations(networks, tables, flip_boards(after_play))
     scratch, chances, seen = new_scratch(networks), np.empty(5, np.float32), Counter[int]()
-    for row, board in enumerate(boards):
-        start_plays(board, scratch)
-        for play in range(offsets[row], offsets[row + 1]):
-            source = fill_play_chances(networks, tables, after_play[play], scratch, chances)
-            assert source == expected.sources[play]
-            assert chances.tobytes() == expected.chances[play].tobytes()
-            seen[source] += 1
+    for play, after in enumerate(after_play):
+        source = fill_play_chances(networks, tables, after, scratch, chances)
+        assert source == expected.sources[play]
+        assert chances.tobytes() == expected.chances[play].tobytes()
+        seen[source] += 1
     assert len(after_play) > 4000
     assert set(seen) == set(AnswerSource) - {AnswerSource.PROGRAM}
     assert min(seen.values()) >= 10
 
 
 def test_plays_of_several_networks_in_turn(tables: BearoffArrays) -> None:
-    """One position can have plays of different classes, and scratch is used again for the next position."""
+    """One position can have plays of different classes, and the first layers of each network are kept apart."""
     boards, rolls = decisions(10)
     offsets, after_play = batch_plays(boards, rolls)
     classes = position_classes(flip_boards(after_play))
@@ -107,7 +102,6 @@ def test_plays_of_several_networks_in_turn(tables: BearoffArrays) -> None:
     networks = random_networks(0)
     scratch, chances, other = new_scratch(networks), np.empty(5, np.float32), np.empty(5, np.float32)
     for row in mixed:
-        start_plays(boards[row], scratch)
         for play in range(offsets[row + 1] - 1, offsets[row] - 1, -1):  # backwards: any order
             flipped = flip_boards(after_play[play : play + 1])[0]
             assert fill_play_chances(networks, tables, after_play[play], scratch, chances) == fill_chances(
@@ -165,9 +159,9 @@ def test_choices_are_the_first_of_the_best(number: int, tables: BearoffArrays) -
     offsets, after_play = batch_plays(boards, rolls)
     expected = evaluations(networks, tables, flip_boards(after_play))
     equities, scratch = cubeless_equities(expected.chances), new_scratch(networks)
-    for row, board in enumerate(boards):
+    for row in range(len(boards)):
         rows = slice(offsets[row], offsets[row + 1])
-        best, source = choose_by_chances(networks, tables, board, after_play[rows], rows.stop - rows.start, scratch)
+        best, source = choose_by_chances(networks, tables, after_play[rows], rows.stop - rows.start, scratch)
         assert best == equities[rows].argmin()
         assert source == expected.sources[rows][best]
         assert np.array_equal(scratch.chances[0], expected.chances[rows][best])
@@ -179,12 +173,12 @@ def test_after_a_play_the_opponent_is_on_roll(sign: int) -> None:
     networks, (boards, rolls) = pips_networks(sign), decisions(30)
     offsets, after_play = batch_plays(boards, rolls)
     scratch = new_scratch(networks)
-    for row, board in enumerate(boards):
+    for row in range(len(boards)):
         plays = after_play[offsets[row] : offsets[row + 1]]
         lead = np.array([pips(flip_boards(play[None])[0]) - pips(play) for play in plays])
         if (game_outcomes(plays) != 0).any() or abs(lead).max() > 80:
             continue  # won at once, or beyond where the squashing function is flat
-        best, _ = choose_by_chances(networks, NO_TABLES, board, plays, len(plays), scratch)
+        best, _ = choose_by_chances(networks, NO_TABLES, plays, len(plays), scratch)
         hidden = logistic(-sign * int(lead[best]) / PIPS_PER_UNIT)
         assert lead[best] == (lead.max() if sign > 0 else lead.min())
         assert scratch.chances[0, 0] == pytest.approx(logistic(4 * hidden - 2), abs=2e-4)

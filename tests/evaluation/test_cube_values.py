@@ -88,7 +88,7 @@ def test_plays_by_exact_tables(bearoff: BearoffEvaluator, owner: CubeOwner) -> N
         for roll in ROLLS:
             plays = legal_plays(position, roll)
             after = np.array([play.after_play.board for play in plays], np.int8)
-            args = NETWORKS, bearoff.arrays, np.array(position.board, np.int8), after, len(plays), scratch
+            args = NETWORKS, bearoff.arrays, after, len(plays), scratch
             chosen, _ = choose_by_chances(*args, stakes_for(MONEY, owner))
             values = [exact_value(table, play.next_position, theirs) for play in plays]
             assert values[chosen] == min(values)
@@ -110,7 +110,7 @@ def test_static_evaluations_stay_what_they_were() -> None:
     scratch = new_scratch(NETWORKS)
     for roll in ROLLS:
         after = np.array([play.after_play.board for play in legal_plays(Position("start"), roll)], np.int8)
-        args = NETWORKS, NO_TABLES, BOARD, after, len(after), scratch
+        args = NETWORKS, NO_TABLES, after, len(after), scratch
         chances = evaluations(
             NETWORKS, NO_TABLES, np.array([Position(row.tolist()).flip().board for row in after], np.int8)
         )

@@ -12,6 +12,7 @@ from bgdata.evaluation.choices import chosen_boards, network_chooser
 from bgdata.evaluation.roll_values import (
     ALL_PLAYS,
     FULL,
+    Found,
     LikelyPlays,
     collect_plays,
     fill_roll_values,
@@ -93,7 +94,8 @@ def test_many_positions() -> None:
     """After FULL positions nothing is looked for: a position may then have two rows."""
     scratch = new_roll_scratch(NETWORKS)
     scratch.buckets[:] = 0
-    assert [row_of(board, scratch, n) for n, board in enumerate(BOARDS[:3])] == [(0, 1), (1, 2), (2, 3)]
-    assert row_of(BOARDS[1], scratch, 3) == (1, 3)
-    assert row_of(BOARDS[1], scratch, FULL) == (FULL, FULL + 1)
+    found = Found(scratch.plays, scratch.hashes, scratch.buckets)
+    assert [row_of(board, found, n) for n, board in enumerate(BOARDS[:3])] == [(0, 1), (1, 2), (2, 3)]
+    assert row_of(BOARDS[1], found, 3) == (1, 3)
+    assert row_of(BOARDS[1], found, FULL) == (FULL, FULL + 1)
     assert np.array_equal(scratch.plays[FULL], BOARDS[1])

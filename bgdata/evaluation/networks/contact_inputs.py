@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.networks.escapes import escapes_from, fewest_escapes, longest_run, most_in_six, points_in_front
 from bgdata.evaluation.networks.point_sets import FIELD, SideSets, bit_count, lowest, side_sets
+from bgdata.evaluation.networks.products import weigh_points
 from bgdata.evaluation.networks.shots import (
     HITTING,
     HITTING_TWO,
@@ -134,6 +135,12 @@ _OUTSIDE = _by_slot(lambda point: max(point - 6, 0))
 _FAR = _by_slot(lambda point: point - 6 if 7 <= point <= 17 else 0)
 _NEAR = _by_slot(lambda point: point - 2 if 3 <= point <= 6 else 0)
 _LOW = _by_slot(lambda point: int(1 <= point <= 2))
+# int16[52, 25]: squared pips that a checker on each slot is behind each mean from 0 to 25: of the player on roll, then
+# of the opponent
+_SQUARED = np.array(
+    [[max(point - mean, 0) ** 2 for point in points] for points in (range(25), range(25, 0, -1)) for mean in range(26)],
+    np.int16,
+)
 
 
 def contact_inputs(boards: Boards) -> Inputs:
@@ -173,13 +180,16 @@ def fill_many_contact_inputs(boards: Boards, n: int, numbers: RollNumbers, input
         set_side(boards[row], -1, theirs, ours, 2 * row + 1, numbers)
     fill_roll_counts(numbers)
     for row in range(n):
-        if boards[row, 25] != 0 or boards[row, 0] != 0:
+        if boards[row, 25] == 0:
+            fill_counted(numbers, 2 * row, inputs[row], 0)
+        else:
             ours, theirs = side_sets(boards[row])
             fill_rolls(boards[row], 1, ours, theirs, inputs[row], 0)
-            fill_rolls(boards[row], -1, theirs, ours, inputs[row], SIDE_INPUTS)
-        else:
-            fill_counted(numbers, 2 * row, inputs[row], 0)
+        if boards[row, 0] == 0:
             fill_counted(numbers, 2 * row + 1, inputs[row], SIDE_INPUTS)
+        else:
+            ours, theirs = side_sets(boards[row])
+            fill_rolls(boards[row], -1, theirs, ours, inputs[row], SIDE_INPUTS)
 
 
 @kernel(borrows=True)
@@ -272,14 +282,9 @@ def fill_shape(board: Boards, side: int, totals: Totals, inputs: Inputs, at: int
 @kernel(borrows=True)
 def moment(board: Boards, side: int, pips: int, checkers: int) -> int:
     """Sum over a side's checkers behind their mean of the square of the pips between, by checkers, both cut."""
-    row = 0 if side > 0 else 1
-    mean = np.int32(pips // checkers)
-    behind = np.int32(25 - mean)
-    total = np.int32(bar_of(board, side) * behind * behind)
-    for slot in range(1, 25):
-        count, behind = max(np.int32(side * board[slot]), _NONE), max(np.int32(_POINTS[row, slot] - mean), _NONE)
-        total = np.int32(total + count * np.int32(behind * behind))
-    return int(total) // checkers
+    mean = pips // checkers
+    total = weigh_points(board, side, _SQUARED, mean if side > 0 else 26 + mean)
+    return int(total + bar_of(board, side) * (25 - mean) ** 2) // checkers
 
 
 @kernel(borrows=True)

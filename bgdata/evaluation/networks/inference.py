@@ -1,4 +1,4 @@
-"""Networks in integers: the first layer can be updated from that of another board, with the same result to the last
+"""Networks in integers: the first layer can be updated from that of any other board, with the same result to the last
 bit.
 
 Inputs are integers in units of 1/64, weights of the first layer int16 in units of 2^-12, so sums are exact int32 in
@@ -26,6 +26,7 @@ from bgdata.evaluation.networks.products import (
     add_products_6,
     add_rows,
     collect_changes,
+    count_changes,
     gather_active,
     shift_down,
 )
@@ -82,15 +83,15 @@ class NetworkArrays(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Scratch: rows of changed inputs of the first layer, and how their values change, from either of two boards."""
+    """Scratch: rows of changed inputs of the first layer, and how their values change."""
 
-    rows: Inputs  # [2, INPUT_ROOM + STEP]
+    rows: Inputs  # [INPUT_ROOM + STEP]
     values: Inputs
 
 
 PACKED = 128  # units below whose weights are packed together
 INPUT_ROOM = -(-MOST_INPUTS // STEP) * STEP  # for the inputs of a board, in whole vectors
-NO_INPUTS = read_only(np.zeros(INPUT_ROOM, np.int16))
+RECENT = 3 * LANES  # boards whose first layer is kept: more of them are nearer, but take longer to compare
 
 
 class Gathered(NamedTuple):
@@ -112,7 +113,7 @@ class Networks(NamedTuple):
 NO_NETWORKS = Networks(
     *(read_only(np.zeros(size, dtype)) for size, dtype in (((3, 7), np.int64), (0, np.int16), (0, np.int32)))
 )
-ACTIVATION, LAYERS, SIZES = 4, 5, 6  # columns of shapes
+FIRST_WEIGHTS, FIRST_BIAS, ACTIVATION, LAYERS, SIZES = range(2, 7)  # columns of shapes
 
 
 @kernel(borrows=True)
@@ -120,7 +121,7 @@ def network_at(networks: Networks, which: int) -> NetworkArrays:
     """The network at a place of NETWORK_CLASSES, as views of its part of the arrays."""
     shape = networks.shapes[which]
     sizes = shape[SIZES : SIZES + shape[LAYERS]]
-    numbers = networks.weights[shape[2] :], networks.biases[shape[3] :]
+    numbers = networks.weights[shape[FIRST_WEIGHTS] :], networks.biases[shape[FIRST_BIAS] :]
     return NetworkArrays(shape[0], shape[1], shape[ACTIVATION], sizes, numbers[0], numbers[1])
 
 
@@ -133,9 +134,20 @@ def half_tangent(y: np.float32) -> np.float32:
 
 
 @kernel(borrows=True)
-def fill_sums(network: NetworkArrays, inputs: Inputs, changes: Changes, sums: Sums) -> None:
-    """Fills sums[0:hidden] with the sums of the first layer for inputs[input], as `change_sums`."""
-    change_sums(network, NO_INPUTS, network.biases, inputs, changes, sums)
+def nearest_recent(inputs: Inputs, begin: int, end: int, first: int, lane: int) -> int:
+    """The row of inputs[0:RECENT, input] that differs in the fewest of the inputs begin:end from row `first` + `lane`,
+    of equals the newest. The rows first:first + LANES are filled anew, one lane after the other, and those before them
+    in turn are older."""
+    row = first + lane
+    best, fewest = row, end
+    for steps in range(1, RECENT - LANES + lane + 1):
+        other = row - steps
+        if other < 0:
+            other += RECENT
+        changed = count_changes(inputs, row, other, begin, end)
+        if changed < fewest:
+            best, fewest = other, changed
+    return best
 
 
 @kernel(borrows=True)
@@ -143,30 +155,9 @@ def change_sums(
     network: NetworkArrays, before: Inputs, sums_before: Sums, inputs: Inputs, changes: Changes, sums: Sums
 ) -> None:
     """Fills sums[0:hidden] with the sums of the first layer for inputs[input], from sums_before[0:hidden] for
-    before[input]. Both have room for whole vectors of inputs."""
-    n = collect_changes(before, inputs, network.inputs, changes.rows[0], changes.values[0])
-    add_changes(network, n, changes.rows[0], changes.values[0], sums_before, sums)
-
-
-@kernel(borrows=True)
-def change_nearer_sums(
-    network: NetworkArrays,
-    before: Inputs,
-    sums_before: Sums,
-    last: Inputs,
-    sums_last: Sums,
-    inputs: Inputs,
-    changes: Changes,
-    sums: Sums,
-) -> None:
-    """The same, from sums_before[0:hidden] for before[input] or sums_last[0:hidden] for last[input]: from those that
-    differ in fewer inputs."""
-    n = collect_changes(before, inputs, network.inputs, changes.rows[0], changes.values[0])
-    n_last = collect_changes(last, inputs, network.inputs, changes.rows[1], changes.values[1])
-    if n_last < n:
-        add_changes(network, n_last, changes.rows[1], changes.values[1], sums_last, sums)
-    else:
-        add_changes(network, n, changes.rows[0], changes.values[0], sums_before, sums)
+    before[input]: without any inputs, these are the biases. Both have room for whole vectors of inputs."""
+    n = collect_changes(before, inputs, network.inputs, changes.rows, changes.values)
+    add_changes(network, n, changes.rows, changes.values, sums_before, sums)
 
 
 @kernel(borrows=True)
@@ -256,9 +247,10 @@ def fill_outputs(
             hidden[lane, unit] = 0
     for layer in range(1, len(network.sizes)):
         units = network.sizes[layer]
+        biases = network.biases[bias:]
         for lane in range(n):
             for unit in range(units):
-                later[lane, unit] = network.biases[bias + unit]
+                later[lane, unit] = biases[unit]
         m = gather_active(hidden, count, gathered.units, gathered.numbers)
         if n == 1:
             add_products_1(packed, place, units, gathered.units, gathered.numbers, m, later)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.networks.contact_inputs import CONTACT_INPUTS, fill_contact_inputs, fill_many_contact_inputs
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.products import copy_points
+from bgdata.evaluation.networks.products import copy_points, weigh_points
 from bgdata.evaluation.networks.race_inputs import RACE_INPUTS, fill_race_inputs
 from bgdata.evaluation.networks.shots import SIDES, RollNumbers
 from bgdata.game.board import CHECKERS
@@ -50,6 +50,7 @@ def _side_inputs(count: int) -> list[int]:
 
 # by count + 15: the eight inputs of a point
 OF_COUNT = np.array([_side_inputs(count) + _side_inputs(-count) for count in range(-15, 16)], np.int16)
+_ONES = np.ones((1, 25), np.int16)
 # by checkers off: the share of 15, to the nearest 1/64
 OF_OFF = np.round(np.arange(CHECKERS + 1) * UNIT / CHECKERS).astype(np.int16)
 
@@ -90,6 +91,13 @@ def fill_many_inputs(input_set: int, boards: Boards, n: int, numbers: RollNumber
 
 
 @kernel(borrows=True)
+def telling_inputs(input_set: int) -> int:
+    """Where the inputs begin by which near boards are found: where there are many extras, those of the points, which
+    change with them, need not be looked at."""
+    return POINT_INPUTS if input_set in (_RACE, _CONTACT) else 0
+
+
+@kernel(borrows=True)
 def fill_without_contact(input_set: int, board: Boards, inputs: Inputs) -> None:
     """Fills inputs[0:n] but for those of contact."""
     copy_points(OF_COUNT, board, inputs)
@@ -106,7 +114,6 @@ def fill_base_extras(board: Boards, extras: Inputs) -> None:
     """Fills extras[0:4] with Tesauro's inputs of board[slot] that are not of points."""
     ours, theirs = int(board[25]), int(board[0])
     extras[0], extras[1] = UNIT // 2 * ours, UNIT // 2 * theirs
-    for point in range(1, 25):
-        ours += max(int(board[point]), 0)
-        theirs += max(-int(board[point]), 0)
+    ours += weigh_points(board, 1, _ONES, 0)
+    theirs += weigh_points(board, -1, _ONES, 0)
     extras[2], extras[3] = OF_OFF[CHECKERS - ours], OF_OFF[CHECKERS - theirs]

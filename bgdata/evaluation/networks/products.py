@@ -4,11 +4,11 @@ The sums are exact in any order, so this changes no bit. Numba's loops over arra
 to LLVM as vectors of 32 numbers. Pairs of products are added as processors do it, by VPMADDWD, or by VPDPWSSD, which
 adds them to a sum as well.
 
-`copy_points` copies the inputs of the points, `collect_changes` collects the inputs that changed, and `add_rows` adds
-their rows of a first layer to its sums, which stay in registers meanwhile. The others are for later layers. Most
-rectified units are 0, and mostly the same ones after all plays of a position: `gather_active` collects those that are
-not 0 in some lane, and `add_products_6` adds what they weigh to the sums of a later layer, which stay in registers too.
-Six plays together read each weight once.
+`copy_points` copies the inputs of the points, `weigh_points` sums over the checkers of a side, `count_changes` counts
+and `collect_changes` collects the inputs that changed, and `add_rows` adds their rows of a first layer to its sums,
+which stay in registers meanwhile. The others are for later layers. Most rectified units are 0, and mostly the same ones
+after all plays of a position: `gather_active` collects those that are not 0 in some lane, and `add_products_6` adds
+what they weigh to the sums of a later layer, which stay in registers too. Six plays together read each weight once.
 """
 
 from __future__ import annotations
@@ -55,6 +55,21 @@ def _copy_points(_context: Any, of_count: Any, board: Any, inputs: Any) -> Any:
     to 24 with int16 of_count[board[p] + 15, 0:8], of int8 board[26]. All arrays are contiguous. Numba would look for
     each point whether the arrays overlap."""
     return types.void(of_count, board, inputs), _generate_points
+
+
+@intrinsic
+def _weigh_points(_context: Any, board: Any, _side: Any, weights: Any, _row: Any) -> Any:
+    """weigh_points(board, side, weights, row), in a kernel: the sum over the points p from 1 to 24 of max(side *
+    board[p], 0) * weights[row, p], of int8 board[26], side 1 or -1, and int16 weights[rows, 25], which is less than
+    2^15. Both arrays are contiguous. Numba would go point by point."""
+    return types.intp(board, types.intp, weights, types.intp), _generate_weighed
+
+
+@intrinsic
+def _count_changes(_context: Any, inputs: Any, _row: Any, _other: Any, _begin: Any, _end: Any) -> Any:
+    """count_changes(inputs, row, other, begin, end), in a kernel: in how many of the items begin:end int16 inputs[row]
+    and inputs[other] differ. The array is contiguous, with room for whole vectors from `begin` on."""
+    return types.intp(inputs, *[types.intp] * 4), _generate_count
 
 
 @intrinsic
@@ -110,6 +125,8 @@ def _shift_down(_context: Any, numbers: Any, _shift: Any, _most: Any, shifted: A
 
 
 copy_points: Any = _copy_points
+weigh_points: Any = _weigh_points
+count_changes: Any = _count_changes
 collect_changes: Any = _collect_changes
 add_rows: Any = _add_rows
 shift_down: Any = _shift_down
@@ -124,6 +141,34 @@ def _generate_points(context: Any, builder: Any, signature: Any, values: Any) ->
         row = builder.mul(builder.add(count, _number(15)), _number(8))
         _store(builder, inputs, _number(8 * (point - 1)), _numbers(builder, of_count, row, _number(0), _EIGHT))
     return context.get_dummy_value()
+
+
+def _generate_weighed(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    board, side, weights, row = opened(context, builder, signature, values)
+    side, first = builder.trunc(side, _I16), builder.mul(row, _number(25))
+    sums = []
+    for begin, points in ((1, 16), (17, 8)):
+        kind = ir.VectorType(_I16, points)
+        checkers = _numbers(builder, board, _number(begin), _number(0), ir.VectorType(ir.IntType(8), points))
+        checkers = builder.mul(builder.sext(checkers, kind), splat(builder, side, kind))
+        zeros = ir.Constant(kind, None)
+        checkers = builder.select(builder.icmp_signed(">", checkers, zeros), checkers, zeros)
+        weighed = builder.mul(checkers, _numbers(builder, weights, first, _number(begin), kind))
+        sums.append(_sum_of(builder, weighed))
+    return builder.sext(builder.add(*sums), _I64)
+
+
+def _generate_count(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    inputs, *rows, begin, end = opened(context, builder, signature, values)
+    room = cgutils.unpack_tuple(builder, inputs.shape)[1]
+    firsts = [builder.mul(room, row) for row in rows]
+    found = cgutils.alloca_once(builder, _I64)
+    builder.store(_number(0), found)
+    with cgutils.for_range_slice(builder, begin, end, _number(STEP), intp=_I64) as (start, _):
+        differs = builder.icmp_unsigned("!=", *(_numbers(builder, inputs, first, start) for first in firsts))
+        differs = builder.and_(differs, _is_left(builder, start, end))
+        builder.store(builder.add(builder.load(found), _bits(builder, differs)), found)
+    return builder.load(found)
 
 
 def _generate_changes(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -335,6 +380,14 @@ def _sums_of_pairs(builder: Any, name: str, size: int, numbers: Any, factors: An
         both = ir.Constant(ir.VectorType(_I32, 2 * parts[0].type.count), list(range(2 * parts[0].type.count)))
         parts = [builder.shuffle_vector(*pair, both) for pair in zip(parts[::2], parts[1::2], strict=True)]
     return parts[0]
+
+
+def _sum_of(builder: Any, vector: Any) -> Any:
+    """The sum of the numbers of a vector."""
+    kind = vector.type
+    name = f"llvm.vector.reduce.add.v{kind.count}i{kind.element.width}"
+    summed = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind.element, [kind]), name)
+    return builder.call(summed, [vector])
 
 
 def _has(feature: str) -> bool:

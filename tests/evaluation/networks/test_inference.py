@@ -12,6 +12,7 @@ from bgdata.evaluation.networks.inference import (
     FIRST_SUM,
     INPUT_ROOM,
     LOGISTIC_UNIT,
+    RECENT,
     SIZES,
     Activation,
     Changes,
@@ -23,9 +24,9 @@ from bgdata.evaluation.networks.inference import (
     fill_logistic,
     fill_outputs,
     fill_rectified,
-    fill_sums,
     half_tangent,
     later_size,
+    nearest_recent,
     network_at,
     pack_later,
     rounded_up,
@@ -45,7 +46,7 @@ each_network = pytest.mark.parametrize(("number", "which"), [(n, w) for n in ran
 
 def new_changes() -> Changes:
     """Scratch that is not clean."""
-    return Changes(*(np.full((2, INPUT_ROOM + STEP), 7, np.int16) for _ in Changes._fields))
+    return Changes(*(np.full(INPUT_ROOM + STEP, 7, np.int16) for _ in Changes._fields))
 
 
 def inputs_of(network: NetworkArrays, board: np.ndarray) -> np.ndarray:
@@ -53,6 +54,13 @@ def inputs_of(network: NetworkArrays, board: np.ndarray) -> np.ndarray:
     inputs = np.full(INPUT_ROOM, 7, np.int16)
     fill_inputs(network.input_set, board, inputs)
     return inputs
+
+
+def fill_sums(network: NetworkArrays, inputs: np.ndarray, sums: np.ndarray) -> None:
+    """Fills sums[0:hidden] with the sums of the first layer, from the biases on."""
+    nothing = np.full(INPUT_ROOM, 7, np.int16)
+    nothing[: network.inputs] = 0
+    change_sums(network, nothing, network.biases, inputs, new_changes(), sums)
 
 
 def network_of(networks: Networks, which: int) -> NetworkArrays:
@@ -64,7 +72,7 @@ def kernel_answer(networks: Networks, which: int, board: np.ndarray) -> tuple[np
     """(sums of the first layer, chances) of one board."""
     network = network_of(networks, which)
     sums = np.empty(network.sizes[0], np.int32)
-    fill_sums(network, inputs_of(network, board), new_changes(), sums)
+    fill_sums(network, inputs_of(network, board), sums)
     return sums, outputs_of(networks, which, sums[None])[0]
 
 
@@ -175,11 +183,27 @@ def test_changed_sums_are_those_computed_anew(number: int, which: int) -> None:
     boards = np.concatenate([BOARDS[:60], batch_plays(GAMES.boards[:2], GAMES.rolls[:2])[1]])
     sums, anew = np.empty(network.sizes[0], np.int32), np.empty(network.sizes[0], np.int32)
     inputs = [inputs_of(network, board) for board in boards]
-    fill_sums(network, inputs[0], new_changes(), sums)
+    fill_sums(network, inputs[0], sums)
     for row in range(1, len(boards)):
         change_sums(network, inputs[row - 1], sums.copy(), inputs[row], new_changes(), sums)
-        fill_sums(network, inputs[row], new_changes(), anew)
+        fill_sums(network, inputs[row], anew)
         assert np.array_equal(sums, anew)
+
+
+@pytest.mark.parametrize(("begin", "end"), [(0, 32), (0, 196), (192, 260)])
+def test_nearest_of_the_last_boards(begin: int, end: int) -> None:
+    """It is found among all that are not filled anew later, by the inputs asked for; of equals it is the newest."""
+    generator, ties = np.random.default_rng(end), 0
+    for _ in range(50):
+        inputs = generator.integers(0, 2, (RECENT, INPUT_ROOM)).astype(np.int16)
+        inputs[:, begin + 4 : end] = 0
+        first, lane = LANES * int(generator.integers(RECENT // LANES)), int(generator.integers(LANES))
+        kept = [(first + lane - steps) % RECENT for steps in range(1, RECENT - LANES + lane + 1)]
+        changed = (inputs[kept, begin:end] != inputs[first + lane, begin:end]).sum(axis=1)
+        assert set(range(RECENT)) - set(kept) == set(range(first + lane, first + LANES))
+        assert nearest_recent(inputs, begin, end, first, lane) == kept[changed.argmin()]
+        ties += int((changed == changed.min()).sum() > 1)
+    assert ties > 10
 
 
 @pytest.mark.parametrize("sign", [1, -1])

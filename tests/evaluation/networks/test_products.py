@@ -19,8 +19,10 @@ from bgdata.evaluation.networks.products import (
     add_products_6,
     add_rows,
     collect_changes,
+    count_changes,
     gather_active,
     shift_down,
+    weigh_points,
 )
 from bgdata.kernel import kernel
 
@@ -33,6 +35,18 @@ Sums = NDArray[np.int32]
 def rows_added(weights: Numbers, rows: Numbers, values: Numbers, n: int, before: Sums, sums: Sums) -> None:
     """`add_rows` for Python; and so for the others."""
     add_rows(weights, rows, values, n, before, sums)
+
+
+@kernel()
+def points_weighed(board: NDArray[np.int8], side: int, weights: Numbers, row: int) -> int:
+    found: int = weigh_points(board, side, weights, row)
+    return found
+
+
+@kernel()
+def changes_counted(inputs: Numbers, row: int, other: int, begin: int, end: int) -> int:
+    found: int = count_changes(inputs, row, other, begin, end)
+    return found
 
 
 @kernel()
@@ -104,6 +118,24 @@ def test_changes(count: int, share: float) -> None:
     assert rows[:n].tolist() == expected.tolist()
     assert changes[:n].tolist() == (after - before)[expected].tolist()
     assert (rows[n], changes[n]) == (0, 0)
+    rows_of_inputs = np.stack([after, before, before + 1])
+    for begin in {0, count - count % STEP}:
+        assert changes_counted(rows_of_inputs, 1, 0, begin, count) == (expected >= begin).sum()
+
+
+def test_weighed_points() -> None:
+    """The checkers of either side on points 1 to 24, without the bars, up to the largest sum of 16 bits."""
+    generator = np.random.default_rng(3)
+    weights = generator.integers(-40, 40, (4, 25)).astype(np.int16)
+    weights[3] = 32767 // 15
+    for _ in range(50):
+        board = generator.integers(-3, 4, 26).astype(np.int8)
+        for side, row in ((1, 0), (-1, 1), (1, 2), (-1, 2)):
+            expected = np.maximum(side * board[1:25].astype(int), 0) @ weights[row, 1:]
+            assert points_weighed(board, side, weights, row) == expected
+    board = np.zeros(26, np.int8)
+    board[[0, 24, 25]] = -7, 15, 9
+    assert [points_weighed(board, side, weights, 3) for side in (1, -1)] == [15 * (32767 // 15), 0]
 
 
 @pytest.mark.parametrize("shift", [9, 11])
