@@ -23,7 +23,6 @@ from bgdata.evaluation.chances import (
 from bgdata.evaluation.cube_values import CubeStakes, value_of
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.networks.inference import (
-    FIRST_BIAS,
     INPUT_ROOM,
     RECENT,
     SIZES,
@@ -62,7 +61,7 @@ _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(P
 class Scratch(NamedTuple):
     """Scratch of one thread: the first layers of the last boards, and room for those that are evaluated next."""
 
-    inputs: Inputs  # [network, RECENT, input] of the last boards of each network, at first of none
+    inputs: Inputs  # [network, RECENT, input] of the last boards of each network
     sums: Sums  # [network, RECENT, unit] of the first layer for them
     next_rows: NDArray[np.int64]  # [network] the first of the rows of these two that are filled next
     board: Boards  # [26] that is looked at
@@ -70,7 +69,7 @@ class Scratch(NamedTuple):
     change_values: Inputs
     packed: Units  # later weights of the networks, one after the other: see `inference.pack_later`
     packed_begins: NDArray[np.int64]  # [network] where those of each begin
-    is_packed: NDArray[np.bool_]  # [network]
+    is_ready: NDArray[np.bool_]  # [network] whether `make_ready` was called
     active: Units  # with the next, inference.Gathered
     gathered: Units
     lanes: NDArray[np.int64]  # [lane] rows of the boards that are evaluated next
@@ -92,13 +91,9 @@ def new_scratch(networks: Networks) -> Scratch:
     begins = np.zeros(len(networks.shapes) + 1, np.int64)
     for which in range(len(networks.shapes)):
         begins[which + 1] = begins[which] + packed_size(networks, which)
-    sums = np.empty((len(networks.shapes), RECENT, most), np.int32)
-    for which in range(len(networks.shapes)):
-        for unit in range(networks.shapes[which, SIZES]):
-            sums[which, :, unit] = networks.biases[networks.shapes[which, FIRST_BIAS] + unit]
     return Scratch(
-        np.zeros((len(networks.shapes), RECENT, INPUT_ROOM), np.int16),
-        sums,
+        np.empty((len(networks.shapes), RECENT, INPUT_ROOM), np.int16),
+        np.empty((len(networks.shapes), RECENT, most), np.int32),
         np.zeros(len(networks.shapes), np.int64),
         np.empty(26, np.int8),
         np.empty(INPUT_ROOM + STEP, np.int16),
@@ -188,16 +183,27 @@ def fill_alone(networks: Networks, which: int, scratch: Scratch, chances: Chance
 def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None:
     """Fills scratch.outputs[lane, 0:5] for scratch.boards[lane, slot] of the lanes 0:n."""
     network, first = network_at(networks, which), int(scratch.next_rows[which])
+    if not scratch.is_ready[which]:
+        make_ready(network, which, scratch)
     scratch.next_rows[which] = (first + LANES) % RECENT
     fill_many_inputs(network.input_set, scratch.boards, n, scratch.roll_numbers, scratch.inputs[which, first:])
     for lane in range(n):
         fill_first_layer(network, which, first, lane, scratch)
-    packed = scratch.packed[scratch.packed_begins[which] :]
-    if not scratch.is_packed[which]:
-        pack_later(network, packed)
-        scratch.is_packed[which] = True
-    gathered = Gathered(scratch.active, scratch.gathered)
+    packed, gathered = scratch.packed[scratch.packed_begins[which] :], Gathered(scratch.active, scratch.gathered)
     fill_outputs(network, packed, n, gathered, scratch.hidden, scratch.later, scratch.outputs)
+
+
+@kernel(borrows=True)
+def make_ready(network: NetworkArrays, which: int, scratch: Scratch) -> None:
+    """Fills the later weights of a network, and for boards to begin with its first layer without any inputs."""
+    pack_later(network, scratch.packed[scratch.packed_begins[which] :])
+    for row in range(RECENT):
+        inputs, sums = scratch.inputs[which, row], scratch.sums[which, row]
+        for item in range(INPUT_ROOM):
+            inputs[item] = 0
+        for unit in range(network.sizes[0]):
+            sums[unit] = network.biases[unit]
+    scratch.is_ready[which] = True
 
 
 @kernel(borrows=True)

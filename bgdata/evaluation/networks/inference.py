@@ -113,7 +113,7 @@ class Networks(NamedTuple):
 NO_NETWORKS = Networks(
     *(read_only(np.zeros(size, dtype)) for size, dtype in (((3, 7), np.int64), (0, np.int16), (0, np.int32)))
 )
-FIRST_WEIGHTS, FIRST_BIAS, ACTIVATION, LAYERS, SIZES = range(2, 7)  # columns of shapes
+ACTIVATION, LAYERS, SIZES = 4, 5, 6  # columns of shapes
 
 
 @kernel(borrows=True)
@@ -121,7 +121,7 @@ def network_at(networks: Networks, which: int) -> NetworkArrays:
     """The network at a place of NETWORK_CLASSES, as views of its part of the arrays."""
     shape = networks.shapes[which]
     sizes = shape[SIZES : SIZES + shape[LAYERS]]
-    numbers = networks.weights[shape[FIRST_WEIGHTS] :], networks.biases[shape[FIRST_BIAS] :]
+    numbers = networks.weights[shape[2] :], networks.biases[shape[3] :]
     return NetworkArrays(shape[0], shape[1], shape[ACTIVATION], sizes, numbers[0], numbers[1])
 
 
