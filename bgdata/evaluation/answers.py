@@ -41,7 +41,7 @@ from bgdata.evaluation.networks.inference import (
     pack_later,
     rounded_up,
 )
-from bgdata.evaluation.networks.inputs import Inputs, fill_many_inputs, telling_inputs
+from bgdata.evaluation.networks.inputs import Inputs, fill_many_inputs, first_compared
 from bgdata.evaluation.networks.products import LANES, STEP
 from bgdata.evaluation.networks.shots import ROLL_NUMBERS, RollNumbers
 from bgdata.game.board import CHECKERS
@@ -61,9 +61,9 @@ _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(P
 class Scratch(NamedTuple):
     """Scratch of one thread: the first layers of the last boards, and room for those that are evaluated next."""
 
-    inputs: Inputs  # [network, RECENT, input] of the last boards of each network
-    sums: Sums  # [network, RECENT, unit] of the first layer for them
-    next_rows: NDArray[np.int64]  # [network] the first of the rows of these two that are filled next
+    inputs: Inputs  # [network, RECENT, input] of the last boards of each network, in units of 1/64
+    sums: Sums  # [network, RECENT, unit] of the first layer for them, in units of 2^-18
+    next_rows: NDArray[np.int64]  # [network] the first row of these two that is filled next
     board: Boards  # [26] that is looked at
     change_rows: Inputs  # with the next, inference.Changes
     change_values: Inputs
@@ -185,7 +185,7 @@ def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None
     network, first = network_at(networks, which), int(scratch.next_rows[which])
     if not scratch.is_ready[which]:
         make_ready(network, which, scratch)
-    scratch.next_rows[which] = (first + LANES) % RECENT
+    scratch.next_rows[which] = first + n if first + n + LANES <= RECENT else 0
     fill_many_inputs(network.input_set, scratch.boards, n, scratch.roll_numbers, scratch.inputs[which, first:])
     for lane in range(n):
         fill_first_layer(network, which, first, lane, scratch)
@@ -195,7 +195,7 @@ def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None
 
 @kernel(borrows=True)
 def make_ready(network: NetworkArrays, which: int, scratch: Scratch) -> None:
-    """Fills the later weights of a network, and for boards to begin with its first layer without any inputs."""
+    """Packs the later weights of a network, and fills all rows with inputs of 0, whose sums are the biases."""
     pack_later(network, scratch.packed[scratch.packed_begins[which] :])
     for row in range(RECENT):
         inputs, sums = scratch.inputs[which, row], scratch.sums[which, row]
@@ -262,7 +262,7 @@ def fill_board(board: Boards, is_play: bool, found: Boards) -> None:
 def fill_first_layer(network: NetworkArrays, which: int, first: int, lane: int, scratch: Scratch) -> None:
     """Fills scratch.hidden[lane, unit] with the first layer for row `first` + `lane` of scratch.inputs[which]."""
     inputs, sums, hidden, row = scratch.inputs[which], scratch.sums[which], network.sizes[0], first + lane
-    nearest = nearest_recent(inputs, telling_inputs(network.input_set), network.inputs, first, lane)
+    nearest = nearest_recent(inputs, first_compared(network.input_set), network.inputs, first, lane)
     changes = Changes(scratch.change_rows, scratch.change_values)
     change_sums(network, inputs[nearest], sums[nearest, :hidden], inputs[row], changes, sums[row, :hidden])
     fill_first_hidden(network, sums[row, :hidden], scratch.hidden[lane])

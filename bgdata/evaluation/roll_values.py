@@ -89,12 +89,12 @@ class RollScratch(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The positions of `RollScratch` that are to be evaluated, alone: what is called often is given no more than it
-    needs, as every array that is handed over takes time."""
+    """The arrays of `RollScratch` that `row_of` needs. It is called often, and every array that is handed over takes
+    time."""
 
-    plays: Boards
-    hashes: Hashes
-    buckets: NDArray[np.int16]
+    plays: Boards  # [21 * MOST_PLAYS, 26]
+    hashes: Hashes  # [21 * MOST_PLAYS]
+    buckets: NDArray[np.int16]  # [BUCKETS]
 
 
 @kernel()

@@ -99,7 +99,7 @@ def test_what_is_missing_is_not_promised(player_root: Path, tmp_path: Path) -> N
 
 
 def test_choices_are_those_of_the_kernel(evaluator: NetworkPlayer) -> None:
-    """Thousands of decisions of every class, evaluated one way and in steps from the position before."""
+    """Thousands of decisions of every class, evaluated one way and in steps from boards before."""
     boards, rolls = GAMES.boards[:6000], GAMES.rolls[:6000]
     assert set(evaluator.evaluate_many(boards).sources.tolist()) == set(range(1, 6))
     expected = evaluator.choose_plays(boards, rolls)

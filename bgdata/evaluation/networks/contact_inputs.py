@@ -149,7 +149,7 @@ def contact_inputs(boards: Boards) -> Inputs:
     Raises InvalidPositionError unless boards are int8[n, 26]; whether each is legal is not checked.
     """
     inputs = np.empty((len(check_boards(boards)), len(CONTACT_NAMES)), np.int16)
-    fill_all_contact_inputs(boards, inputs)
+    fill_all_contact_inputs(np.ascontiguousarray(boards), inputs)
     return inputs
 
 

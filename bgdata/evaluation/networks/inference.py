@@ -91,7 +91,7 @@ class Changes(NamedTuple):
 
 PACKED = 128  # units below whose weights are packed together
 INPUT_ROOM = -(-MOST_INPUTS // STEP) * STEP  # for the inputs of a board, in whole vectors
-RECENT = 3 * LANES  # boards whose first layer is kept: more of them are nearer, but take longer to compare
+RECENT = 3 * LANES  # boards whose first layer is kept: of more, the nearest is nearer, but takes longer to find
 
 
 class Gathered(NamedTuple):
@@ -136,10 +136,10 @@ def half_tangent(y: np.float32) -> np.float32:
 @kernel(borrows=True)
 def nearest_recent(inputs: Inputs, begin: int, end: int, first: int, lane: int) -> int:
     """The row of inputs[0:RECENT, input] that differs in the fewest of the inputs begin:end from row `first` + `lane`,
-    of equals the newest. The rows first:first + LANES are filled anew, one lane after the other, and those before them
-    in turn are older."""
+    of equals the newest. The rows from `first` on are filled anew, one lane after the other: those before are older,
+    and first:first + LANES, as far as they are not filled yet, are left out."""
     row = first + lane
-    best, fewest = row, end
+    best, fewest = row, end - begin + 1
     for steps in range(1, RECENT - LANES + lane + 1):
         other = row - steps
         if other < 0:
@@ -155,7 +155,7 @@ def change_sums(
     network: NetworkArrays, before: Inputs, sums_before: Sums, inputs: Inputs, changes: Changes, sums: Sums
 ) -> None:
     """Fills sums[0:hidden] with the sums of the first layer for inputs[input], from sums_before[0:hidden] for
-    before[input]: without any inputs, these are the biases. Both have room for whole vectors of inputs."""
+    before[input]: the biases, if these are 0. Both have room for whole vectors of inputs."""
     n = collect_changes(before, inputs, network.inputs, changes.rows, changes.values)
     add_changes(network, n, changes.rows, changes.values, sums_before, sums)
 

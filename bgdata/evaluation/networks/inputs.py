@@ -61,7 +61,7 @@ def encode(input_set: InputSet, boards: Boards) -> Inputs:
     Raises InvalidPositionError unless boards are int8[n, 26]; whether each is legal is not checked.
     """
     inputs = np.empty((len(check_boards(boards)), input_count(input_set)), np.int16)
-    fill_encoded(int(input_set), boards, inputs)
+    fill_encoded(int(input_set), np.ascontiguousarray(boards), inputs)
     return inputs
 
 
@@ -91,9 +91,9 @@ def fill_many_inputs(input_set: int, boards: Boards, n: int, numbers: RollNumber
 
 
 @kernel(borrows=True)
-def telling_inputs(input_set: int) -> int:
-    """Where the inputs begin by which near boards are found: where there are many extras, those of the points, which
-    change with them, need not be looked at."""
+def first_compared(input_set: int) -> int:
+    """The first of the inputs that are compared to find a near board. Where there are many extras, these tell enough:
+    they change with the inputs of the points."""
     return POINT_INPUTS if input_set in (_RACE, _CONTACT) else 0
 
 

@@ -26,7 +26,7 @@ from numba.extending import intrinsic
 from bgdata.kernel import config, read_only
 from bgdata.vectors import opened, splat, vector_at
 
-LANES = 6  # plays that are computed together
+LANES = 6  # boards that are computed together
 STEP = 32  # numbers of a vector
 SUMS = STEP // 2  # of units, in one vector
 cgutils: Any = numba.core.cgutils
@@ -60,8 +60,8 @@ def _copy_points(_context: Any, of_count: Any, board: Any, inputs: Any) -> Any:
 @intrinsic
 def _weigh_points(_context: Any, board: Any, _side: Any, weights: Any, _row: Any) -> Any:
     """weigh_points(board, side, weights, row), in a kernel: the sum over the points p from 1 to 24 of max(side *
-    board[p], 0) * weights[row, p], of int8 board[26], side 1 or -1, and int16 weights[rows, 25], which is less than
-    2^15. Both arrays are contiguous. Numba would go point by point."""
+    board[p], 0) * weights[row, p], of int8 board[26], side 1 or -1, and int16 weights[rows, 25]. The sum must fit
+    int16. Both arrays are contiguous. Numba would go point by point."""
     return types.intp(board, types.intp, weights, types.intp), _generate_weighed
 
 

@@ -197,7 +197,7 @@ def test_nearest_of_the_last_boards(begin: int, end: int) -> None:
     for _ in range(50):
         inputs = generator.integers(0, 2, (RECENT, INPUT_ROOM)).astype(np.int16)
         inputs[:, begin + 4 : end] = 0
-        first, lane = LANES * int(generator.integers(RECENT // LANES)), int(generator.integers(LANES))
+        first, lane = int(generator.integers(RECENT - LANES + 1)), int(generator.integers(LANES))
         kept = [(first + lane - steps) % RECENT for steps in range(1, RECENT - LANES + lane + 1)]
         changed = (inputs[kept, begin:end] != inputs[first + lane, begin:end]).sum(axis=1)
         assert set(range(RECENT)) - set(kept) == set(range(first + lane, first + LANES))
