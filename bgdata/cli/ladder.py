@@ -156,5 +156,6 @@ def draw_ladder(axes: Axes, rows: Sequence[Row], colour: str, marker: str) -> No
         width = row["rating_high"] - row["rating"]
         axes.errorbar(row["rating"], place, xerr=width, fmt=marker, color=colour, capsize=2)
     axes.axvline(0, color=GREY, linewidth=0.8)
+    axes.locator_params(axis="x", nbins=5)
     axes.set_yticks(range(len(rows)), [name_of(row) for row in reversed(rows)])
     axes.set_ylim(-0.6, len(rows) - 0.4)
