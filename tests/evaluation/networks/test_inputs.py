@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bgdata.errors import InvalidPositionError, UnknownInputSetError
+from bgdata.evaluation.networks.contact_inputs import contact_inputs
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 from bgdata.evaluation.networks.inputs import (
     BASE_EXTRAS,
@@ -69,6 +70,14 @@ def test_inputs_of_many_boards_are_those_of_each(input_set: InputSet, together: 
     ours, theirs = BOARDS[:, 25] > 0, BOARDS[:, 0] > 0  # sides with checkers on the bar, whose rolls are counted alone
     assert min((ours & ~theirs).sum(), (theirs & ~ours).sum()) > 100
     assert (ours & theirs).any()
+
+
+@each_input_set
+def test_boards_in_any_order_of_memory(input_set: InputSet) -> None:
+    """Kernels read the slots of a board as neighbours."""
+    boards = BOARDS[:40]
+    assert np.array_equal(encode(input_set, np.asfortranarray(boards)), encode(input_set, boards))
+    assert np.array_equal(contact_inputs(np.asfortranarray(boards)), contact_inputs(boards))
 
 
 @each_input_set
