@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeAlias
 
 import pytest
+
+Test: TypeAlias = Callable[..., None]
+Cases: TypeAlias = Mapping[Any, Any] | Iterable[Any]
 
 
 class Together:
@@ -31,7 +36,8 @@ class Together:
         try:
             yield
         except (Exception, pytest.fail.Exception) as error:
-            self.failures.append(f"{name}: {traceback.format_exc() if len(self.failures) < 3 else error!r}")
+            told = traceback.format_exc() if len(self.failures) < 3 else repr(error)
+            self.failures.append(f"{name}: {told}")
 
     def report(self) -> None:
         """Fail with all failures, or where no case was run: a loop over nothing proves nothing."""
@@ -48,3 +54,42 @@ class Together:
     ) -> None:
         if error is None:
             self.report()
+
+
+def each(names: str | Sequence[str], cases: Cases | Callable[[], Cases]) -> Callable[[Test], Test]:
+    """As `pytest.mark.parametrize`, but one test for all cases, which a function may give when it is run.
+
+    What is given by name, a mapping, is reported by its keys. Fixtures are those of the one test, but that each case
+    has a folder of its own in `tmp_path` and `memory_path`, and `monkeypatch` is undone after it.
+    """
+
+    def together(test: Test) -> Test:
+        signature, given = inspect.signature(test), (names,) if isinstance(names, str) else tuple(names)
+
+        @functools.wraps(test)
+        def run_all(**fixtures: Any) -> None:
+            found = cases() if callable(cases) else cases
+            with Together() as together:
+                for name, values in found.items() if isinstance(found, Mapping) else ((each, each) for each in found):
+                    case = dict(zip(given, (values,) if isinstance(names, str) else values, strict=True))
+                    with together.case(str(name)[:200]), own(fixtures, len(together.names)) as owned:
+                        test(**owned, **case)
+
+        others = [each for each in signature.parameters.values() if each.name not in given]
+        run_all.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
+        return run_all
+
+    return together
+
+
+@contextmanager
+def own(fixtures: Mapping[str, Any], number: int) -> Iterator[dict[str, Any]]:
+    """The fixtures of one case among many."""
+    found = dict(fixtures)
+    with ExitStack() as stack:
+        for name in {"tmp_path", "memory_path"} & found.keys():
+            found[name] = found[name] / f"case-{number}"
+            found[name].mkdir()
+        if "monkeypatch" in found:
+            found["monkeypatch"] = stack.enter_context(found["monkeypatch"].context())
+        yield found

@@ -1,0 +1,51 @@
+"""Many cases in one test: none is left out, and each that fails is named."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.together import Together, each
+
+
+def test_every_failure_is_named() -> None:
+    together = Together()
+    for name in ("one", "two", "three", "four"):
+        with together.case(name):
+            assert name == "two", f"{name} is another"
+    with pytest.raises(pytest.fail.Exception) as failed:
+        together.report()
+    said = str(failed.value)
+    assert said.startswith("3 of 4 cases failed")
+    assert all(f"\n{name}: " in said and f"{name} is another" in said for name in ("one", "three", "four"))
+
+
+def test_no_case_proves_nothing() -> None:
+    @each("number", list)
+    def nothing(number: int) -> None:
+        raise AssertionError(number)
+
+    with pytest.raises(AssertionError, match="expected at least one case, got none"):
+        nothing()
+
+
+def test_cases_have_their_own_folders_and_environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    @each(("left", "right"), {"same": (1, 1), "other": (1, 2), "more": (2, 2)})
+    @each("name", ("a", "b"))
+    def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: int, right: int, name: str) -> None:
+        assert list(tmp_path.iterdir()) == []
+        assert "CASE" not in os.environ
+        monkeypatch.setenv("CASE", name)
+        seen.append((left, right, name))
+        assert left == right
+
+    assert list(inspect.signature(compare).parameters) == ["tmp_path", "monkeypatch"]
+    with pytest.raises(pytest.fail.Exception, match=r"^1 of 3 cases failed\nother: ") as failed:
+        compare(tmp_path=tmp_path, monkeypatch=monkeypatch)
+    assert "2 of 2 cases failed" in str(failed.value)
+    assert seen == [(*sides, name) for sides in ((1, 1), (1, 2), (2, 2)) for name in "ab"]
