@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import bgdata
-from bgdata.cli.build import SIZED
+from bgdata.datasets import all_kinds
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Dataset
 from bgdata.store.table import Table
+from tests.together import each
 
-ALL = bgdata.all_kinds()
-NUMBERED = {kind.name: kind for kind in SIZED}  # those with sizes as parameters: the bearoff tables
-each_kind = pytest.mark.parametrize("kind", ALL.values(), ids=ALL.keys())
-numbered_kind = pytest.mark.parametrize("kind", NUMBERED.values(), ids=NUMBERED.keys())
 HEADERS_BYTES = 4000  # .npy headers and Parquet footers, which weigh in the smallest tables only
+
+
+@functools.cache
+def numbered() -> dict[str, Dataset[Any]]:
+    """Those with sizes as parameters: the bearoff tables."""
+    from bgdata.cli.build import SIZED
+
+    return {kind.name: kind for kind in SIZED}
+
+
+each_kind = each("kind", all_kinds)
+numbered_kind = each("kind", numbered)
 
 
 def small(root: Path, kind: Dataset[Any]) -> Table:

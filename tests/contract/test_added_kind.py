@@ -3,12 +3,12 @@ it finds."""
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -20,6 +20,7 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify
+from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
 from tests.sql.corruptions.corruption import changed
 
@@ -121,8 +122,11 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
             (folder / "dice_sums.py").write_text(text)
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
         monkeypatch.delitem(sys.modules, f"{package.__name__}.dice_sums", raising=False)
-    shutil.copytree(scripts.SQL, tmp_path / "sql")
+    (tmp_path / "sql" / "checks").mkdir(parents=True)
     (tmp_path / "sql" / "checks" / "dice_sums__counts_in_range.sql").write_text(CHECK)
+    for folder in scripts.SQL.iterdir():
+        if folder.name != "checks":
+            (tmp_path / "sql" / folder.name).symlink_to(folder)
     monkeypatch.setattr(scripts, "SQL", tmp_path / "sql")
     datasets.all_kinds.cache_clear()
     yield bgdata.all_kinds()["dice_sums"]
@@ -148,13 +152,12 @@ def test_a_kind_is_a_file_or_two(kind: Dataset[Any], tmp_path: Path) -> None:
         ).fetchall()
     assert rows == [("3-sides", *row) for row in ((2, 1), (3, 2), (4, 3), (5, 2), (6, 1))]
     assert comments == [("Rolls with this sum [rolls]",)]
+    check_sql_finds_its_corruption(table)
+    check_its_array_is_computed_again(kind, table)
 
 
-def test_its_check_finds_its_corruption(kind: Dataset[Any], tmp_path: Path) -> None:
-    table = bgdata.open_warehouse(tmp_path / "warehouse").build(kind.name, kind.smallest)
-    import duckdb
-
-    (query,) = (query for _, query in scripts.sql_checks(kind.name))
+def check_sql_finds_its_corruption(table: Table) -> None:
+    ((_, query),) = scripts.sql_checks(table.manifest.dataset)
     with duckdb.connect() as connection:
         connection.execute(f"create table dice_sums as select '3-sides' as variant, * from '{table.parquet}'")
         assert connection.sql(query).fetchall() == []
@@ -162,10 +165,8 @@ def test_its_check_finds_its_corruption(kind: Dataset[Any], tmp_path: Path) -> N
         assert connection.sql(query).fetchall() == [("3-sides", 4, 9)]
 
 
-def test_its_array_is_computed_again(kind: Dataset[Any], tmp_path: Path) -> None:
-    table = bgdata.open_warehouse(tmp_path / "warehouse").build(kind.name, kind.smallest)
-    corrupted = Table(table.folder)
-    corrupted._arrays = {"rolls": np.array([1, 2, 4, 2, 1], np.int32)}
+def check_its_array_is_computed_again(kind: Dataset[Any], table: Table) -> None:
+    corrupted = Corrupted(table, "rolls", np.array([1, 2, 4, 2, 1], np.int32))
     assert check_sample(kind, table, {}, 5, np.random.default_rng(0)) == "all 5 rows"
     with pytest.raises(CheckFailedError, match=r"expected the rolls of dice_sums/3-sides/.* as they are counted"):
         check_sample(kind, corrupted, {}, 5, np.random.default_rng(0))

@@ -6,10 +6,10 @@ import dataclasses
 import shutil
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bgdata
+from bgdata.datasets import all_kinds
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import InvalidParameterError, ManifestFormatError
@@ -32,15 +33,15 @@ from bgdata.store.executors import InProcess, open_executor
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes
-from bgdata.warehouse import Warehouse
 from tests.conftest import sample_files
-from tests.contract.kinds import ALL, HEADERS_BYTES, NUMBERED, each_kind, small
+from tests.contract.kinds import HEADERS_BYTES, each_kind, numbered, small
+from tests.together import Together, each
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 SHARDED = {"cube_studies", "cubeful_selfplay", "selfplay"}  # kinds known to work in shards; others may, too
-# of an approximation or a rounding, beside those of NUMBERED: other kinds hold what was recorded, played or written
+# of an approximation or a rounding, beside the bearoff tables: other kinds hold what was recorded, played or written
 BOUNDED = {"bearoff_labels", "bearoff_match", "race_rules", "referee_scores", "selfplay_labels"}
 # those whose rows are all that there is to say
 WITHOUT_STATISTICS = {"cube_studies", "engine_labels", "published_luck"}
@@ -54,10 +55,11 @@ SMALL_BYTES = 1 << 20  # nobody runs out of a megabyte
 WORKING_BYTES = 1 << 27  # what DuckDB and Arrow take to write and check the files of any version
 
 
-BY_NETWORK = [kind for kind in ALL.values() if "network_version" in kind.parameters.names()]
+def by_network() -> dict[str, Dataset[Any]]:
+    return {name: kind for name, kind in all_kinds().items() if "network_version" in kind.parameters.names()}
 
 
-@pytest.mark.parametrize("kind", BY_NETWORK, ids=[kind.name for kind in BY_NETWORK])
+@each("kind", by_network)
 def test_networks_that_may_be_trained_again_are_named_by_version(memory_path: Path, kind: Dataset[Any]) -> None:
     """Else a recipe, and so what is found for it, would be the same after they were."""
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
@@ -65,11 +67,11 @@ def test_networks_that_may_be_trained_again_are_named_by_version(memory_path: Pa
         warehouse.build(kind.name, replace(kind.smallest, network="mine"))
 
 
-@pytest.mark.parametrize("name", ["supervised_network", "contact_parts"])
+@each("name", ["supervised_network", "contact_parts"])
 def test_benchmarks_that_are_left_out_are_named_by_version(memory_path: Path, name: str) -> None:
     warehouse, guard = bgdata.open_warehouse(memory_path / "warehouse"), VersionRef("rollout_decisions", "contact-1")
     with pytest.raises(InvalidParameterError, match="expected a version in guard, such as rollout_dec"):
-        warehouse.build(name, replace(ALL[name].smallest, guard=(guard,)))
+        warehouse.build(name, replace(all_kinds()[name].smallest, guard=(guard,)))
 
 
 class Counted(InProcess):
@@ -82,54 +84,52 @@ class Counted(InProcess):
         return super().submit(function, *args, **kwargs)
 
 
-class Rebuilding:
-    """A warehouse of the smallest versions that is built again, kind by kind."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.memory: dict[str, int] = {}  # what the last build of a kind took, beside what the process had before
-        self.builds: Counter[str] = Counter()
-        self.warehouse: Warehouse = bgdata.open_warehouse(folder / "warehouse")
-
-    def build(self, kind: Dataset[Any], executor: Executor | None = None) -> Table:
-        """The version, computed anew."""
-        files = sample_files(kind, self.folder)
-        forget_most_memory()
-        before = psutil.Process().memory_info().rss
-        table = self.warehouse.build(kind.name, kind.smallest, files=files, force=True, executor=executor)
-        self.memory[kind.name] = most_memory() - before
-        self.builds[kind.name] += 1
-        return table
-
-
-@pytest.fixture(scope="module")
-def rebuilding(small_root: Path) -> Iterator[Rebuilding]:
+@pytest.fixture
+def rebuilding(small_root: Path) -> Iterator[Path]:
     """A copy of the small warehouse, in memory where that can be."""
     place = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=place if place.is_dir() else None) as folder:
         shutil.copytree(small_root, Path(folder) / "warehouse")
-        yield Rebuilding(Path(folder))
-
-
-@pytest.fixture(scope="module")
-def two_processes() -> Iterator[Executor]:
-    """What `--executor processes:2` computes shards by."""
-    with open_executor("processes:2") as executor:
-        yield executor
+        yield Path(folder)
 
 
 @pytest.mark.slow
-@each_kind
-def test_values_depend_on_no_threads_and_no_processes(
-    small_root: Path, rebuilding: Rebuilding, two_processes: Executor, kind: Dataset[Any]
-) -> None:
-    expected, counted = small(small_root, kind).manifest.digest, Counted()
-    for count in (1, 2):
-        with threads(count):
-            assert rebuilding.build(kind, counted).manifest.digest == expected
+def test_every_kind_is_built_again(small_root: Path, rebuilding: Path) -> None:
+    """Its values depend on no threads and no processes, and it takes no more memory than is said, once the libraries
+    are loaded."""
+    with open_executor("processes:2") as processes, Together() as together:
+        for kind in all_kinds().values():
+            with together.case(kind.name):
+                build_again(kind, rebuilding, small(small_root, kind).manifest.digest, processes)
+
+
+def build_again(kind: Dataset[Any], folder: Path, digest: str, processes: Executor) -> None:
+    warehouse, counted = bgdata.open_warehouse(folder / "warehouse"), Counted()
+    files = sample_files(kind, folder)
+    build = partial(warehouse.build, kind.name, kind.smallest, files=files, force=True)
+    with threads(1):
+        assert build(executor=counted).manifest.digest == digest
+    forget_most_memory()
+    before = psutil.Process().memory_info().rss
+    with threads(2):
+        assert build(executor=counted).manifest.digest == digest
+    if sys.platform == "linux":
+        assert most_memory() - before <= kind.estimate(kind.smallest).memory_bytes + WORKING_BYTES
     assert counted.shards or kind.name not in SHARDED
     if counted.shards:
-        assert rebuilding.build(kind, two_processes).manifest.digest == expected
+        assert build(executor=processes).manifest.digest == digest
+
+
+def forget_most_memory() -> None:
+    """Let the most memory that this process had be what it has now. Only Linux can."""
+    if sys.platform == "linux":
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def most_memory() -> int:
+    """The most bytes of memory that this process had since."""
+    (line,) = (text for text in Path("/proc/self/status").read_text().splitlines() if text.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
 
 
 @each_kind
@@ -162,7 +162,7 @@ def test_statistics_are_figures_and_bounds_are_stated(small_root: Path, kind: Da
     statistics = small(small_root, kind).manifest.statistics
     assert bool(statistics) != (kind.name in WITHOUT_STATISTICS)
     assert all(np.isfinite(figure) for figure in statistics.values())
-    if kind.name in BOUNDED | set(NUMBERED):
+    if kind.name in BOUNDED | set(numbered()):
         assert [name for name, figure in statistics.items() if name.endswith("error_bound") and 0 < figure < 0.1]
 
 
@@ -186,7 +186,7 @@ def test_estimate_of_rows_and_disk(small_root: Path, kind: Dataset[Any]) -> None
     longer = max(1.0, manifest.statistics.get("turns_per_game", 0.0) / TURNS)
     more = max(1.0, manifest.rows / estimate.rows)
     assert more <= (GAMES if longer > 1 else 1)
-    assert manifest.rows == estimate.rows or kind.name not in NUMBERED
+    assert manifest.rows == estimate.rows or kind.name not in numbered()
     written = sum(entry.bytes for entry in manifest.files)
     assert values_bytes(small(small_root, kind)) <= estimate.disk_bytes * longer * more
     assert estimate.disk_bytes <= max(4 * written, SMALL_BYTES)
@@ -208,36 +208,17 @@ def parquet_bytes(path: Path) -> int:
     return int(sum(max(0, chunk.total_compressed_size - PAGE_BYTES) for chunk in chunks))
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets the most memory that a process had")
 @each_kind
-def test_estimate_of_memory(rebuilding: Rebuilding, kind: Dataset[Any]) -> None:
-    """A build takes no more than is said, once the libraries are loaded."""
+def test_estimate_of_memory(kind: Dataset[Any]) -> None:
     estimate = kind.estimate(kind.smallest)
     assert estimate.memory_bytes > estimate.disk_bytes / 2 or not estimate.disk_bytes
-    while rebuilding.builds[kind.name] < 2:
-        rebuilding.build(kind)
-    assert rebuilding.memory[kind.name] <= estimate.memory_bytes + WORKING_BYTES
     for parameters in kind.defaults:
         assert estimate.memory_bytes <= kind.estimate(parameters).memory_bytes
 
 
-def forget_most_memory() -> None:
-    """Let the most memory that this process had be what it has now."""
-    if sys.platform == "linux":
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def most_memory() -> int:
-    """The most bytes of memory that this process had since."""
-    if sys.platform != "linux":
-        return 0
-    (line,) = (text for text in Path("/proc/self/status").read_text().splitlines() if text.startswith("VmHWM:"))
-    return int(line.split()[1]) * 1024
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters"), [("bearoff_one_sided", RaceParameters(5)), ("bearoff_two_sided", TwoSidedParameters(5, 5))]
+@each(
+    ("name", "parameters"),
+    {"bearoff_one_sided": RaceParameters(5), "bearoff_two_sided": TwoSidedParameters(5, 5)}.items(),
 )
 def test_estimates_have_room_for_checkpoints(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, parameters: Parameters

@@ -13,12 +13,13 @@ import pytest
 
 import bgdata
 from bgdata.cli.build import sizes_of
+from bgdata.datasets import all_kinds
 from bgdata.errors import InvalidParameterError, MissingTableError
 from bgdata.evaluation.chances import CHANCES
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import VersionRef
 from bgdata.warehouse import Warehouse
-from tests.contract.kinds import ALL, NUMBERED, each_kind, numbered_kind
+from tests.contract.kinds import each_kind, numbered, numbered_kind
 
 # words of DESIGN.md, section 4, that names must not have, and why not for whole names only
 WRONG_WORDS = {
@@ -34,9 +35,9 @@ UNIT_ENDINGS = {"rolls": ("_rolls",), "pips": ("_pips", "pip_count"), "seconds":
 
 
 def test_there_are_kinds() -> None:
-    assert len(NUMBERED) >= 5
-    assert len(ALL) >= 32
-    assert list(ALL) == sorted(ALL)
+    assert len(numbered()) >= 5
+    assert len(all_kinds()) >= 32
+    assert list(all_kinds()) == sorted(all_kinds())
 
 
 @each_kind
@@ -78,14 +79,14 @@ def test_names(kind: Dataset[Any]) -> None:
     names = [kind.name, *(shape.name for shape in kind.tables), *(column.name for column in columns)]
     for name in (*names, *(array.name for array in kind.arrays), *kind.parameters.names()):
         assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name)
-        assert not set(name.split("_")) & (WRONG_WORDS - (set() if kind.name in NUMBERED else RECORDED_WORDS)), name
+        assert not set(name.split("_")) & (WRONG_WORDS - (set() if kind.name in numbered() else RECORDED_WORDS)), name
     for column in columns:
         assert column.name.endswith(UNIT_ENDINGS.get(column.unit, "")), f"{column.name} in {column.unit}"
 
 
 def test_the_same_name_has_the_same_unit_and_type_everywhere() -> None:
     found = defaultdict(set)
-    for kind in ALL.values():
+    for kind in all_kinds().values():
         for shape in kind.tables:
             for column in shape.columns:
                 found[column.name].add((column.type, column.unit))
@@ -103,11 +104,9 @@ def test_positions_with_chances_are_declared_as_labels(kind: Dataset[Any]) -> No
 
 
 def test_what_a_row_is() -> None:
-    assert (
-        NUMBERED["bearoff_two_sided"].tables[0].row
-        == "One row for each on_roll_index and opponent_index, in this order."
-    )
-    assert NUMBERED["bearoff_one_sided"].tables[0].row == "One row for each position_index, in this order."
+    rows = {name: kind.tables[0].row for name, kind in numbered().items()}
+    assert rows["bearoff_two_sided"] == "One row for each on_roll_index and opponent_index, in this order."
+    assert rows["bearoff_one_sided"] == "One row for each position_index, in this order."
 
 
 @numbered_kind
@@ -152,7 +151,7 @@ def test_values_of_other_types_are_refused(memory_path: Path, kind: Dataset[Any]
 
 @numbered_kind
 def test_sizes_out_of_range_are_refused(memory_path: Path, kind: Dataset[Any]) -> None:
-    warehouse = Warehouse(memory_path / "warehouse", NUMBERED)
+    warehouse = Warehouse(memory_path / "warehouse", numbered())
     for name in sizes_of(kind):
         for value in (0, -1, 1000):
             parameters = kind.smallest.with_changes({name: value})
@@ -167,8 +166,8 @@ def test_inputs_are_kinds(kind: Dataset[Any]) -> None:
         for wanted in kind.inputs(parameters).values():
             if isinstance(wanted, VersionRef):
                 assert wanted.version
-                assert wanted.kind in ALL
+                assert wanted.kind in all_kinds()
                 continue
             name, needed = wanted
-            ALL[name].check_parameters(needed)
-            assert ALL[name].slug(needed)
+            all_kinds()[name].check_parameters(needed)
+            assert all_kinds()[name].slug(needed)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bgdata
-from bgdata.datasets import bearoff_two_sided
+from bgdata.datasets import all_kinds, bearoff_two_sided
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.store.checks import select_columns
 from bgdata.store.dataset import Dataset
@@ -20,9 +20,10 @@ from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes
 from docs.ship import FOLDERS
-from tests.contract.kinds import ALL, NUMBERED, each_kind, numbered_kind, small
+from tests.contract.kinds import each_kind, numbered, numbered_kind, small
 from tests.datasets.rows import ROWS
 from tests.rechecking import check_sample
+from tests.together import each
 
 
 @each_kind
@@ -79,19 +80,21 @@ def test_every_parquet_file_explains_itself(small_root: Path, kind: Dataset[Any]
     check_description(kind, small(small_root, kind))
 
 
-SHIPPED = sorted(path.parent for folder in set(FOLDERS.values()) for path in folder.glob("*/*/manifest.json"))
+def shipped() -> list[Path]:
+    """The versions that come with the package."""
+    return sorted(path.parent for folder in set(FOLDERS.values()) for path in folder.glob("*/*/manifest.json"))
 
 
-@pytest.mark.parametrize("folder", SHIPPED, ids=[folder.parent.name for folder in SHIPPED])
+@each("folder", shipped)
 def test_every_parquet_file_of_the_package_explains_itself(folder: Path) -> None:
     table = Table(folder)
-    check_description(ALL[table.manifest.dataset], table)
+    check_description(all_kinds()[table.manifest.dataset], table)
     check_hashes(table)
 
 
 def test_the_same_version_has_the_same_parquet(memory_path: Path) -> None:
     """So nothing in it is of a time or a place."""
-    kind = NUMBERED["bearoff_two_sided"]
+    kind = numbered()["bearoff_two_sided"]
     files = [bgdata.open_warehouse(memory_path / name).build(kind.name, kind.smallest).parquet for name in "ab"]
     assert files[0].read_bytes() == files[1].read_bytes()
 
@@ -110,7 +113,7 @@ def test_rounded_tables_hold_equities(memory_path: Path, monkeypatch: pytest.Mon
 
 @numbered_kind
 def test_parquet_shows_the_arrays(small_root: Path, kind: Dataset[Any]) -> None:
-    assert set(ROWS) == set(NUMBERED), "every kind has its rows in tests/datasets/rows.py"
+    assert set(ROWS) == set(numbered()), "every kind has its rows in tests/datasets/rows.py"
     check_rows(small(small_root, kind), kind, kind.smallest)
 
 
@@ -130,7 +133,7 @@ def check_rows(table: Table, kind: Dataset[Any], parameters: Parameters) -> None
 
 def test_rounded_tables_show_their_codes(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large two-sided tables are rounded to 16 bits; here a small one is."""
-    kind = NUMBERED["bearoff_two_sided"]
+    kind = numbered()["bearoff_two_sided"]
     exact = bgdata.open_warehouse(memory_path / "exact").build(kind.name, kind.smallest)
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
     rounded = bgdata.open_warehouse(memory_path / "rounded").build(kind.name, kind.smallest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from functools import partial
@@ -14,6 +15,7 @@ import pytest
 import bgdata
 from bgdata.bearoff import two_sided
 from bgdata.computations import bearoff_two_sided as computation
+from bgdata.datasets import all_kinds
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import DigestMismatchError
 from bgdata.store.build import write_tables
@@ -22,13 +24,20 @@ from bgdata.store.context import Computed
 from bgdata.store.dataset import Dataset
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
-from bgdata.store.verify import RECOMPUTED, Status, check_recomputed, check_values, finding_of, verify
-from tests.contract.kinds import ALL, Corrupted, corrupted, each_kind, small, with_nan
+from bgdata.store.verify import (
+    RECOMPUTED,
+    Finding,
+    Status,
+    check_hashes,
+    check_recomputed,
+    check_values,
+    finding_of,
+    verify,
+)
+from tests.contract.kinds import Corrupted, corrupted, each_kind, small, with_nan
 from tests.rechecking import check_sample
+from tests.together import Together, each
 
-ARRAYS = [(kind.name, array.name) for kind in ALL.values() for array in kind.arrays]
-COMPUTED_ARRAYS = [(name, array) for name, array in ARRAYS if not ALL[name].takes_files]
-each_array = pytest.mark.parametrize(("name", "array"), ARRAYS, ids=[f"{name}.{array}" for name, array in ARRAYS])
 # networks are not trained again: they play their last games again, which a single weight may not change, and of the
 # curve its last row follows from them
 NOT_COMPUTED_AGAIN = {
@@ -39,7 +48,11 @@ NOT_COMPUTED_AGAIN = {
 SAMPLES = 2  # corrupted values of each array
 
 
-@pytest.mark.parametrize("rows", [None, 40_000])
+def computed_kinds() -> dict[str, Dataset[Any]]:
+    return {name: kind for name, kind in all_kinds().items() if not kind.takes_files}
+
+
+@each("rows", [None, 40_000])
 def test_a_table_made_from_damaged_cells_is_found(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int | None
 ) -> None:
@@ -79,7 +92,7 @@ def test_verify_says_what_was_recomputed_or_why_not(small_root: Path, kind: Data
         assert found.status is (Status.SKIPPED if is_skipped else Status.PASSED)
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     ["bearoff_error", "bearoff_gammon", "bearoff_one_sided", "bearoff_two_sided", "cube_life", "contact_endgame"],
 )
@@ -107,62 +120,74 @@ def test_nothing_is_found_in_a_good_version(small_root: Path, kind: Dataset[Any]
 @each_kind
 def test_a_changed_byte_of_any_file_is_found(small_root: Path, memory_path: Path, kind: Dataset[Any]) -> None:
     """By the hash of the file, which is named."""
-    warehouse = bgdata.open_warehouse(memory_path)
     place = memory_path / small(small_root, kind).folder.relative_to(small_root)
     shutil.copytree(small(small_root, kind).folder, place)
-    for entry in Table(place).manifest.files:
+    table = Table(place)
+    check_hashes(table)
+    for entry in table.manifest.files:
         path = place / entry.name
         path.chmod(0o644)
         good = path.read_bytes()
         path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
-        (problem,) = [each for each in verify(warehouse, [Table(place)], seed=0, progress=Silence()) if each.problem]
-        assert problem.check == "file hashes"
-        assert str(path) in problem.problem
-        path.write_bytes(good)
+        with pytest.raises(DigestMismatchError, match=f"^expected SHA-256 .* of {re.escape(str(path))}, found "):
+            check_hashes(table)
+        if entry != table.manifest.files[-1]:
+            path.write_bytes(good)
+    findings = verify(bgdata.open_warehouse(memory_path), [table], seed=0, progress=Silence())
+    assert [(each.check, str(path) in each.problem) for each in findings if each.problem] == [("file hashes", True)]
 
 
-@each_array
-def test_a_corrupted_value_of_any_array_is_found_by_the_digest(small_root: Path, name: str, array: str) -> None:
+@each_kind
+def test_a_corrupted_value_of_any_array_is_found_by_the_digest(small_root: Path, kind: Dataset[Any]) -> None:
     """Even where the hash of the file was made right again."""
-    table = small(small_root, ALL[name])
-    if table.array(array).size:
-        values = corrupted(table.array(array), np.random.default_rng(5))
-        with pytest.raises(DigestMismatchError, match="expected the value digest"):
-            check_values(Corrupted(table, array, values))
+    table = small(small_root, kind)
+    for array in kind.arrays:
+        values = table.array(array.name)
+        if values.size:
+            bad = Corrupted(table, array.name, corrupted(values, np.random.default_rng(5)))
+            with pytest.raises(DigestMismatchError, match="expected the value digest"):
+                check_values(bad)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "array"), COMPUTED_ARRAYS, ids=[f"{name}.{array}" for name, array in COMPUTED_ARRAYS])
-def test_a_corrupted_value_of_any_computed_array_is_found(
-    small_root: Path, tmp_path: Path, name: str, array: str
-) -> None:
+@each("kind", computed_kinds)
+def test_a_corrupted_value_of_any_computed_array_is_found(small_root: Path, tmp_path: Path, kind: Dataset[Any]) -> None:
     """Even where all hashes were made right again: a computed value follows from others, or from its inputs. NaN, which
     is neither above a bound nor below, is one of the values."""
-    kind, generator = ALL[name], np.random.default_rng(5)
     table = small(small_root, kind)
-    n_samples = 1 if f"{name}.{array}" in NOT_COMPUTED_AGAIN else SAMPLES
-    samples = [corrupted(table.array(array), generator) for _ in range(n_samples if table.array(array).size else 0)]
-    for values in (*samples, with_nan(table.array(array), generator)):
-        if values is None:
-            continue
-        bad = Corrupted(table, array, values)
-        found = [finding_of(name, "recomputed", partial(check_all_rows, small_root, bad, generator))]
-        if not found[0].problem:
-            found.append(finding_of(name, "SQL checks", partial(check_sql_of, bad, tmp_path)))
-        assert all(finding.status is not Status.SKIPPED for finding in found)
-        assert found[-1].problem or f"{name}.{array}" in NOT_COMPUTED_AGAIN
+    with Together() as together:
+        for array in kind.arrays:
+            with together.case(f"{kind.name}.{array.name}"):
+                generator, good = np.random.default_rng(5), table.array(array.name)
+                is_unknown = f"{kind.name}.{array.name}" in NOT_COMPUTED_AGAIN
+                count = (1 if is_unknown else SAMPLES) if good.size else 0
+                samples = [corrupted(good, generator) for _ in range(count)]
+                for values in (*samples, with_nan(good, generator)):
+                    if values is not None:
+                        found = check_everything(small_root, Corrupted(table, array.name, values), generator, tmp_path)
+                        assert all(finding.status is not Status.SKIPPED for finding in found)
+                        assert found[-1].problem or is_unknown
+
+
+def check_everything(root: Path, table: Table, generator: np.random.Generator, folder: Path) -> list[Finding]:
+    """Compute the rows again, and run the SQL checks where all of them come out the same."""
+    name = table.manifest.dataset
+    found = [finding_of(name, "recomputed", partial(check_all_rows, root, table, generator))]
+    if not found[0].problem:
+        found.append(finding_of(name, "SQL checks", partial(check_sql_of, table, folder)))
+    return found
 
 
 def check_all_rows(root: Path, table: Table, generator: np.random.Generator) -> None:
     """Compute every row again."""
-    kind = ALL[table.manifest.dataset]
+    kind = all_kinds()[table.manifest.dataset]
     inputs = bgdata.open_warehouse(root).find_inputs(kind, kind.smallest) or {}
     check_sample(kind, table, inputs, 8 * table.manifest.rows, generator)
 
 
 def check_sql_of(table: Table, folder: Path) -> None:
     """Run the SQL checks on files that show the arrays."""
-    kind = ALL[table.manifest.dataset]
+    kind = all_kinds()[table.manifest.dataset]
     computed = Computed(kind.smallest, table.arrays())
     write_tables(kind, computed, folder, Silence(), digest="0" * 64, recipe_key="")
     run_sql_checks(kind, kind.smallest, folder)
