@@ -28,7 +28,7 @@ from bgdata.players import open_player
 from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.ubgi import UbgiEngine
 from bgdata.store.catalog import write_catalog
-from tests.test_readme import FLAGS, PAGES, ROOT, blocks, build_default_warehouse, console_steps, words_of
+from tests.test_readme import FLAGS, ROOT, blocks, build_default_warehouse, console_steps, pages, words_of
 from tests.test_sql_page import QUERIES, shown
 
 SQL_PAGE = "docs/how_to/sql_questions.md"
@@ -45,7 +45,7 @@ def mend(page: str, built: Path, folder: Path) -> None:
     """Run a page in a new folder with the default warehouse, and write it anew where it shows something else."""
     shutil.copytree(built, folder / "warehouse", copy_function=os.link, ignore=shutil.ignore_patterns("*catalog*"))
     write_catalog(bgdata.open_warehouse(folder / "warehouse"))
-    for name, text in re.findall(r"```text (\S+)\n(.*?)```", PAGES[page], re.DOTALL):
+    for name, text in re.findall(r"```text (\S+)\n(.*?)```", pages()[page], re.DOTALL):
         (folder / name).write_text(text)
     os.chdir(folder)
     text = mended_steps(page)
@@ -63,7 +63,7 @@ def mend(page: str, built: Path, folder: Path) -> None:
 
 def mended_steps(page: str) -> str:
     """The text of a page with the output that its commands have."""
-    text = PAGES[page]
+    text = pages()[page]
     long_steps = console_steps(page, "text") if page in LONG else []
     for command, expected in [*console_steps(page), *long_steps]:
         if "^C\n" in expected:
@@ -190,7 +190,7 @@ def agrees(expected: str, found: str) -> bool:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(dir=ROOT, prefix=".pages-") as place:  # beside the warehouse: its files are linked
         build_default_warehouse(Path(place, "built"))
-        for number, chosen in enumerate(sys.argv[1:] or PAGES):
+        for number, chosen in enumerate(sys.argv[1:] or pages()):
             folder = Path(place, str(number))
             folder.mkdir()
             mend(Path(chosen).as_posix(), Path(place, "built"), folder)

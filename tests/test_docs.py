@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 from collections import Counter
@@ -12,12 +13,11 @@ import pytest
 
 import bgdata
 from bgdata.cli import main
-from docs import pictures, reference_pages
+from docs import reference_pages
 from docs.plain_text import rst
-from tests.test_readme import DOCS, PAGES, ROOT, blocks
+from tests.test_readme import DOCS, ROOT, blocks, pages
+from tests.together import each
 
-SITE = {name.removeprefix("docs/").removesuffix(".md") for name in PAGES if name.startswith("docs/")}
-GLOSSARY = re.findall(r"^(?! |```|#|$)(.+)\n {2}\S", PAGES["docs/glossary.md"], re.MULTILINE)
 ASKED_FOR = """
     6x9, EPC, MWC, crashed, Crawford, cube life index, luck-adjusted, 0-ply, 1-ply, ply, rollout, variance
     reduction, standard error, rescored labels, RMSE, dead cube, live cube, Janowski, jump model, take point,
@@ -26,39 +26,45 @@ ASKED_FOR = """
 """
 
 
+def glossary() -> list[str]:
+    """The terms that are defined."""
+    return re.findall(r"^(?! |```|#|$)(.+)\n {2}\S", pages()["docs/glossary.md"], re.MULTILINE)
+
+
 def test_the_readme_is_read_in_one_sitting() -> None:
-    assert PAGES["README.md"].count("\n") <= 250
+    assert pages()["README.md"].count("\n") <= 250
 
 
 def toctree(page: str) -> list[str]:
     """The pages that a page leads to in the table of contents."""
-    lists = re.findall(r"```\{toctree\}\n(?::[^\n]*\n)*(.*?)```", PAGES[f"docs/{page}.md"], re.DOTALL)
+    lists = re.findall(r"```\{toctree\}\n(?::[^\n]*\n)*(.*?)```", pages()[f"docs/{page}.md"], re.DOTALL)
     names = [name for text in lists for name in text.split()]
     return [(Path(page).parent / name).as_posix() for name in names]
 
 
 def test_every_page_is_in_the_table_of_contents_once() -> None:
+    site = {name.removeprefix("docs/").removesuffix(".md") for name in pages() if name.startswith("docs/")}
     reached = ["index"]
     for page in reached:
-        if page in SITE:
+        if page in site:
             reached += toctree(page)
     generated = {f"reference/{name}/index" for name in ("commands", "python", "tables")}
-    assert Counter(reached) == Counter(SITE | generated)
+    assert Counter(reached) == Counter(site | generated)
 
 
 def test_every_term_is_defined_once_in_a_sentence_or_two() -> None:
-    assert Counter(GLOSSARY).most_common(1)[0][1] == 1
-    assert sorted(GLOSSARY, key=lambda term: term.casefold().replace("-", "")) == GLOSSARY
-    assert {" ".join(term.split()) for term in ASKED_FOR.split(",")} <= set(GLOSSARY)
-    for text in re.findall(r"^ {2}(\S.*)$", PAGES["docs/glossary.md"], re.MULTILINE):
+    assert Counter(glossary()).most_common(1)[0][1] == 1
+    assert sorted(glossary(), key=lambda term: term.casefold().replace("-", "")) == glossary()
+    assert {" ".join(term.split()) for term in ASKED_FOR.split(",")} <= set(glossary())
+    for text in re.findall(r"^ {2}(\S.*)$", pages()["docs/glossary.md"], re.MULTILINE):
         assert text.endswith(".")
         assert len(re.findall(r"[.:?!](?= |$)", text)) <= 4, text
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each("page", lambda: list(pages()))
 def test_terms_that_are_linked_are_in_the_glossary(page: str) -> None:
-    linked = re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", PAGES[page])
-    assert {term.casefold() for term in linked} <= {term.casefold() for term in GLOSSARY}
+    linked = re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", pages()[page])
+    assert {term.casefold() for term in linked} <= {term.casefold() for term in glossary()}
 
 
 def command_lines(page: str) -> list[str]:
@@ -68,10 +74,7 @@ def command_lines(page: str) -> list[str]:
     return [part for part in parts if part.startswith("bgdata ")]
 
 
-SYSTEMS = [row for row in PAGES["docs/research/systems.md"].splitlines() if row.startswith("| ")][2:]
-
-
-@pytest.mark.parametrize("row", SYSTEMS)
+@each("row", lambda: [row for row in pages()["docs/research/systems.md"].splitlines() if row.startswith("| ")][2:])
 def test_every_system_of_the_sources_has_a_command(row: str) -> None:
     commands = re.findall(r"`(bgdata [^`]+)`", row)
     assert commands
@@ -79,8 +82,8 @@ def test_every_system_of_the_sources_has_a_command(row: str) -> None:
         check_command_line(line)
 
 
-@pytest.mark.parametrize(("page", "line"), [(page, line) for page in PAGES for line in command_lines(page)])
-def test_shell_lines_that_are_not_run_are_command_lines(page: str, line: str) -> None:  # noqa: ARG001
+@each("line", lambda: [line for page in pages() for line in command_lines(page)])
+def test_shell_lines_that_are_not_run_are_command_lines(line: str) -> None:
     check_command_line(line)
 
 
@@ -104,10 +107,15 @@ def check_command_line(line: str) -> None:
     assert takes_all or len(rest) <= arguments
 
 
+@functools.cache
+def table_pages() -> reference_pages.Pages:
+    return reference_pages.table_pages()
+
+
 def test_the_reference_has_every_table_column_and_check() -> None:
-    pages = reference_pages.table_pages()
+    shown = table_pages()
     for name, kind in bgdata.all_kinds().items():
-        page = pages[f"{name}.md"]
+        page = shown[f"{name}.md"]
         for shape in kind.tables:
             assert f"## Table {shape.name}\n" in page
             for column in shape.columns:
@@ -115,11 +123,11 @@ def test_the_reference_has_every_table_column_and_check() -> None:
                 assert column.meaning.replace("*", "\\*").replace("<", "&lt;").replace("|", "\\|") in page
         for array in kind.arrays:
             assert f"| `{array.name}` |" in page
-    assert "owning the cube never hurts" in pages["bearoff_two_sided.md"]
+    assert "owning the cube never hurts" in shown["bearoff_two_sided.md"]
 
 
 def test_the_reference_has_every_view_and_macro(tmp_path: Path) -> None:
-    pages = reference_pages.table_pages()
+    shown = table_pages()
     with bgdata.open_warehouse(tmp_path).connect() as catalog:
         views = {name for (name,) in catalog.sql("select view_name from duckdb_views() where not internal").fetchall()}
         macros = catalog.sql(
@@ -127,23 +135,23 @@ def test_the_reference_has_every_view_and_macro(tmp_path: Path) -> None:
         )
         tables = {shape.name for kind in bgdata.all_kinds().values() for shape in kind.tables}
         assert views - tables >= {"lineage", "versions", "leakage"}
-        assert {name for name in views - tables if f"\n## {name}\n" not in pages["views.md"]} == set()
-        assert {name for (name,) in macros.fetchall() if f"| `{name}(" not in pages["macros.md"]} == set()
+        assert {name for name in views - tables if f"\n## {name}\n" not in shown["views.md"]} == set()
+        assert {name for (name,) in macros.fetchall() if f"| `{name}(" not in shown["macros.md"]} == set()
 
 
 def test_the_reference_has_every_command_once() -> None:
-    pages = "".join(reference_pages.command_pages().values())
+    shown = "".join(reference_pages.command_pages().values())
     context = click.Context(main)
     for name in main.list_commands(context):
-        assert pages.count(f".. click:: docs.reference_pages:{name}\n") == 1
+        assert shown.count(f".. click:: docs.reference_pages:{name}\n") == 1
         assert getattr(reference_pages, name) is main.get_command(context, name)
     with pytest.raises(AttributeError):
         _ = reference_pages.no_such_command
 
 
 def test_the_reference_has_every_module_once() -> None:
-    pages = "".join(reference_pages.module_pages().values())
-    found = Counter(re.findall(r"\.\. automodule:: (\S+)", pages))
+    shown = "".join(reference_pages.module_pages().values())
+    found = Counter(re.findall(r"\.\. automodule:: (\S+)", shown))
     root = Path(bgdata.__file__).parent
     files = [path.relative_to(root.parent).with_suffix("").parts for path in root.rglob("*.py")]
     names = {
@@ -152,7 +160,7 @@ def test_the_reference_has_every_module_once() -> None:
         if parts[-1][:1] != "_" or parts[-1] == "__init__"
     }
     assert found == Counter(names)
-    assert [name for name in bgdata.__all__ if f":: bgdata.{name}\n" not in pages] == []
+    assert [name for name in bgdata.__all__ if f":: bgdata.{name}\n" not in shown] == []
 
 
 def test_pages_that_are_gone_are_deleted(tmp_path: Path) -> None:
@@ -163,7 +171,7 @@ def test_pages_that_are_gone_are_deleted(tmp_path: Path) -> None:
     assert (tmp_path / "a.md").stat().st_mtime_ns == before
 
 
-@pytest.mark.parametrize(
+@each(
     ("plain", "markup"),
     [
         ("a * b, |c| and d_ but not e_f", [r"a \* b, \|c\| and d\_ but not e_f"]),
@@ -179,11 +187,13 @@ def test_plain_text_keeps_what_it_says(plain: str, markup: list[str]) -> None:
 
 
 def test_pictures_are_used() -> None:
-    text = "".join(PAGES.values())
+    text = "".join(pages().values())
     assert [path.name for path in (DOCS / "images").iterdir() if path.name not in text] == []
 
 
 def test_the_picture_of_the_rooms_has_every_folder() -> None:
+    from docs import pictures  # which draws with matplotlib
+
     drawn = [room for floor in pictures.floors_of_the_house() for room in floor]
     folders = [path.parent.name for path in (ROOT / "bgdata").glob("*/__init__.py")]
     assert sorted(drawn) == sorted([*folders, "pipelines", "sql"])

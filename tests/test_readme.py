@@ -22,19 +22,25 @@ from bgdata.game import identifiers, plays, position
 from bgdata.store.catalog import write_catalog
 from bgdata.store.lockfile import load_lock
 from bgdata.store.progress_bars import TerminalBars
+from tests.together import each
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 GENERATED = {DOCS / "_build", *(DOCS / "reference" / name for name in ("commands", "python", "tables"))}
-WRITTEN = [path for path in sorted(DOCS.rglob("*.md")) if not GENERATED & {*path.parents}]
-PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "README.md", *WRITTEN)}
 NEEDS = {"docs/how_to/use_the_network_elsewhere.md": "onnxruntime"}  # what the examples of a page need of extras
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
+@functools.cache
+def pages() -> dict[str, str]:
+    """The text of README and of every page that somebody wrote, by its path."""
+    written = [path for path in sorted(DOCS.rglob("*.md")) if not GENERATED & {*path.parents}]
+    return {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "README.md", *written)}
+
+
 def blocks(page: str, language: str) -> list[str]:
     """The blocks of code in a language of a page."""
-    return re.findall(rf"```{language}\n(.*?)```", PAGES[page], re.DOTALL)
+    return re.findall(rf"```{language}\n(.*?)```", pages()[page], re.DOTALL)
 
 
 def console_steps(page: str, language: str = "console") -> list[tuple[str, str]]:
@@ -85,7 +91,7 @@ def folders(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
         ignored = shutil.ignore_patterns("*catalog*")  # which names its folder: another is written here
         shutil.copytree(built, place / "warehouse", copy_function=os.link, ignore=ignored)
         write_catalog(bgdata.open_warehouse(place / "warehouse"))
-        for name, text in re.findall(r"```text (\S+)\n(.*?)```", PAGES[page], re.DOTALL):
+        for name, text in re.findall(r"```text (\S+)\n(.*?)```", pages()[page], re.DOTALL):
             (place / name).write_text(text)
         return place
 
@@ -104,7 +110,7 @@ def folder(folders: Callable[[str], Path], page: str, monkeypatch: pytest.Monkey
 # slow: builds the default warehouse where there is none
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("page", [page for page in PAGES if console_steps(page)])
+@pytest.mark.parametrize("page", [page for page in pages() if console_steps(page)])
 def test_console_blocks_print_what_the_page_shows(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     checker = doctest.OutputChecker()
     for command, expected in console_steps(page):
@@ -124,7 +130,7 @@ def press_control_c(bars: TerminalBars, estimate: str) -> None:  # noqa: ARG001
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")])
+@pytest.mark.parametrize("page", [page for page in pages() if blocks(page, "python")])
 def test_python_blocks_return_what_the_page_shows(page: str) -> None:
     example = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "python")), {}, page, page, 0)
     assert example.examples
@@ -132,20 +138,20 @@ def test_python_blocks_return_what_the_page_shows(page: str) -> None:
 
 
 def test_every_page_is_read() -> None:
-    assert {"README.md", "docs/how_to/play_in_a_notebook.md", "docs/tutorial/first_table.md"} <= set(PAGES)
-    assert sum(len(console_steps(page)) for page in PAGES) >= 90
+    assert {"README.md", "docs/how_to/play_in_a_notebook.md", "docs/tutorial/first_table.md"} <= set(pages())
+    assert sum(len(console_steps(page)) for page in pages()) >= 90
 
 
-@pytest.mark.parametrize("module", [index, plays, position, identifiers])
+@each("module", [index, plays, position, identifiers])
 def test_docstring_examples(module: object) -> None:
     results = doctest.testmod(module, optionflags=FLAGS)  # type: ignore[arg-type]
     assert results.attempted > 0
     assert results.failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each("page", lambda: list(pages()))
 def test_pictures_and_pages_that_are_linked_exist(page: str) -> None:
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGES[page])
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", pages()[page])
     paths = [(ROOT / page).parent.joinpath(link).resolve() for link in links]
     written = [path for path in paths if not GENERATED & {*path.parents}]  # `make docs` finds those that it generates
     assert [path for path in written if not path.exists()] == []

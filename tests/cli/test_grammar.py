@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 import shutil
@@ -18,8 +19,8 @@ from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shortened
 from bgdata.cli.own_tables import own_folder
 from bgdata.process import BROKEN_PIPE
 from tests.cli.command_line import error_of, run, succeeds
+from tests.together import each
 
-EVERY = dict(every_command(main))
 FIRST_LINE = 62  # characters: what the list of commands has room for on 80 columns
 WIDEST = 120  # characters of a line of help as it is written
 PERSONS = re.compile(r"\b(he|his|him|himself|she|her)\b", re.IGNORECASE)
@@ -33,8 +34,17 @@ OTHER_WORDS = {
 }  # fmt: skip
 
 
+@functools.cache
+def commands() -> dict[tuple[str, ...], click.Command]:
+    """All commands but bgdata itself, by their names; all are imported."""
+    return dict(every_command(main))
+
+
 def command_at(names: tuple[str, ...]) -> click.Command:
-    return EVERY[names] if names else main
+    return commands()[names] if names else main
+
+
+every_name = each("names", lambda: list(commands()))
 
 
 def options_of(names: tuple[str, ...]) -> list[click.Option]:
@@ -49,7 +59,7 @@ def test_each_command_is_in_one_section() -> None:
     assert set(listed.values()) == {1}
 
 
-@pytest.mark.parametrize("name", main.entries)
+@each("name", main.entries.keys())
 def test_the_list_has_the_first_line_of_the_help(name: str) -> None:
     """The list of commands imports none of them."""
     assert (command_at((name,)).help or "").splitlines()[0] == main.entries[name][1]
@@ -101,7 +111,7 @@ def test_groups_hand_the_warehouse_on(tmp_path: Path) -> None:
             assert root in result.stderr or "expected a kind of dataset" in result.stderr, arguments
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [
         ["--warehouse", "x", "list", "--warehouse", "y"],
@@ -110,7 +120,6 @@ def test_groups_hand_the_warehouse_on(tmp_path: Path) -> None:
         ["--warehouse", "x", "met", "--warehouse", "y", "show"],
         ["met", "--warehouse", "x", "show", "--warehouse", "y"],
     ],
-    ids=" ".join,
 )
 def test_two_warehouses_are_refused(arguments: list[str]) -> None:
     said = error_of(CliRunner().invoke(main, arguments), 2)
@@ -120,7 +129,7 @@ def test_two_warehouses_are_refused(arguments: list[str]) -> None:
 # errors
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "short"),
     [
         ("expected a, got b", "expected a, got b"),
@@ -182,8 +191,8 @@ def long_lines(names: tuple[str, ...], long: str) -> Iterator[tuple[str, list[st
     arguments = [each for each in command.params if isinstance(each, click.Argument)]
     given = {each.name: GIVEN[str(each.name)] for each in arguments if each.required}
     needed = [word for each in options_of(names) if each.required for word in (each.opts[0], NEEDED[str(each.name)])]
-    for each in arguments:
-        yield str(each.name), [*names, *needed, "--", *({**given, each.name: long}).values()]
+    for argument in arguments:
+        yield str(argument.name), [*names, *needed, "--", *({**given, argument.name: long}).values()]
     for option in options_of(names):
         if not option.is_flag and option is not WAREHOUSE:
             yield option.opts[0], [*names, *needed, f"{option.opts[-1]}={long}", "--", *given.values()]
@@ -198,9 +207,7 @@ def copied_root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "names", [names for names in EVERY if not isinstance(command_at(names), click.Group)], ids=" ".join
-)
+@each("names", lambda: [names for names in commands() if not isinstance(command_at(names), click.Group)])
 def test_long_texts_are_never_echoed(
     copied_root: Path, tmp_path: Path, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,7 +243,7 @@ def fails_early(arguments: list[str]) -> bool:
     return False
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [
         ["query", "select 'caf\udce9'"],
@@ -247,7 +254,6 @@ def fails_early(arguments: list[str]) -> bool:
         ["caf\udce9"],
         ["--warehouse", "caf\udce9", "list"],
     ],
-    ids=lambda arguments: ascii(arguments[0]),
 )
 def test_bytes_that_are_no_text(tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither SQL nor JSON can hold them, and no file is read or written by such a name."""
@@ -275,7 +281,7 @@ def test_long_names_of_warehouses() -> None:
 # rules for help, as CONTRIBUTING has them
 
 
-@pytest.mark.parametrize("names", [(), *EVERY], ids=lambda names: " ".join(names) or "bgdata")
+@each("names", lambda: [(), *commands()])
 def test_help_follows_the_rules(names: tuple[str, ...]) -> None:
     command = command_at(names)
     text = command.help or ""
@@ -290,7 +296,7 @@ def test_help_follows_the_rules(names: tuple[str, ...]) -> None:
     assert all(len(line) <= WIDEST for line in rest)
 
 
-@pytest.mark.parametrize("names", EVERY, ids=" ".join)
+@every_name
 def test_arguments_are_explained_and_shown(names: tuple[str, ...]) -> None:
     command = command_at(names)
     text = command.help or ""
@@ -301,7 +307,7 @@ def test_arguments_are_explained_and_shown(names: tuple[str, ...]) -> None:
         assert re.search(rf"\n *bgdata {' '.join(names)}\b", text.partition("\b")[2]), "an example of this command"
 
 
-@pytest.mark.parametrize("names", EVERY, ids=" ".join)
+@every_name
 def test_options_are_explained(names: tuple[str, ...]) -> None:
     options = options_of(names)
     assert options[-1] is WAREHOUSE, "--warehouse is the last of all"
@@ -320,23 +326,25 @@ def test_options_are_explained(names: tuple[str, ...]) -> None:
 
 def test_the_same_option_has_the_same_words() -> None:
     words: dict[str, dict[str, str]] = {}
-    for names in EVERY:
+    for names in commands():
         for option in options_of(names):
             if (" ".join(names), str(option.name)) not in OTHER_WORDS:
                 words.setdefault(option.opts[0], {})[" ".join(names)] = NOTE.sub("", option.help or "")
     assert {name: said for name, said in words.items() if len(set(said.values())) > 1} == {}
 
 
-EXAMPLES = [
-    (names, line.strip())
-    for names in [(), *EVERY]
-    for line in (command_at(names).help or "").replace("\\\n", " ").splitlines()
-    if line.strip().startswith("bgdata ")
-]
+def examples() -> list[str]:
+    """The command lines that the help of all commands shows."""
+    lines = [
+        line.strip()
+        for names in [(), *commands()]
+        for line in (command_at(names).help or "").replace("\\\n", " ").splitlines()
+    ]
+    return [line for line in lines if line.startswith("bgdata ")]
 
 
-@pytest.mark.parametrize(("names", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
-def test_examples_are_command_lines(names: tuple[str, ...], line: str) -> None:  # noqa: ARG001
+@each("line", examples)
+def test_examples_are_command_lines(line: str) -> None:
     """Click takes every example: the command is there, its options too, and their values."""
     words = shlex.split(re.split(r" {2,}|\s(?:&&|>>?) (?=\S+$|bgdata)", line)[0])
     context = main.make_context("bgdata", words[1:])
