@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from math import comb, nan
 from pathlib import Path
@@ -17,17 +18,23 @@ from bgdata.claims.register import FORMULAS, judge, kept
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.stored_met import find_met
 from bgdata.errors import CorruptFileError
+from tests.together import each
 
 CLAIM = Claim("A1.one", "A1", "somebody", "a number", "0.50", query="select one", explanation="so")
 HEAVY = {"filtered_difference", "gnubg_sha256", "gnubg_bytes", "gnubg_rolls", "changed_pairs"}  # solve tables
-QUICK = [
-    claim
-    for claim in read_definitions()
-    if claim.query
-    and not (claim.needs or claim.wants)
-    and not claim.query.startswith("select ")
-    and claim.query.partition("(")[0] not in HEAVY
-]
+
+
+@functools.cache
+def quick() -> dict[str, Claim]:
+    """Claims that need no table, by name."""
+    return {
+        claim.claim: claim
+        for claim in read_definitions()
+        if claim.query
+        and not (claim.needs or claim.wants)
+        and not claim.query.startswith("select ")
+        and claim.query.partition("(")[0] not in HEAVY
+    }
 
 
 def judged(claim: Claim, *values: Any, tables: dict[str, Any] | None = None) -> tuple[Any, str, str]:
@@ -36,7 +43,7 @@ def judged(claim: Claim, *values: Any, tables: dict[str, Any] | None = None) -> 
     return found[1:4]
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "answer", "status"),
     [
         ({}, 0.5049, "reproduced"),
@@ -66,7 +73,7 @@ def test_statuses(change: dict[str, Any], answer: Any, status: str) -> None:
     assert judged(replace(CLAIM, **change), answer) == (kept(answer), status, "so")
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "values", "status", "tolerance"),
     [
         ({}, (0.534, 0.01), "reproduced", 0.035),
@@ -90,7 +97,7 @@ def test_samples_may_be_off_by_three_standard_errors(
     assert found.tolerance == pytest.approx(tolerance, nan_ok=True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "values"),
     [
         ({"published_games": 1601}, (0.5, 0.1, 100)),
@@ -106,7 +113,7 @@ def test_small_samples_answer_nothing(change: dict[str, Any], values: tuple[Any,
     assert judged(replace(CLAIM, **enough), *values) == (0.5, "reproduced", "so")
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "values", "shown"),
     [
         ({"published_games": 1_000_000}, (0.7, 0.01, 100), 0.7),
@@ -171,7 +178,7 @@ def test_what_was_measured_once() -> None:
     assert judged(claim, 0.5, tables={"a/b": None, "c/d": None}) == (0.5, "reproduced", "so")
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "message"),
     [
         ("colour(1)", "expected one of .*pairs.* in A1.one, got colour"),
@@ -196,7 +203,7 @@ def test_answers_keep_nine_digits() -> None:
     assert (str(kept(-2.8e-17)), kept(1.8e-4 / 3)) == ("0.0", 6e-5)
 
 
-@pytest.mark.parametrize("values", [(), (0.5, 0.1, 10, 3)])
+@each("values", [(), (0.5, 0.1, 10, 3)])
 def test_answers_of_another_number_of_values(values: tuple[Any, ...]) -> None:
     with pytest.raises(CorruptFileError, match=f"expected a value, .* of A1.one, got {len(values)} values"):
         judged(CLAIM, *values)
@@ -205,7 +212,7 @@ def test_answers_of_another_number_of_values(values: tuple[Any, ...]) -> None:
 OPEN = {"A3.smaller", "A7.first-gain", "A12.matches-off"}  # words
 
 
-@pytest.mark.parametrize("claim", QUICK, ids=lambda claim: claim.claim)
+@each("claim", quick)
 def test_claims_that_need_no_table(claim: Claim) -> None:
     (found,) = judge([claim], {}, lambda _: ())
     expected = "open" if claim.claim in OPEN else "corrected" if claim.correction else "reproduced"
@@ -213,8 +220,8 @@ def test_claims_that_need_no_table(claim: Claim) -> None:
 
 
 def test_there_are_quick_claims() -> None:
-    assert len(QUICK) > 90
-    assert {claim.query.partition("(")[0] for claim in QUICK} >= set(FORMULAS)
+    assert len(quick()) > 90
+    assert {claim.query.partition("(")[0] for claim in quick().values()} >= set(FORMULAS)
     assert set(READINGS) & HEAVY
 
 
