@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,63 +19,31 @@ from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.store.dataset import Dataset, ImportedDataset
 from bgdata.warehouse import Warehouse
 from tests.evaluation.network_versions import random_networks, write_network
+from tests.kept import forget_others, kept_folder, kept_home, link, stamp
 
 SharedFolder: TypeAlias = Callable[[str, Callable[[Path], object]], Path]
 LUCKY = SelfPlayParameters("network", "", 6, 4, True)
-LONG = {"faults", "gnubg", "kills", "prefect", "slow"}  # marks of what takes long
-END = "BGDATA_TESTS_END"  # environment variable: when long tests begin no more, for all workers of a run
-NO_TIME = "the minutes of this run are over"
+pytest_plugins = ["tests.minutes"]
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Where machines differ and time is limited, a run can say how long it may be."""
-    words = (
-        "Begin no test that takes long after so many minutes; all quick ones are run, and those left out are counted."
-    )
-    parser.addoption("--minutes", type=float, help=words)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Delete the folders of older sources where the run begins."""
+    if not hasattr(session.config, "workerinput"):
+        forget_others()
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Set the end once, where the run starts: workers find it in their environment."""
-    if (minutes := config.getoption("--minutes")) is not None:
-        os.environ.setdefault(END, str(time.time() + 60 * minutes))
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> None:
+    """Workers share the cores: kernels use one thread, unless a test is about threads."""
+    import numba
 
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Leave a long test out where the minutes are over."""
-    if LONG & {mark.name for mark in item.iter_markers()} and time.time() > float(os.environ.get(END, "inf")):
-        pytest.skip(NO_TIME)
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say how much was left out: a short run should not look like a whole one."""
-    if left_out := sum(NO_TIME in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
-        terminalreporter.write_line(f"{left_out} long tests were left out: {NO_TIME} (make test-all runs them all)")
+    numba.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
-def common(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that all workers of a run have in common."""
-    own = tmp_path_factory.getbasetemp()
-    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-
-
-@pytest.fixture(scope="session")
-def shared_folder(common: Path) -> SharedFolder:
-    """Folders that one worker fills, for all of them to read: `shared_folder("name", fill)`."""
-
-    def filled(name: str, fill: Callable[[Path], object]) -> Path:
-        folder, done = common / name, common / f"{name}.done"
-        with FileLock(common / f"{name}.lock"):
-            if not done.exists():
-                shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed half-way
-                folder.mkdir()
-                fill(folder)
-                done.touch()
-        return folder
-
-    return filled
+def shared_folder() -> SharedFolder:
+    """Folders that one worker fills, for all of them to read, and for later runs: `shared_folder("name", fill)`."""
+    return kept_folder
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -88,27 +55,27 @@ def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def small_root(common: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a warehouse with the smallest variant of every kind. Only to be read: `warehouse` is a copy.
+def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a warehouse with the smallest variant of every kind. Only to be read: `warehouse` is one to change.
 
-    All workers build it together, every second one from the end: they wait for each other where they meet, go on, and
-    wait for each other at the end, since the one that builds the last variant still writes the catalog then.
+    Where it is missing, all workers build it together, every second one from the end: they wait for each other where
+    they meet, and for the one that builds the last variant, since it writes the catalog then.
     """
-    folder, worker = common / "small", os.environ.get("PYTEST_XDIST_WORKER", "")
-    root = folder / "warehouse"
-    folder.mkdir(exist_ok=True)
-    with FileLock(folder / f"{worker}.building"):
-        build_small(root, tmp_path_factory.mktemp("samples"), from_the_end=worker.endswith(("1", "3")))
-    for building in folder.glob("*.building"):
+    worker, samples = os.environ.get("PYTEST_XDIST_WORKER", "alone"), tmp_path_factory.mktemp("samples")
+    home = kept_home()
+    with FileLock(home / f"{worker}.building"):
+        if not (home / "small.done").exists():
+            build_small(samples, home / "small", from_the_end=worker.endswith(("1", "3")))
+    for building in home.glob("*.building"):
         with FileLock(building):
             continue
-    return root
+    return kept_folder("small", partial(build_small, samples), goes_on=True) / "warehouse"
 
 
-def build_small(root: Path, samples: Path, from_the_end: bool) -> None:
+def build_small(samples: Path, folder: Path, from_the_end: bool = False) -> None:
     """Build the smallest variant of every kind that is not there yet, those that are imported first: others may be
     made from them."""
-    warehouse = bgdata.open_warehouse(root)
+    warehouse = bgdata.open_warehouse(folder / "warehouse")
     imported = [kind for kind in warehouse.kinds.values() if kind.takes_files]
     computed = [kind for kind in warehouse.kinds.values() if not kind.takes_files]
     for kind in (*imported, *(reversed(computed) if from_the_end else computed)):
@@ -145,13 +112,12 @@ def network_root(shared_folder: SharedFolder) -> Path:
 
 
 @pytest.fixture
-def warehouse(small_root: Path, tmp_path: Path) -> Warehouse:
-    """A copy of the small warehouse, with files that a test can write to."""
-    root = tmp_path / "warehouse"
-    shutil.copytree(small_root, root)
-    for path in root.rglob("*"):
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    return bgdata.open_warehouse(root)
+def warehouse(small_root: Path, tmp_path: Path) -> Iterator[Warehouse]:
+    """The small warehouse to build in and to delete from. Its files are links: `own` copies what a test writes to."""
+    before = stamp(small_root)
+    yield bgdata.open_warehouse(link(small_root, tmp_path / "warehouse"))
+    changed = [path for path, found in stamp(small_root).items() if before.get(path) != found]
+    assert changed == [], "these files are shared by all tests: change a copy, see `tests.kept.own`"
 
 
 @pytest.fixture

@@ -1,0 +1,124 @@
+"""Folders that tests read and do not change: filled once, kept between runs, and proven at each run.
+
+They are in `.bgdata/tests/<fingerprint>`, where the fingerprint is that of all that makes their values: kernels, kinds,
+store, SQL, and the libraries that write files. Workers of a run share them; whoever finds one missing fills it, and the
+others wait. Tests take hard links to what is in them, and copy only what they damage.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+from filelock import FileLock
+
+import bgdata
+from bgdata.errors import BgdataError
+from bgdata.kernel_cache import import_closure
+from bgdata.store.verify import check_hashes
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "bgdata"
+HOME = ROOT / ".bgdata" / "tests"
+SOURCES = ("datasets", "computations", "store")  # folders of the package that decide what a version holds
+LIBRARIES = ("duckdb", "numba", "numpy", "pyarrow")  # that compute values or write files
+
+Stamp = dict[Path, tuple[int, int]]
+
+
+@functools.cache
+def fingerprint() -> str:
+    """Twelve hex digits that change with whatever may change a kept folder."""
+    digest = hashlib.sha256(repr([sys.version_info[:2], *map(version, LIBRARIES)]).encode())
+    modules = {path for name in SOURCES for path in (PACKAGE / name).rglob("*.py")}
+    modules.update(*map(import_closure, sorted(modules)))
+    # what comes with the package becomes versions too, and tests write the samples that are imported
+    data = {path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in {".py", ".pyc"}}
+    for path in sorted({*modules, *data, *(ROOT / "sql").rglob("*.sql"), Path(__file__).with_name("conftest.py")}):
+        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def kept_folder(name: str, fill: Callable[[Path], object], *, goes_on: bool = False) -> Path:
+    """The folder of this name: filled by the first who asks for it, proven by the first who asks in a run. `fill` gets
+    an empty folder, or one that others have begun to fill if it `goes_on`."""
+    home = kept_home()
+    folder, done, proven = home / name, home / f"{name}.done", home / f"{name}.proven"
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    with FileLock(home / f"{name}.lock"):
+        if done.exists() and not (proven.exists() and proven.read_text() == run) and not is_whole(folder):
+            done.unlink()
+            shutil.rmtree(folder)
+        if not done.exists():
+            if not goes_on:
+                shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed half-way
+            folder.mkdir(exist_ok=True)
+            fill(folder)
+            done.touch()
+        proven.write_text(run)
+    return folder
+
+
+def kept_home() -> Path:
+    """The folder of all kept folders that the sources of now have made."""
+    home = HOME / fingerprint()
+    home.mkdir(parents=True, exist_ok=True)
+    return home
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether every file of every version in the warehouse of a kept folder has the hash that its manifest says."""
+    try:
+        for table in bgdata.open_warehouse(folder / "warehouse").versions():
+            check_hashes(table)
+    except (BgdataError, OSError):
+        return False
+    return True
+
+
+def forget_others() -> None:
+    """Delete what other sources had left."""
+    for folder in HOME.glob("*"):
+        if folder.name != fingerprint():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def stamp(folder: Path) -> Stamp:
+    """When each file of a folder was last written, and its size."""
+    return {
+        path: (found.st_mtime_ns, found.st_size)
+        for path in folder.rglob("*")
+        if path.is_file() and (found := path.stat())
+    }
+
+
+def link(source: Path, target: Path) -> Path:
+    """The same folder somewhere else: new folders, and links to the files. Returns the target."""
+    shutil.copytree(source, target, copy_function=_link_or_copy)
+    for path in (target, *target.rglob("*")):
+        if path.is_dir():
+            path.chmod(0o755)
+    return target
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    """A link, or a copy where the two are on different disks."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def own(path: Path) -> Path:
+    """The file as a copy that a test may write to, or all files of a folder; returns the path."""
+    for file in [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]:
+        content = file.read_bytes()
+        file.unlink()
+        file.write_bytes(content)
+    return path
