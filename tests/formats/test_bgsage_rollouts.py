@@ -16,6 +16,7 @@ from bgdata.formats.lines import LineCounts
 from bgdata.game.position import START
 from tests.formats.samples import BGSAGE_ROW
 from tests.game.strategies import boards
+from tests.together import each
 
 START_TEXT = " ".join(map(str, START.board))
 
@@ -80,7 +81,7 @@ BOARD = "expected integers from -15 to 15 as a board"
 NUMBERS = "expected finite numbers as equity, se and five probs"
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "reason"),
     [
         ("{", OBJECT),

@@ -9,6 +9,7 @@ import pytest
 from bgdata.errors import CorruptFileError, InvalidParameterError
 from bgdata.formats.gnubg_bearoff_header import BearoffHeader, format_header, parse_header
 from tests.formats.gnubg_files import header
+from tests.together import each
 
 HEADERS = {
     "gnubg-OS-04-15-1-1-0": BearoffHeader("one_sided", 4, 15, has_gammon=True, is_compressed=True),
@@ -48,7 +49,7 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [*(f"gnubg-{rest}" for rest in UNKNOWN), "gnubg", "", "wildbg-H1"],
 )

@@ -17,6 +17,7 @@ from bgdata.formats.lines import LineCounts
 from bgdata.game.position import Position, format_key20, parse_key20
 from tests.formats.samples import BENCHMARK_ROWS, SETTINGS, shared_file
 from tests.game.strategies import boards
+from tests.together import each
 
 START_KEY, AFTER_42 = "OAHDPAABDAOAHDPAABDA", "JIGHPAABDAOAHDPAABDA"
 # one group as the program writes it, with made-up numbers: seed, rollouts of both plays, decision, what comes next
@@ -167,11 +168,11 @@ BAD_LINES = {
 }
 
 
-@pytest.mark.parametrize("line", BAD_LINES)
-def test_each_rule(line: str) -> None:
+@each(("line", "reason"), BAD_LINES.items())
+def test_each_rule(line: str, reason: str) -> None:
     benchmark = parse_gnubg_benchmark(GROUP + line.encode() + b"\n" + GROUP)
     (bad,) = benchmark.quarantined
-    assert (bad.line, bad.reason) == (7, BAD_LINES[line])
+    assert (bad.line, bad.reason) == (7, reason)
     assert benchmark.counts == LineCounts(13, 12, 0, 1)
     assert text_of(benchmark) == GROUP * 2
 

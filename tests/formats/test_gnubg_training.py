@@ -25,6 +25,7 @@ from bgdata.game.position import START, Position, format_key20
 from tests.formats.samples import TRAINING_ROW
 from tests.game.strategies import boards
 from tests.reference.text_rows import lines_of, training_row
+from tests.together import each
 
 START_ROW = b"OAHDPAABDAOAHDPAABDA 0.52500 0.14900 0.00800 0.12500 0.00700\n"
 COMMENT = "# Positions added in cycle 3"
@@ -108,11 +109,11 @@ for position_id, flaw in {
     BAD_ROWS[f"{key20_of_id(position_id)} 0.5 0 0 0 0"] = f"{flaw.rule} in the 20-letter key"
 
 
-@pytest.mark.parametrize("row", BAD_ROWS)
-def test_each_rule(row: str) -> None:
+@each(("row", "reason"), BAD_ROWS.items())
+def test_each_rule(row: str, reason: str) -> None:
     data = parse_gnubg_training(START_ROW + row.encode() + b"\n" + TRAINING_ROW)
     (bad,) = data.quarantined
-    assert (bad.line, bad.reason) == (2, BAD_ROWS[row])
+    assert (bad.line, bad.reason) == (2, reason)
     assert bad.text == row.replace("\0", "\\x00")
     assert data.lines.tolist() == [1, 3]
 

@@ -31,6 +31,7 @@ from bgdata.formats.lines import (
     write_bytes,
 )
 from tests.reference.text_rows import lines_of
+from tests.together import each
 
 TEXT = b"first\nsecond\n"
 
@@ -40,7 +41,7 @@ def texts(data: bytes) -> list[bytes]:
     return [lines[index] for index in range(len(lines))]
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "expected"),
     [
         (b"", []),

@@ -13,6 +13,7 @@ from bgdata.errors import UsageError
 from bgdata.formats.lines import LineCounts
 from bgdata.formats.mat import format_mat, parse_mat, read_mat, write_mat
 from bgdata.formats.matches import Game, Match, RecordedMove, Turn, TurnKind
+from tests.together import each
 
 # rows of gnubg's export of a match that it played against itself, seed 4711; $ shows where blanks end a line
 EXAMPLE = """\
@@ -185,10 +186,10 @@ BAD_LINES = {
 }
 
 
-@pytest.mark.parametrize("line", BAD_LINES)
-def test_each_rule(line: str) -> None:
+@each(("line", "reason"), BAD_LINES.items())
+def test_each_rule(line: str, reason: str) -> None:
     file = parse_mat(f"{HEAD}  1) 31: 8/5 6/5\n{line}\n  3) 21: 6/4 6/5\n".encode())
-    assert [(bad.line, bad.reason) for bad in file.quarantined] == [(6, BAD_LINES[line])]
+    assert [(bad.line, bad.reason) for bad in file.quarantined] == [(6, reason)]
     (game,) = file.matches[0].games
     assert game.bad_lines == 1
     assert len(game.turns) == 2

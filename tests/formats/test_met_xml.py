@@ -12,6 +12,7 @@ import pytest
 from bgdata.errors import CorruptFileError, StorageError, UsageError
 from bgdata.formats.met_xml import MetTable, format_met, parse_met, read_met, write_met
 from tests.oracles import ask_gnubg, needs_gnubg_tool
+from tests.together import each
 
 INSTALLED = Path("/usr/share/gnubg/met")  # of Debian's gnubg-data
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE met SYSTEM "met.dtd">\n<!--\n  Copyright (C) nobody;\n  free.\n-->\n'
@@ -156,7 +157,7 @@ WRONG: list[tuple[bytes, str, str]] = [  # content, what is in the line, reason
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("data", "line", "reason"), WRONG, ids=[reason[:60] for *_, reason in WRONG])
+@each(("data", "line", "reason"), WRONG)
 def test_tables_that_are_set_aside(data: bytes, line: str, reason: str) -> None:
     """As a whole: no line gives a row, the one that is wrong says why, and the others point to it."""
     found = parse_met(data)

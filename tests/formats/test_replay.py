@@ -20,6 +20,7 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position, parse_key20
 from bgdata.play.random_games import random_game_positions
 from tests.formats import sessions
+from tests.together import each
 
 ROOT = "FF[4]GM[6]PW[ann]PB[bob]"
 MONEY = f"{ROOT}MI[length:0][game:0][ws:0][bs:0]"
@@ -275,7 +276,7 @@ BAD_GAMES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "reason"), BAD_GAMES, ids=[text for text, _ in BAD_GAMES])
+@each(("text", "reason"), BAD_GAMES)
 def test_each_rule(text: str, reason: str) -> None:
     with pytest.raises(InvalidGameError, match=f"^{reason}.*, in line 1: (ann|bob) "):
         turns_of(text)

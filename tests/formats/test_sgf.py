@@ -9,6 +9,7 @@ import pytest
 from bgdata.formats.lines import LineCounts
 from bgdata.formats.matches import JACOBY, Game, Match, RecordedMove, Turn, TurnKind
 from bgdata.formats.sgf import parse_sgf, parse_sgf_nodes, read_sgf
+from tests.together import each
 
 # a session that gnubg saved, statistics cut: beavers and a resignation, a drop, a roll that was not played
 EXAMPLE = r"""
@@ -198,10 +199,10 @@ BAD_TREES = {
 }
 
 
-@pytest.mark.parametrize("tree", BAD_TREES)
-def test_each_rule(tree: str) -> None:
+@each(("tree", "reason"), BAD_TREES.items())
+def test_each_rule(tree: str, reason: str) -> None:
     file = parse_sgf(f"(;{ROOT})\n\n{tree}".encode())
-    assert [(bad.line, bad.reason) for bad in file.quarantined] == [(3, BAD_TREES[tree])]
+    assert [(bad.line, bad.reason) for bad in file.quarantined] == [(3, reason)]
     assert file.counts == LineCounts(2, 1, 0, 1)
 
 

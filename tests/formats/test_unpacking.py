@@ -11,7 +11,7 @@ import os
 import re
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,11 +23,12 @@ from bgdata.errors import CorruptFileError, TooLargeError, UsageError
 from bgdata.formats import unpacking
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.unpacking import BYTES_VARIABLE, RATIO_VARIABLE, FileFacts, read_content, unpack
+from tests.together import each
 
 Pack = Callable[[bytes], bytes]
 PACKS = {"plain": bytes, "gzip": gzip.compress, "bzip2": bz2.compress}
 each_pack = pytest.mark.parametrize("pack", PACKS.values(), ids=PACKS.keys())
-BOMBS = {"gzip": gzip.compress(bytes(20_000_000)), "bzip2": bz2.compress(bytes(45_000_000)) * 100}
+BOMBS = {"gzip": lambda: gzip.compress(bytes(20_000_000)), "bzip2": lambda: bz2.compress(bytes(45_000_000)) * 100}
 
 
 def pieces_of(path: Path) -> list[int]:
@@ -86,7 +87,7 @@ def test_gzip_may_be_padded_with_zeros(tmp_path: Path) -> None:
 def test_little_files_of_gigabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Unpacking ends at the limit, in pieces that are small; the limit can be lifted."""
     path = tmp_path / "x.packed"
-    path.write_bytes(BOMBS[kind])
+    path.write_bytes(BOMBS[kind]())
     size = path.stat().st_size
     assert size < 20_000
     message = (
@@ -151,30 +152,31 @@ def tarred(data: bytes) -> bytes:
     return buffer.getvalue()
 
 
-ARCHIVES: dict[str, bytes] = {
-    "a zip archive": zipped(b"text\n"),
-    "an empty zip archive": zipped(b""),
-    "a tar archive": tarred(b"text\n"),
-    "xz": lzma.compress(b"text\n"),
-    "zstd": b"\x28\xb5\x2f\xfd and so on",
-    "a 7z archive": b"7z\xbc\xaf\x27\x1c and so on",
-    "a rar archive": b"Rar!\x1a\x07 and so on",
-}
-WRAPPED = {
-    **ARCHIVES,
-    **{f"{name} in gzip": gzip.compress(data) for name, data in ARCHIVES.items()},
-    **{f"{name} in bzip2": bz2.compress(data) for name, data in ARCHIVES.items()},
-    "gzip in gzip": gzip.compress(gzip.compress(b"text\n")),
-    "gzip in bzip2": bz2.compress(gzip.compress(b"text\n")),
-    "bzip2 in gzip": gzip.compress(bz2.compress(b"text\n")),
-    "bzip2 in bzip2": bz2.compress(bz2.compress(b"")),
-}
+def wrapped() -> Iterator[tuple[str, bytes]]:
+    """Files that are packed more than once, or as an archive, and what they are called."""
+    archives = {
+        "a zip archive": zipped(b"text\n"),
+        "an empty zip archive": zipped(b""),
+        "a tar archive": tarred(b"text\n"),
+        "xz": lzma.compress(b"text\n"),
+        "zstd": b"\x28\xb5\x2f\xfd and so on",
+        "a 7z archive": b"7z\xbc\xaf\x27\x1c and so on",
+        "a rar archive": b"Rar!\x1a\x07 and so on",
+    }
+    for name, data in archives.items():
+        yield name, data
+        yield f"{name} in gzip", gzip.compress(data)
+        yield f"{name} in bzip2", bz2.compress(data)
+    yield "gzip in gzip", gzip.compress(gzip.compress(b"text\n"))
+    yield "gzip in bzip2", bz2.compress(gzip.compress(b"text\n"))
+    yield "bzip2 in gzip", gzip.compress(bz2.compress(b"text\n"))
+    yield "bzip2 in bzip2", bz2.compress(bz2.compress(b""))
 
 
-@pytest.mark.parametrize("name", WRAPPED)
-def test_archives_are_named(tmp_path: Path, name: str) -> None:
+@each(("name", "data"), wrapped)
+def test_archives_are_named(tmp_path: Path, name: str, data: bytes) -> None:
     path = tmp_path / "x.gz"
-    path.write_bytes(WRAPPED[name])
+    path.write_bytes(data)
     message = f"expected text in {path}, plain or packed once with gzip or bzip2, found {name}; unpack it first"
     with pytest.raises(CorruptFileError, match=f"^{re.escape(message)}$"):
         read_bytes(path)

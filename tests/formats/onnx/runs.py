@@ -12,12 +12,11 @@ from bgdata.formats.onnx.graph import OPSET, Graph, Node, Value
 from bgdata.game.codec import Boards
 
 REASON = "the extra onnx is not installed"
-onnx = pytest.importorskip("onnx", reason=REASON)
-onnxruntime = pytest.importorskip("onnxruntime", reason=REASON)
 
 
 def opened(content: bytes, threads: int = 1) -> Callable[[Boards], np.ndarray]:
     """A file as a function of int8[n, 26] boards."""
+    onnxruntime = pytest.importorskip("onnxruntime", reason=REASON)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
@@ -31,6 +30,7 @@ def computed(write: Callable[[Value], Value], boards: Boards) -> np.ndarray:
 
 def function_of(write: Callable[[Value], Value]) -> Callable[[Boards], np.ndarray]:
     """What a function writes into a graph, as a function of boards."""
+    onnx = pytest.importorskip("onnx", reason=REASON)
     from bgdata.formats.onnx.write import node_proto
 
     graph = Graph()

@@ -7,8 +7,7 @@ import pytest
 
 from bgdata.formats.onnx.graph import Graph, Value, joined
 from tests.formats.onnx.boards import all_boards
-
-BOARDS = all_boards(40, seed=3)
+from tests.formats.onnx.runs import computed
 
 
 def test_equal_constants_are_kept_once() -> None:
@@ -49,10 +48,9 @@ def test_names_follow_the_order_of_writing() -> None:
     ],
 )
 def test_arithmetic_is_that_of_numpy(write: object, expected: object) -> None:
-    from tests.formats.onnx.runs import computed
-
-    found = computed(lambda boards: write(boards.to(np.int32)), BOARDS)  # type: ignore[operator]
-    np.testing.assert_array_equal(found, expected(BOARDS.astype(np.int32)))  # type: ignore[operator]
+    boards = all_boards(40, seed=3)
+    found = computed(lambda value: write(value.to(np.int32)), boards)  # type: ignore[operator]
+    np.testing.assert_array_equal(found, expected(boards.astype(np.int32)))  # type: ignore[operator]
 
 
 def test_values_of_two_types_keep_the_first() -> None:

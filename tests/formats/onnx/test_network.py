@@ -17,7 +17,10 @@ from tests.evaluation.sample_networks import SHAPES, random_networks
 from tests.formats.onnx.boards import all_boards
 from tests.formats.onnx.runs import computed, function_of
 
-BOARDS = all_boards(1500, seed=7)
+
+@pytest.fixture(scope="module")
+def boards() -> Boards:
+    return all_boards(1500, seed=7)
 
 
 def answers(networks: Networks, boards: Boards) -> np.ndarray:
@@ -26,29 +29,29 @@ def answers(networks: Networks, boards: Boards) -> np.ndarray:
 
 
 @pytest.mark.parametrize("input_set", list(InputSet), ids=lambda each: each.label)
-def test_inputs(input_set: InputSet) -> None:
-    found = computed(lambda boards: network_inputs(input_set, boards, side_on_roll(boards)), BOARDS)
-    np.testing.assert_array_equal(found, encode(input_set, BOARDS))
+def test_inputs(boards: Boards, input_set: InputSet) -> None:
+    found = computed(lambda value: network_inputs(input_set, value, side_on_roll(value)), boards)
+    np.testing.assert_array_equal(found, encode(input_set, boards))
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 @pytest.mark.parametrize("size", [3.0, 10.0])
-def test_answers(number: int, size: float) -> None:
+def test_answers(boards: Boards, number: int, size: float) -> None:
     networks = random_networks(number, size)
-    found = computed(lambda boards: chances_of(networks, boards), BOARDS)
-    np.testing.assert_array_equal(found, answers(networks, BOARDS))
+    found = computed(lambda value: chances_of(networks, value), boards)
+    np.testing.assert_array_equal(found, answers(networks, boards))
     assert found.dtype == np.float32
-    assert len(np.unique(found, axis=0)) > len(BOARDS) // 5
+    assert len(np.unique(found, axis=0)) > len(boards) // 5
 
 
-def test_few_boards() -> None:
+def test_few_boards(boards: Boards) -> None:
     """A class without boards gives no answers, and disturbs none."""
     networks = random_networks(1)
-    ask = function_of(lambda boards: chances_of(networks, boards))
+    ask = function_of(lambda value: chances_of(networks, value))
     for rows in (0, 1, 2):
-        for start in range(0, len(BOARDS), 101):
-            boards = BOARDS[start : start + rows]
-            np.testing.assert_array_equal(ask(boards), answers(networks, boards))
+        for start in range(0, len(boards), 101):
+            few = boards[start : start + rows]
+            np.testing.assert_array_equal(ask(few), answers(networks, few))
 
 
 def test_layers_are_those_of_the_kernels() -> None:

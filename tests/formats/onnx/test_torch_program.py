@@ -12,22 +12,20 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from tests.evaluation.sample_networks import RECTIFIED, random_networks
 from tests.formats.onnx.boards import all_boards
 
-torch = pytest.importorskip("torch", reason="PyTorch is an extra")
-BOARDS = all_boards(1500, seed=23)
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [1, RECTIFIED])
 def test_answers_are_ours(number: int) -> None:
     """Of every set of inputs but one, for any number of boards."""
+    torch = pytest.importorskip("torch", reason="PyTorch is an extra")
     from bgdata.formats.onnx.torch_program import torch_bytes
 
-    networks = random_networks(number)
+    boards, networks = all_boards(1500, seed=23), random_networks(number)
     said = {"name": ""}
     program = torch.export.load(io.BytesIO(torch_bytes(networks, {"name": "mine"})), extra_files=said).module()
-    expected = NetworkPlayer(networks, BearoffEvaluator().arrays).evaluate_many(BOARDS).chances
-    for count in (0, 1, 2, len(BOARDS)):
-        found = program(torch.from_numpy(BOARDS[:count])).numpy()
+    expected = NetworkPlayer(networks, BearoffEvaluator().arrays).evaluate_many(boards).chances
+    for count in (0, 1, 2, len(boards)):
+        found = program(torch.from_numpy(boards[:count])).numpy()
         np.testing.assert_array_equal(found, expected[:count])
         assert found.dtype == np.float32
     assert said == {"name": "mine"}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,13 +14,23 @@ from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.formats.onnx.properties import properties_of
+from bgdata.game.codec import Boards
 from bgdata.store.table import Table
 from tests.evaluation.sample_networks import random_networks
 from tests.formats.onnx.boards import all_boards
-from tests.formats.onnx.runs import onnx, opened
+from tests.formats.onnx.runs import REASON, opened
 
-write = pytest.importorskip("bgdata.formats.onnx.write", reason="the extra onnx is not installed")
-BOARDS = all_boards(1500, seed=19)
+
+@pytest.fixture(scope="module")
+def write() -> Any:
+    """The module that writes files, which cannot be imported without the extra."""
+    pytest.importorskip("onnx", reason=REASON)
+    return import_module("bgdata.formats.onnx.write")
+
+
+@pytest.fixture(scope="module")
+def boards() -> Boards:
+    return all_boards(1500, seed=19)
 
 
 @pytest.fixture(scope="module")
@@ -27,26 +40,28 @@ def table() -> Table:
 
 
 @pytest.fixture(scope="module")
-def content(table: Table) -> bytes:
+def content(table: Table, write: Any) -> bytes:
     return write.onnx_bytes(open_networks(table), properties_of(table))
 
 
-def test_answers_are_ours(table: Table, content: bytes) -> None:
-    expected = NetworkPlayer(open_networks(table), BearoffEvaluator().arrays).evaluate_many(BOARDS).chances
-    np.testing.assert_array_equal(opened(content)(BOARDS), expected)
+def test_answers_are_ours(table: Table, content: bytes, boards: Boards) -> None:
+    expected = NetworkPlayer(open_networks(table), BearoffEvaluator().arrays).evaluate_many(boards).chances
+    np.testing.assert_array_equal(opened(content)(boards), expected)
 
 
-def test_the_same_on_any_number_of_threads(content: bytes) -> None:
-    boards = BOARDS[::3]
-    np.testing.assert_array_equal(opened(content, 3)(boards), opened(content, 1)(boards))
+def test_the_same_on_any_number_of_threads(content: bytes, boards: Boards) -> None:
+    few = boards[::3]
+    np.testing.assert_array_equal(opened(content, 3)(few), opened(content, 1)(few))
 
 
-def test_the_same_bytes_every_time(table: Table, content: bytes) -> None:
+def test_the_same_bytes_every_time(write: Any, table: Table, content: bytes) -> None:
     assert write.onnx_bytes(open_networks(table), properties_of(table)) == content
     assert write.onnx_bytes(random_networks(1), {}) != write.onnx_bytes(random_networks(1, seed=2), {})
 
 
 def test_what_a_file_says_of_itself(table: Table, content: bytes) -> None:
+    import onnx
+
     model = onnx.load_from_string(content)
     onnx.checker.check_model(model, full_check=True)
     said = {each.key: each.value for each in model.metadata_props}
