@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -12,10 +14,14 @@ import bgdata
 from bgdata.datasets import all_kinds
 from bgdata.store.checks import select_columns
 from bgdata.store.scripts import SQL, sql_checks
-from tests.sql.corruptions import CORRUPTIONS
-from tests.sql.corruptions.corruption import Corruption
+from tests.sql.corruptions import corruptions
+from tests.together import Together, each
 
-FILES = {path.stem: path for path in sorted((SQL / "checks").glob("*.sql"))}
+
+@functools.cache
+def queries() -> dict[str, str]:
+    """The text of every check by its name."""
+    return {path.stem: path.read_text() for path in sorted((SQL / "checks").glob("*.sql"))}
 
 
 @pytest.fixture(scope="module")
@@ -35,46 +41,41 @@ def tables(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-@pytest.fixture
-def corrupted(tables: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The tables, put right again after the test."""
-    tables.begin()
-    yield tables
-    tables.rollback()
-
-
-@pytest.mark.parametrize("check", FILES)
+@each("check", lambda: list(queries()))
 def test_good_tables_pass(connection: duckdb.DuckDBPyConnection, check: str) -> None:
     assert connection.sql(f"select count(*) from {check.partition('__')[0]}").fetchall() > [(0,)]
-    assert connection.sql(FILES[check].read_text()).fetchall() == []
+    assert connection.sql(queries()[check]).fetchall() == []
 
 
-@pytest.mark.parametrize(
-    ("check", "corruption"),
-    [
-        pytest.param(check, corruption, id=f"{check}-{number}")
-        for check, corruptions in CORRUPTIONS.items()
-        for number, corruption in enumerate(corruptions)
-    ],
-)
-def test_corrupted_rows_are_found(corrupted: duckdb.DuckDBPyConnection, check: str, corruption: Corruption) -> None:
-    query = FILES[check].read_text()
-    assert corrupted.sql(query).fetchall() == []
-    corrupted.execute(corruption.damage)
-    found = corrupted.sql(query)
-    rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
-    assert corruption.row in [{name: row[name] for name in corruption.row} for row in rows]
-    assert len(rows) == corruption.rows
+@each("check", lambda: list(queries()))
+def test_corrupted_rows_are_found(tables: duckdb.DuckDBPyConnection, check: str) -> None:
+    """And none before they are corrupted."""
+    query = queries()[check]
+    assert tables.sql(query).columns[0] == "variant"
+    assert tables.sql(query).fetchall() == []
+    with Together() as together:
+        for corruption in corruptions()[check]:
+            with together.case(corruption.damage), undone(tables):
+                tables.execute(corruption.damage)
+                found = tables.sql(query)
+                rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+                assert corruption.row in [{name: row[name] for name in corruption.row} for row in rows]
+                assert len(rows) == corruption.rows
 
 
-@pytest.mark.parametrize("check", FILES)
-def test_the_variant_is_named_first(tables: duckdb.DuckDBPyConnection, check: str) -> None:
-    assert tables.sql(FILES[check].read_text()).columns[0] == "variant"
+@contextmanager
+def undone(tables: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """What is changed meanwhile is put right again."""
+    tables.begin()
+    try:
+        yield
+    finally:
+        tables.rollback()
 
 
 def test_every_check_has_a_corruption() -> None:
-    assert sorted(CORRUPTIONS) == sorted(FILES)
-    assert [check for check, corruptions in CORRUPTIONS.items() if not corruptions] == []
+    assert sorted(corruptions()) == sorted(queries())
+    assert [check for check, found in corruptions().items() if not found] == []
 
 
 def test_every_check_belongs_to_a_kind_and_every_kind_has_one() -> None:
@@ -82,6 +83,6 @@ def test_every_check_belongs_to_a_kind_and_every_kind_has_one() -> None:
     tables = {kind.name: {shape.name for shape in kind.tables} for kind in all_kinds().values()}
     every = set().union(*tables.values())
     run = [f"{table}__{claim}" for table in every for claim, _ in sql_checks(table)]
-    assert sorted(run) == sorted(FILES)
-    checked = {check.partition("__")[0] for check in FILES}
+    assert sorted(run) == sorted(queries())
+    checked = {check.partition("__")[0] for check in queries()}
     assert [kind for kind, names in tables.items() if not names & checked] == []

@@ -23,6 +23,7 @@ from bgdata.rows.probe import cube_action
 from bgdata.store.scripts import SQL
 from tests.reference.bearoff import ROLLS, cube_value, layouts, one_sided_win_chance, race
 from tests.reference.bearoff import equities as exact_equities
+from tests.together import each
 
 Connection = duckdb.DuckDBPyConnection
 some = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -80,7 +81,7 @@ def test_lists_among_nulls_stay_apart(connection: Connection) -> None:
     assert found == [(position_index([0, 1]), 2), (None, None), (815, 45), (None, None), (2, 2)]
 
 
-@pytest.mark.parametrize("points", ["[16]", "[8, 8]", "[-1, 1]", "[null, 1]", "[]", f"{[0] * 19}"])
+@each("points", ["[16]", "[8, 8]", "[-1, 1]", "[null, 1]", "[]", f"{[0] * 19}"])
 def test_no_index_for_impossible_layouts(connection: Connection, points: str) -> None:
     assert one(connection, f"bearoff_index({points})") is None
 
@@ -119,7 +120,7 @@ def test_order_of_many_rows(connection: Connection) -> None:
     assert column(connection, "bearoff_index(points)", enumerated) == [n % 816 for n in range(6000)]
 
 
-@pytest.mark.parametrize("type_", ["tinyint[]", "smallint[]", "integer[]", "bigint[]", "tinyint[6]"])
+@each("type_", ["tinyint[]", "smallint[]", "integer[]", "bigint[]", "tinyint[6]"])
 def test_any_type_of_integers(connection: Connection, type_: str) -> None:
     assert one(connection, f"bearoff_index([0, 0, 0, 0, 0, 15]::{type_})") == 54_263
     assert one(connection, f"pip_count([0, 0, 0, 0, 0, 15]::{type_})") == 90
@@ -222,7 +223,7 @@ def test_cube_actions_of_exact_positions(connection: Connection) -> None:
     assert check_cube_actions(connection, positions) == ACTIONS - {"too good to double"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("equities", "owner", "expected"),
     [
         ((0.0, 0.3, 0.2, 0.05), "centered", "no double"),
@@ -245,7 +246,7 @@ def test_best_cube_action(connection: Connection, equities: tuple[float, ...], o
         assert cube_action(equities[2], Equities(*equities)).partition(":")[0] == expected
 
 
-@pytest.mark.parametrize("call", ["best_cube_action(0, 0, 0, null)", "cube_value(null, 1)", "cube_value(1, null)"])
+@each("call", ["best_cube_action(0, 0, 0, null)", "cube_value(null, 1)", "cube_value(1, null)"])
 def test_nothing_follows_from_nothing(connection: Connection, call: str) -> None:
     assert one(connection, call) is None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 import duckdb
@@ -13,9 +14,9 @@ from bgdata.game.position import START, Position
 from bgdata.play.random_games import random_game_positions
 from bgdata.store.scripts import run_scripts
 from tests.reference.plays import boards_after
+from tests.together import each
 
 Board = list[int]
-RANDOM: list[Board] = random_game_positions(60, seed=31).boards.tolist()[::37]
 PLACES = {  # checkers by slot of the board: 0 the opponent's bar, 25 the own one
     "only one die, the higher": {13: 1, 7: 0, 2: -2, 5: 1, 4: -2, 24: -1},
     "both on the bar": {25: 2, 0: 1, 6: 3, 20: -2, 24: -1, 18: -2},
@@ -31,6 +32,13 @@ PLACES = {  # checkers by slot of the board: 0 the opponent's bar, 25 the own on
     "blots everywhere": {24: 1, 23: -1, 21: -1, 19: -1, 17: -1, 12: 1, 11: -1, 9: -1, 7: -1, 6: 1},
 }
 OVER = ([0] * 26, [0, 3, *[0] * 24], [*[0] * 24, -3, 0])
+
+
+@functools.cache
+def random_boards() -> list[Board]:
+    """Positions of random games."""
+    found: list[Board] = random_game_positions(60, seed=31).boards.tolist()[::37]
+    return found
 
 
 def board_of(checkers: dict[int, int]) -> Board:
@@ -59,10 +67,12 @@ def answers(connection: duckdb.DuckDBPyConnection, boards: list[Board]) -> dict[
     return {(id_, high, low): found for id_, high, low, found in rows}
 
 
+def all_boards() -> dict[str, list[Board]]:
+    return {"games": random_boards(), "rules": [board_of(places) for places in PLACES.values()], "over": list(OVER)}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "boards", [RANDOM, [board_of(each) for each in PLACES.values()], OVER], ids=["games", "rules", "over"]
-)
+@each("boards", all_boards)
 def test_all_rolls(macros: duckdb.DuckDBPyConnection, boards: list[Board]) -> None:
     found = answers(macros, boards)
     for (id_, high, low), listed in found.items():
@@ -90,16 +100,16 @@ def test_the_rules_that_are_easy_to_miss_were_met(macros: duckdb.DuckDBPyConnect
 
 
 def test_more_than_a_thousand_positions_and_rolls() -> None:
-    assert 21 * len(RANDOM) > 2000
+    assert 21 * len(random_boards()) > 2000
 
 
-@pytest.mark.parametrize("roll", [(None, 1), (1, None), (0, 1), (7, 1), (-1, 2)])
+@each("roll", [(None, 1), (1, None), (0, 1), (7, 1), (-1, 2)])
 def test_no_roll(macros: duckdb.DuckDBPyConnection, roll: tuple[int | None, int | None]) -> None:
     query = "select legal_plays(?, ?::integer, ?::integer)"
     assert macros.execute(query, [START.id, *roll]).fetchall() == [(None,)]
 
 
-@pytest.mark.parametrize("position_id", [None, "", "4HPwATDgc/ABM", "4HPwATDgc/ABMA=", "//////////////", "start"])
+@each("position_id", [None, "", "4HPwATDgc/ABM", "4HPwATDgc/ABMA=", "//////////////", "start"])
 def test_no_position(macros: duckdb.DuckDBPyConnection, position_id: str | None) -> None:
     query = "select legal_plays(?::varchar, 3, 1), next_positions(?::varchar, 3, 1), play_text(?::varchar, 3, 1, 'x')"
     assert macros.execute(query, [position_id] * 3).fetchall() == [(None, None, None)]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import shutil
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import pytest
 
 import bgdata
 from bgdata.errors import InvalidPositionError
@@ -17,15 +17,25 @@ from bgdata.game.classes import position_class
 from bgdata.game.dice import ORDERED_ROLLS, roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position, board_flaw, parse_key20
-from bgdata.play.random_games import random_game_positions
+from bgdata.play.random_games import GamePositions, random_game_positions
 from bgdata.warehouse import Warehouse
+from tests.together import each
 
 Connection = duckdb.DuckDBPyConnection
 Board = list[int | None]
-GAMES = random_game_positions(100, seed=8)
-BOARDS: list[Board] = GAMES.boards.tolist()
-POSITIONS = [Position(board) for board in GAMES.boards.tolist()]
 FUNCTIONS = ("flip", "position_class", "position_id")
+
+
+@functools.cache
+def games() -> GamePositions:
+    """Random games."""
+    return random_game_positions(100, seed=8)
+
+
+@functools.cache
+def positions() -> list[Position]:
+    """The positions of the games."""
+    return [Position(board) for board in games().boards.tolist()]
 
 
 def column(connection: Connection, expression: str, type_: str, values: list[Any]) -> list[Any]:
@@ -44,13 +54,14 @@ def python_answers(position: Position) -> tuple[Any, ...]:
 
 
 def test_every_position_of_random_games(connection: Connection) -> None:
-    assert len(BOARDS) > 9000
-    found = [column(connection, f"{name}(x)", "tinyint[]", BOARDS) for name in FUNCTIONS]
-    assert list(zip(*found, strict=True)) == [python_answers(position) for position in POSITIONS]
+    boards = games().boards.tolist()
+    assert len(boards) > 9000
+    found = [column(connection, f"{name}(x)", "tinyint[]", boards) for name in FUNCTIONS]
+    assert list(zip(*found, strict=True)) == [python_answers(position) for position in positions()]
     assert {answer[1] for answer in zip(*found, strict=True)} == {"contact", "crashed", "race", "bearoff"}
-    assert column(connection, "pip_count(x)", "tinyint[]", BOARDS) == [position.pip_count for position in POSITIONS]
-    ids = [position.id for position in POSITIONS]
-    assert column(connection, "board(x)", "varchar", ids) == BOARDS
+    assert column(connection, "pip_count(x)", "tinyint[]", boards) == [position.pip_count for position in positions()]
+    ids = [position.id for position in positions()]
+    assert column(connection, "board(x)", "varchar", ids) == boards
 
 
 def test_finished_games(connection: Connection) -> None:
@@ -97,7 +108,8 @@ def test_lists_that_are_no_boards(connection: Connection) -> None:
 def test_corrupted_boards(connection: Connection) -> None:
     """Legal or not, and if legal then as Python says."""
     chance = random.Random("boards")
-    boards = [list(chance.choice(BOARDS)) for _ in range(3000)]
+    played: list[Board] = games().boards.tolist()
+    boards = [list(chance.choice(played)) for _ in range(3000)]
     for board in boards:
         for _ in range(chance.randrange(1, 4)):
             board[chance.randrange(26)] = chance.choice([None, -16, -3, -1, 0, 0, 0, 0, 0, 1])
@@ -128,7 +140,7 @@ def test_corrupted_position_ids(connection: Connection) -> None:
     chance = random.Random("ids")
     texts = []
     for _ in range(5000):
-        letters = list(chance.choice(POSITIONS).id)
+        letters = list(chance.choice(positions()).id)
         for _ in range(chance.randrange(1, 3)):
             letters[chance.randrange(14)] = chance.choice(BASE64_LETTERS + "!")
         texts.append("".join(letters))
@@ -151,15 +163,15 @@ def plays(connection: Connection, position_id: str | None, die1: int | None, die
 
 
 def test_plays_of_positions_of_random_games(connection: Connection) -> None:
-    chosen = random.Random("plays").sample(range(len(POSITIONS)), 400)
-    ids, rolls = [POSITIONS[row].id for row in chosen], [GAMES.rolls[row].tolist() for row in chosen]
+    chosen = random.Random("plays").sample(range(len(positions())), 400)
+    ids, rolls = [positions()[row].id for row in chosen], [games().rolls[row].tolist() for row in chosen]
     found = connection.execute(
         "select legal_plays(id, die1, die2), next_positions(id, die1, die2) from (select unnest(?::varchar[]) as id, "
         "unnest(?::integer[]) as die1, unnest(?::integer[]) as die2, unnest(range(?)) as n) order by n",
         [ids, [die for die, _ in rolls], [die for _, die in rolls], len(ids)],
     ).fetchall()
     for row, roll, (texts, following) in zip(chosen, rolls, found, strict=True):
-        expected = legal_plays(POSITIONS[row], roll_of(*roll))
+        expected = legal_plays(positions()[row], roll_of(*roll))
         next_ids = [play.next_position.id for play in expected]
         assert [(entry["play"], entry["next_position_id"]) for entry in texts] == list(
             zip(map(str, expected), next_ids, strict=True)
@@ -180,7 +192,7 @@ def test_plays_of_one_position(connection: Connection) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("position_id", "die1", "die2"),
     [
         (None, 3, 1),
@@ -201,7 +213,7 @@ m OGMMGAAAEHJLONFCABAA 1 5 JLNLEDABAAOGMMGAAAEH 1.43587 JLNLMFAAAAOGMMGAAAEH 0.0
 m LGGNADALAANLOFAAAADM 3 6 LHODAAAADMLGGNADALAA -1.53972 NLMLAAAADMLGGNADALAA 0.00971758
 m OAHDPAABDAOAHDPAABDA 2 4 JIGHPAABDAOAHDPAABDA 0.114795 OAHDOEABCBOAHDPAABDA 0.0421133
 """
-FIRST, SECOND = parse_key20("OGMMGAAAEHJLONFCABAA"), parse_key20("LGGNADALAANLOFAAAADM")
+FIRST, SECOND = "OGMMGAAAEHJLONFCABAA", "LGGNADALAANLOFAAAADM"
 
 
 def leaking(root: Path) -> Warehouse:
@@ -213,7 +225,7 @@ def leaking(root: Path) -> Warehouse:
             "contact-train-data",
             "# x\nOGMMGAAAEHJLONFCABAA 0.5 0 0 0 0\nNIKOIJADCANIGOAHADBA 0.5 0 0 0 0\n",
         ),
-        "wildbg_training": ("wild.csv", f"{SECOND.flip().id},0.5,0,0,0,0\nv3sAAAhmdzMAAQ,0.5,0,0,0,0\n"),
+        "wildbg_training": ("wild.csv", f"{parse_key20(SECOND).flip().id},0.5,0,0,0,0\nv3sAAAhmdzMAAQ,0.5,0,0,0,0\n"),
         "bgsage_rollouts": ("sage", " ".join(map(str, [*START.board, 0.5, 0, 0, 0, 0])) + "\n"),
     }
     for name, (file, text) in files.items():
@@ -233,8 +245,8 @@ def test_leakage(tmp_path: Path) -> None:
     benchmarks = ["gnubg_benchmark/contact"]
     assert found == [
         ("bgsage_rollouts", "sage", "sage", 1, START.id, benchmarks),
-        ("gnubg_training", "contact-train-data", "contact-train-data", 2, FIRST.id, benchmarks),
-        ("wildbg_training", "wild", "wild.csv", 1, SECOND.flip().id, benchmarks),
+        ("gnubg_training", "contact-train-data", "contact-train-data", 2, parse_key20(FIRST).id, benchmarks),
+        ("wildbg_training", "wild", "wild.csv", 1, parse_key20(SECOND).flip().id, benchmarks),
     ]
     shutil.copy(warehouse.catalog, tmp_path / "plain.duckdb")
     with duckdb.connect(str(tmp_path / "plain.duckdb"), read_only=True) as plain:

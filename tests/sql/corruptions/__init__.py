@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import pkgutil
 from importlib import import_module
 
 from tests.sql.corruptions.corruption import Corruption
 
-CORRUPTIONS: dict[str, list[Corruption]] = {
-    check: corruptions
-    for module in pkgutil.iter_modules(__path__)
-    for check, corruptions in getattr(import_module(f"{__name__}.{module.name}"), "CORRUPTIONS", {}).items()
-}
+
+@functools.cache
+def corruptions() -> dict[str, list[Corruption]]:
+    """The corruptions of all modules by the name of the check."""
+    return {
+        check: found
+        for module in pkgutil.iter_modules(__path__)
+        for check, found in getattr(import_module(f"{__name__}.{module.name}"), "CORRUPTIONS", {}).items()
+    }
