@@ -5,6 +5,13 @@ Messages are lower case, say what was expected, then what was found, then what t
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 def shown(value: object, most: int = 80) -> str:
     """A value from outside as messages show it: in quotes, escaped, on one line, and cut off at `most` letters."""
@@ -85,6 +92,18 @@ class WorkerError(BgdataError, RuntimeError):
 
 class MissingExtraError(BgdataError, ImportError):
     """An optional package that a command needs is not installed."""
+
+
+@contextmanager
+def needing(extra: str, purpose: str, kind: type[BgdataError] = MissingExtraError) -> Iterator[None]:
+    """Raise MissingExtraError, or an error of another kind, where the block imports a package of an extra that is not
+    installed; `purpose` completes the sentence `expected matplotlib ...`."""
+    try:
+        yield
+    except ImportError as error:
+        found = f"expected {error.name or extra} {purpose}, found none"
+        # with its path: another Python's pip knows another project by our name
+        raise kind(f'{found}; try: {sys.executable} -m pip install "bgdata[{extra}]"') from error
 
 
 class MissingTableError(BgdataError, KeyError):

@@ -11,6 +11,7 @@ from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bgdata.errors import needing
 from bgdata.rows.networks import Chart, describe_chart
 from bgdata.store.storage import write_file
 
@@ -77,9 +78,11 @@ def known(figure: float | None) -> float:
 
 @contextmanager
 def new_figure(width: float, height: float) -> Iterator[Figure]:
-    """An empty figure of this size in inches. Draw on it and write it inside the block, where our style is in force."""
-    import matplotlib
-    from matplotlib.figure import Figure
+    """An empty figure of this size in inches. Draw on it and write it inside the block, where our style is in force.
+    Raises MissingExtraError."""
+    with needing("plots", "to draw pictures"):
+        import matplotlib
+        from matplotlib.figure import Figure
 
     with matplotlib.rc_context(STYLE):
         yield Figure(figsize=(width, height), layout="constrained")

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from bgdata.cli.completion import complete_mets, complete_networks, complete_players, complete_tables
-from bgdata.errors import UsageError, shown
+from bgdata.errors import UsageError, needing, shown
 
 if TYPE_CHECKING:
     from bgdata.play.rollout import Limits
@@ -36,8 +36,11 @@ class OutputFile(click.Path):
             *others, last = self.endings
             expected = f"{', '.join(others)} or {last}"
             self.fail(f"expected a file that ends in {expected}, got {shown(str(value))}", parameter, context)
-        if self.endings and not is_place(path):  # it is drawn after all the work
-            self.fail(f"expected a file in a folder that is there, got {shown(str(value))}", parameter, context)
+        if self.endings:  # it is drawn after all the work
+            if not is_place(path):
+                self.fail(f"expected a file in a folder that is there, got {shown(str(value))}", parameter, context)
+            with needing("plots", "to draw pictures"):
+                import matplotlib  # noqa: F401
         return path
 
 

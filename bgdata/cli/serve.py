@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from bgdata.cli.options import refuse_beside
 from bgdata.cli.own_tables import build_small_tables
-from bgdata.errors import MissingExtraError, StorageError, UsageError
+from bgdata.errors import StorageError, UsageError, needing
 from bgdata.warehouse import Warehouse
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -75,25 +73,15 @@ def serve(warehouse: Warehouse, host: str, port: int, folder: Path | None, with_
 def write_pages(warehouse: Warehouse, folder: Path, *, with_files: bool) -> None:
     """Write the pages that need no server. Raises MissingWarehouseError, MissingExtraError or StorageError."""
     warehouse.require()
-    with needed_extra():
+    with needing("web", "for the site"):
         from bgdata.web.static_site import write_static
     click.echo(f"wrote {write_static(warehouse, folder, with_files=with_files)} pages into {folder}", err=True)
-
-
-@contextmanager
-def needed_extra() -> Iterator[None]:
-    """Raise MissingExtraError where a package is missing inside the block."""
-    try:
-        yield
-    except ImportError as error:
-        said = f"expected the extra web, found no {error.name}; try: pip install jinja2 starlette uvicorn"
-        raise MissingExtraError(said) from error
 
 
 def open_site(warehouse: Warehouse, host: str, port: int) -> None:
     """Serve until interrupted. Raises MissingWarehouseError, MissingExtraError, or StorageError for an address that
     cannot be listened on."""
-    with needed_extra():
+    with needing("web", "for the site"):
         import uvicorn
 
         from bgdata.web.app import LOOPBACK, create_app

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import UnknownPlayerError
+from bgdata.errors import UnknownPlayerError, needing
 from bgdata.evaluation.chances import Chances, turned_chances
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.programs import answers_of_program
@@ -32,12 +32,8 @@ class BgsagePlayer:
     def __init__(self, ply: int = 0) -> None:
         if not 0 <= ply <= MOST_PLY:
             raise UnknownPlayerError(f"expected --ply 0 to {MOST_PLY} for bgsage, got {ply}")
-        try:
+        with needing("oracles", "in this environment", UnknownPlayerError):
             self._bgsage: Any = import_module("bgsage")
-        except ImportError as error:
-            raise UnknownPlayerError(
-                "expected bgsage in this environment, found none; try: pip install bgsage"
-            ) from error
         self.ply = ply
         self.version = version("bgsage")
         self._analyzer = self._bgsage.BgBotAnalyzer(eval_level=f"{ply + 1}ply", cubeful=False)

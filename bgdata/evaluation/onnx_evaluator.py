@@ -19,9 +19,9 @@ import numpy as np
 from bgdata.errors import (
     CorruptFileError,
     ExternalProgramError,
-    MissingExtraError,
     MissingFileError,
     UsageError,
+    needing,
     shown,
 )
 from bgdata.evaluation.chances import Chances, ordered_chances
@@ -102,10 +102,8 @@ def content_of(path: Path) -> bytes:
 def open_session(path: Path, content: bytes) -> Any:
     """A session of onnxruntime on the processor, with as many threads as kernels have, whose sums do not depend on
     time. Raises CorruptFileError, and MissingExtraError where onnxruntime is not installed."""
-    try:
+    with needing("onnx", f"to run {path}"):
         runtime: Any = import_module("onnxruntime")
-    except ImportError as error:
-        raise MissingExtraError(f"expected onnxruntime to run {path}; try: pip install onnxruntime") from error
     options = runtime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = thread_count(), 1
     options.use_deterministic_compute, options.log_severity_level = True, 4

@@ -17,7 +17,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
-from bgdata.errors import MissingExtraError, UsageError, WorkerError
+from bgdata.errors import UsageError, WorkerError, needing
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -104,12 +104,8 @@ def end_with_parent() -> None:
 
 def _cluster(address: str) -> Iterator[Executor]:
     """A Dask cluster. Its workers need bgdata, and the warehouse under the same path."""
-    try:
+    with needing("dask", "for an executor dask://..."):
         distributed: Any = importlib.import_module("distributed")
-    except ImportError as error:
-        raise MissingExtraError(
-            "expected Dask for an executor dask://..., found none; try: pip install distributed"
-        ) from error
     try:
         client = distributed.Client(f"tcp://{address}", timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:

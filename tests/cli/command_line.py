@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from click.testing import CliRunner, Result
@@ -40,3 +41,8 @@ def error_of(result: Result, code: int) -> str:
     assert len(lines) == 1, lines
     assert lines[0].startswith("error: ")
     return lines[0].removeprefix("error: ")
+
+
+def lacking(extra: str) -> str:
+    """How an error ends that says of a package of an extra that it is not installed."""
+    return f'found none; try: {sys.executable} -m pip install "bgdata[{extra}]"'

@@ -11,7 +11,7 @@ import pytest
 import bgdata
 from bgdata.cli.selfplay import summary
 from bgdata.datasets.selfplay import DATASET
-from tests.cli.command_line import error_of, run, succeeds
+from tests.cli.command_line import error_of, lacking, run, succeeds
 
 PUBEVAL = ("selfplay", "--player", "pubeval", "--games", "20", "--seed", "3")
 
@@ -80,4 +80,4 @@ def test_what_cannot_be(memory_path: Path, options: tuple[str, ...], code: int, 
 def test_without_dask(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     message = error_of(run(memory_path, *PUBEVAL, "--executor", "dask://localhost:8786"), 1)
-    assert message == "expected Dask for an executor dask://..., found none; try: pip install distributed"
+    assert message == f"expected distributed for an executor dask://..., {lacking('dask')}"

@@ -18,7 +18,7 @@ from bgdata.formats.gnubg_training import write_gnubg_training
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from tests.cli.command_line import error_of, run, succeeds
+from tests.cli.command_line import error_of, lacking, run, succeeds
 
 CHOSEN = {
     "name",
@@ -162,7 +162,7 @@ def test_without_pytorch(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "bgdata.training.supervised.torch_trainer", raising=False)
     result = run(warehouse.root, *TINY, "--labels", "selfplay_labels", "--trainer", "torch")
-    assert error_of(result, 1) == "expected PyTorch for the trainer torch; try: pip install torch"
+    assert error_of(result, 1) == f"expected torch for the trainer torch, {lacking('torch')}"
     assert warehouse.variants(DATASET.name) == ["tiny-supervised"]
 
 

@@ -82,7 +82,7 @@ def test_numbers_of_processes(count: int) -> None:
 def test_dask_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with (
-        pytest.raises(MissingExtraError, match=r"expected Dask .*, found none; try: pip install distributed"),
+        pytest.raises(MissingExtraError, match=r'expected distributed .*, found none; try: .*"bgdata\[dask\]"$'),
         open_executor("dask://localhost:8786"),
     ):
         pass

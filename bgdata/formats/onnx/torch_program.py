@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bgdata.errors import MissingExtraError
+from bgdata.errors import needing
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.formats.onnx.graph import Graph, Node
 from bgdata.formats.onnx.network import BOARDS, chances_by_all
 
-try:
+with needing("torch", "to write a program of it"):
     import torch
-except ImportError as error:
-    raise MissingExtraError("expected PyTorch to write a program of it; try: pip install torch") from error
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from bgdata.errors import MissingExtraError
+from bgdata.errors import needing
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.formats.onnx.graph import OPSET, Graph, Node
 from bgdata.formats.onnx.network import BOARDS, CHANCES, chances_of
 
-try:
+with needing("onnx", "to write an ONNX file"):
     from onnx import TensorProto, checker, helper, numpy_helper
-except ImportError as error:
-    raise MissingExtraError("expected onnx to write an ONNX file; try: pip install onnx") from error
 
 IR_VERSION = 8  # the first that has this opset: older programs can read the file
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from bgdata.errors import MissingExtraError, UsageError
+from bgdata.errors import UsageError, needing
 from bgdata.training.feed.rows import Batch
 
-try:
+with needing("torch", "for batches of tensors"):
     import torch
     from torch.utils.data import IterableDataset, get_worker_info
-except ImportError as error:
-    raise MissingExtraError("expected PyTorch for batches of tensors; try: pip install torch") from error
 
 
 class SharedFeed(Protocol):

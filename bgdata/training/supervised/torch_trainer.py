@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bgdata.errors import MissingExtraError, UsageError
+from bgdata.errors import UsageError, needing
 from bgdata.evaluation.networks.inference import ACTIVATION, RECTIFIED_MOST, Activation
 from bgdata.training.inputs import fill_dense
 from bgdata.training.networks import FloatNetworks, units_of
@@ -30,10 +30,8 @@ from bgdata.training.supervised.trainer import (
     PreparedBatch,
 )
 
-try:
+with needing("torch", "for the trainer torch"):
     import torch
-except ImportError as error:
-    raise MissingExtraError("expected PyTorch for the trainer torch; try: pip install torch") from error
 
 if TYPE_CHECKING:
     from torch import Tensor

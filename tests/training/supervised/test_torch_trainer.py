@@ -28,7 +28,8 @@ def test_without_pytorch_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delitem(sys.modules, "bgdata.training.supervised.torch_trainer", raising=False)
     with pytest.raises(MissingExtraError) as error:
         open_trainers(random_floats(0), RECIPE, None)
-    assert str(error.value) == "expected PyTorch for the trainer torch; try: pip install torch"
+    said = f'found none; try: {sys.executable} -m pip install "bgdata[torch]"'
+    assert str(error.value) == f"expected torch for the trainer torch, {said}"
 
 
 torch = pytest.importorskip("torch", reason="PyTorch is an extra")
