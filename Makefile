@@ -13,10 +13,14 @@ DOCS_LOCK := requirements-docs.lock
 DIST   := dist
 BUILD_PYTHON = $(BIN)/python  # with hatchling
 UV_VERSION := 0.13.8
+# those of a proxy are among them
+export UV_SYSTEM_CERTS := true
 
-# the packages of a lock file, which names all of them: pip would look for newer ones of those that are locked with an extra
-install = if [ -x $(BIN)/uv ] && $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1); then :; \
-          else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $(1); fi
+# the packages of a lock file, which names all of them: pip would look for newer ones of those that are locked with an extra;
+# what uv says when it fails is left out, since pip goes on, and says itself what is wrong with more than uv
+install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) 2>/dev/null || { \
+          echo "uv could not install $(1): pip does it now, which takes longer"; \
+          $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $(1); }
 
 .DEFAULT_GOAL := help
 .PHONY: help env build generation test test-all bench check docs wheel lock clean
@@ -27,9 +31,9 @@ help:  ## show this list
 env: $(READY)  ## set up .venv from requirements.lock
 
 $(READY): $(LOCK) requirements-uv.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if (3, 11) <= v < (3, 14) else f"bgdata needs Python 3.11 to 3.13, found {v[0]}.{v[1]}; try: make PYTHON=python3.12")'
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if (3, 11) <= v < (3, 15) else f"bgdata needs Python 3.11 to 3.14, found {v[0]}.{v[1]}; try: make PYTHON=python3.12")'
 	@$(PYTHON) -m venv $(VENV) || { echo "could not make a virtual environment: install your system's python3-venv package"; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock 2>/dev/null || echo "no uv for this machine: installing with pip (slower)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock 2>/dev/null || true  # there is none for this machine
 	@$(call install,$(LOCK))
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -55,15 +59,16 @@ generation: $(DEV)  ## let a network play as `network`, and make again all that 
 	-@$(BIN)/python -m docs.screenshots  # needs chromium
 	@$(BIN)/python -m tests.mend_pages
 
-PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+# files stay whole, as they share what they build, and begin in the order of tests/minutes.py: the longest first
+PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # what takes long: other programs, servers, processes that are killed, the campaigns of faults at a small size, the
 # examples of the documentation and whatever else takes ten seconds or more
 test: $(DEV)  ## run the tests, but for those that take long
 	@$(PYTEST) -m "not (gnubg or prefect or kills or faults or slow)"
 
-test-all: $(DEV)  ## run all tests, with gnubg, Prefect, kills, faults and all examples (MINUTES=60: begin none that takes long after that)
-	@$(PYTEST) $(if $(MINUTES),--minutes $(MINUTES))
+test-all: $(DEV)  ## run all tests, with gnubg, Prefect, kills, faults and all examples
+	@$(PYTEST)
 
 bench: $(DEV)  ## measure most rows of docs/research/speed.md (peers beside it where installed)
 	@$(BIN)/python -m tests.benchmarks
@@ -83,9 +88,9 @@ wheel: $(if $(findstring $(BIN)/,$(BUILD_PYTHON)),$(READY))  ## build the wheel 
 COMPILE = $(firstword $(wildcard $(BIN)/uv) uv) pip compile --quiet --universal --no-strip-extras --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11
 
 lock:  ## resolve the requirements*.lock files anew (needs uv)
-	@$(COMPILE) --group install pyproject.toml -o $(LOCK)
-	@$(COMPILE) --group install --group dev pyproject.toml -c $(LOCK) -o $(DEV_LOCK)
-	@$(COMPILE) --group install --group docs pyproject.toml -c $(LOCK) -o $(DOCS_LOCK)
+	@$(COMPILE) --group install --extra flows --extra web pyproject.toml -o $(LOCK)
+	@$(COMPILE) --group install --group dev --extra dask --extra flows --extra onnx --extra plots --extra web pyproject.toml -c $(LOCK) -o $(DEV_LOCK)
+	@$(COMPILE) --group install --group docs --extra flows --extra web pyproject.toml -c $(LOCK) -o $(DOCS_LOCK)
 	@echo "uv==$(UV_VERSION)" | $(COMPILE) - -o requirements-uv.lock
 
 clean:  ## remove the environment and caches (the warehouse stays)

@@ -12,6 +12,19 @@ import sys
 import tempfile
 from pathlib import Path
 
+from bgdata.errors import MissingExtraError, needing
+from bgdata.process import begin
+
+
+def begin_flow() -> None:
+    """Begin a program that imports Prefect, which takes seconds. Exits where it is not installed."""
+    begin()
+    try:
+        with needing("flows", "to run a flow"):
+            import prefect  # noqa: F401
+    except MissingExtraError as error:
+        sys.exit(f"error: {error}")
+
 
 def writable_home(wanted: Path) -> Path:
     """The folder, made if it is missing; if that is impossible, a temporary folder, and a message."""

@@ -15,10 +15,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from bgdata.process import begin, is_stopping, run, shielding
+from bgdata.process import is_stopping, run, shielding
+
+from . import begin_flow
 
 if __name__ == "__main__":
-    begin()  # importing Prefect takes seconds
+    begin_flow()
 
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
@@ -26,15 +28,15 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
-import pipelines  # noqa: F401 - its settings must be there before Prefect is imported
 from bgdata import open_warehouse
 from bgdata.errors import BgdataError
 from bgdata.kernel_cache import kernel_cache
 from bgdata.store.lock_verdicts import lock_verdicts
 from bgdata.store.parameters import Parameters
 from bgdata.warehouse import Warehouse
-from pipelines.pictures import publish_charts
-from pipelines.tasks import Built, Notes, finished, processes
+
+from .pictures import publish_charts
+from .tasks import Built, Notes, finished, processes
 
 NEXT = """
 look:  bgdata list                                     every version that is there
@@ -139,7 +141,7 @@ def main(root: str = "warehouse") -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m pipelines.build", description=__doc__.partition(":")[0] + ".")
+    parser = argparse.ArgumentParser(prog=f"python -m {__package__}.build", description=__doc__.partition(":")[0] + ".")
     parser.add_argument("warehouse", nargs="?", default="warehouse", metavar="DIR", help="folder of the tables")
     asked = parser.parse_args()
     run(lambda: main(asked.warehouse))

@@ -17,23 +17,25 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 
-from bgdata.process import begin, run
+from bgdata.process import run
+
+from . import begin_flow
 
 if __name__ == "__main__":
-    begin()  # importing Prefect takes seconds
+    begin_flow()
 
 from prefect import flow, task
 from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 
-import pipelines  # noqa: F401 - its settings must be there before Prefect is imported
 from bgdata import open_warehouse
 from bgdata.steps import corpora as steps
 from bgdata.steps.corpora import CorpusPlan
 from bgdata.store.executors import LOCAL, open_executor
 from bgdata.warehouse import Warehouse
-from pipelines.pictures import publish_charts
-from pipelines.tasks import Built, Notes, finished, processes, run_flow
+
+from .pictures import publish_charts
+from .tasks import Built, Notes, finished, processes, run_flow
 
 USUAL = CorpusPlan()
 MEANINGS = {
@@ -111,7 +113,7 @@ def figures(warehouse: Warehouse, version: str) -> list[dict[str, str | float]]:
 
 def parsed(arguments: Sequence[str]) -> tuple[str, CorpusPlan, str]:
     """(folder of the warehouse, plan, executor) from the arguments."""
-    parser = argparse.ArgumentParser(prog="python -m pipelines.corpora", description=__doc__.partition(":")[0])
+    parser = argparse.ArgumentParser(prog=f"python -m {__package__}.corpora", description=__doc__.partition(":")[0])
     parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
     parser.add_argument("--executor", default=LOCAL, metavar="NAME", help="local, processes:N, or dask://HOST:PORT")
     for field in fields(CorpusPlan):

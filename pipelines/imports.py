@@ -17,22 +17,24 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bgdata.process import begin, run
+from bgdata.process import run
+
+from . import begin_flow
 
 if __name__ == "__main__":
-    begin()  # importing Prefect takes seconds
+    begin_flow()
 
 from prefect import flow, task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 
-import pipelines  # noqa: F401 - its settings must be there before Prefect is imported
 from bgdata import open_warehouse
 from bgdata.errors import MissingFileError, shown
 from bgdata.steps import imports as steps
 from bgdata.warehouse import Warehouse
-from pipelines.pictures import publish_charts
-from pipelines.tasks import Built, Notes, finished, processes, run_flow
+
+from .pictures import publish_charts
+from .tasks import Built, Notes, finished, processes, run_flow
 
 
 @task(retries=2, retry_delay_seconds=2, cache_policy=NO_CACHE)
@@ -112,7 +114,7 @@ def leakage(warehouse: Warehouse) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the flow, and print the versions and the leakage; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m pipelines.imports", description=__doc__.partition(":")[0])
+    parser = argparse.ArgumentParser(prog=f"python -m {__package__}.imports", description=__doc__.partition(":")[0])
     parser.add_argument("files", nargs="*", metavar="KIND:FILE", help="a file, or the name of one that gnubg publishes")
     parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
     parser.add_argument("--address", metavar="URL", help="a mirror with all published files in one folder")

@@ -8,21 +8,23 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from bgdata.process import begin, run
+from bgdata.process import run
+
+from . import begin_flow
 
 if __name__ == "__main__":
-    begin()  # importing Prefect takes seconds
+    begin_flow()
 
 from prefect import flow, task
 from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 
-import pipelines  # noqa: F401 - its settings must be there before Prefect is imported
 from bgdata import open_warehouse
 from bgdata.datasets.match_equity import MatchEquityParameters
 from bgdata.steps import match_equity as steps
 from bgdata.steps.match_equity import MatchEquityPlan
-from pipelines.tasks import Built, Notes, finished, processes, publish_picture, run_flow
+
+from .tasks import Built, Notes, check_pictures, finished, processes, publish_picture, run_flow
 
 USUAL = MatchEquityPlan()
 
@@ -37,6 +39,7 @@ def build_met(root: str, parameters: MatchEquityParameters) -> Built:
 @flow(name="match-equity", task_runner=processes(), retries=1, retry_delay_seconds=1)
 def make_mets(root: str = "warehouse", plan: MatchEquityPlan = USUAL) -> list[str]:
     """Build the tables of a plan; returns their versions, the published one first."""
+    check_pictures()
     warehouse = open_warehouse(root)
     futures = [build_met.submit(root, parameters) for parameters in steps.recipes(warehouse, plan)]
     list(finished(futures, "match equity tables"))
@@ -51,7 +54,9 @@ def make_mets(root: str = "warehouse", plan: MatchEquityPlan = USUAL) -> list[st
 
 def parsed(arguments: Sequence[str]) -> tuple[str, MatchEquityPlan]:
     """(folder of the warehouse, plan) from the arguments."""
-    parser = argparse.ArgumentParser(prog="python -m pipelines.match_equity", description=__doc__.partition(":")[0])
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {__package__}.match_equity", description=__doc__.partition(":")[0]
+    )
     parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
     parser.add_argument("--player", default=USUAL.player, metavar="PLAYER", help="network or network/NAME")
     parser.add_argument("--plies", default=USUAL.plies, type=int, nargs="+", metavar="N", help="a table for each ply")

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -17,7 +18,7 @@ from prefect.futures import PrefectFuture, as_completed
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 from prefect.task_runners import ProcessPoolTaskRunner
 
-from bgdata.errors import BgdataError, WorkerError
+from bgdata.errors import BgdataError, WorkerError, needing
 from bgdata.process import is_stopping, keep, shielding
 from bgdata.store.executors import end_with_parent
 from bgdata.store.progress import Silence
@@ -75,6 +76,12 @@ def finished(tasks: Sequence[PrefectFuture[Built]], unit: str = "tables") -> Ite
             progress.advance(1)
             keep("what is finished is kept")
             yield built.name
+
+
+def check_pictures() -> None:
+    """Raise MissingExtraError, before all the work, where `publish_picture` could draw none."""
+    with needing("plots", "to draw pictures"):
+        import_module("matplotlib")
 
 
 def publish_picture(root: str, words: Sequence[str], key: str, description: str) -> None:

@@ -18,21 +18,23 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 
-from bgdata.process import begin, is_stopping, run, shielding
+from bgdata.process import is_stopping, run, shielding
+
+from . import begin_flow
 
 if __name__ == "__main__":
-    begin()  # importing Prefect takes seconds
+    begin_flow()
 
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
-import pipelines  # noqa: F401 - its settings must be there before Prefect is imported
 from bgdata import open_warehouse
 from bgdata.errors import BgdataError
 from bgdata.steps import training as steps
 from bgdata.steps.training import TrainingPlan
-from pipelines.tasks import publish_picture
+
+from .tasks import check_pictures, publish_picture
 
 MEANINGS = {
     "start": "network or network/NAME: plays the games, labels them at 1-ply, and is what training starts from",
@@ -80,6 +82,7 @@ def scores(root: str, plan: TrainingPlan, learned: str) -> str:
 @flow(name="train-network", retries=1, retry_delay_seconds=1)
 def train_network(root: str, plan: TrainingPlan) -> list[str]:
     """From games to scores; returns the version of every step."""
+    check_pictures()
     games = corpus(root, plan)
     played = plays(root, plan, games)
     labelled = labels(root, plan, played)
@@ -95,7 +98,7 @@ def train_network(root: str, plan: TrainingPlan) -> list[str]:
 
 def parsed(arguments: Sequence[str]) -> tuple[str, TrainingPlan]:
     """(folder of the warehouse, plan) from the arguments."""
-    parser = argparse.ArgumentParser(prog="python -m pipelines.train", description=__doc__.partition(":")[0])
+    parser = argparse.ArgumentParser(prog=f"python -m {__package__}.train", description=__doc__.partition(":")[0])
     parser.add_argument("name", metavar="NAME", help="what to call the network")
     parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
     for field in fields(TrainingPlan)[1:]:
