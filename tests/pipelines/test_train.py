@@ -9,7 +9,6 @@ import pytest
 import bgdata
 from bgdata.steps.training import TrainingPlan
 from bgdata.store.parameters import VersionRef
-from pipelines.train import MEANINGS, parsed
 from tests.pipelines.conftest import Run
 
 STEPS = ("selfplay", "play_sample", "lookahead_labels", "supervised_network", "scores")
@@ -68,6 +67,8 @@ def test_nothing_but_our_own_notes_is_printed(flows: Run) -> None:
 
 
 def test_arguments() -> None:
+    from pipelines.train import MEANINGS, parsed  # imports Prefect
+
     assert parsed(["mine"]) == ("warehouse", TrainingPlan("mine"))
     options = [
         "--warehouse",
@@ -88,6 +89,8 @@ def test_arguments() -> None:
 
 @pytest.mark.parametrize("arguments", [[], ["a", "b"], ["a", "--games", "many"], ["a", "--nothing"]])
 def test_wrong_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    from pipelines.train import parsed
+
     with pytest.raises(SystemExit) as raised:
         parsed(arguments)
     assert raised.value.code == 2
