@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +25,7 @@ def random_chances(count: int, seed: int) -> NDArray[np.float64]:
     return np.stack([win, win_gammon, win_gammon * shares[:, 1], lose_gammon, lose_gammon * shares[:, 3]], axis=1)
 
 
+@cache
 def published_met() -> MatchEquity:
     """The table to 12-away that follows from the published row."""
     return induced_table("published", POST_CRAWFORD, 0.276)

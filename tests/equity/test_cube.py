@@ -14,8 +14,8 @@ from bgdata.equity.match_cube import MatchGame, match_equities
 from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from tests.equity.samples import published_met, random_chances
+from tests.together import each
 
-MET = published_met()
 MONEY = Stakes(Money(is_jacoby=False))
 CHANCES = (0.7, 0.2, 0.0, 0.1, 0.0)
 OWN, OTHER = Cube(2, CubeOwner.ON_ROLL), Cube(2, CubeOwner.OPPONENT)
@@ -56,10 +56,12 @@ def test_an_opponents_cube_is_no_decision() -> None:
 @pytest.mark.parametrize("stakes", [Stakes(MatchScore(5, 7)), Stakes(MatchScore(3, 4), OWN), Stakes(MatchScore(4, 1))])
 def test_matches_by_the_model(stakes: Stakes) -> None:
     assert isinstance(stakes.score, MatchScore)
-    decision = decide_cube(CHANCES, stakes, CubeRules(janowski(0.6, 0.8), MET))
+    decision = decide_cube(CHANCES, stakes, CubeRules(janowski(0.6, 0.8), published_met()))
     game = MatchGame(stakes.score.away, stakes.score.opponent_away)
     owner = 1 if stakes.cube == OWN else 0
-    expected = match_equities(janowski(0.6, 0.8), MET.cells, game, stakes.cube.value, owner, np.array(CHANCES))
+    expected = match_equities(
+        janowski(0.6, 0.8), published_met().cells, game, stakes.cube.value, owner, np.array(CHANCES)
+    )
     assert decision.equities == expected
     assert (decision.unit, decision.method) == (Unit.MWC, Method.JANOWSKI)
     assert decision.accuracy == "Janowski's model, cube life index 0.6 (opponent 0.8), published"
@@ -89,19 +91,21 @@ def test_matches_as_money() -> None:
 )
 def test_why_nobody_doubles(stakes: Stakes, words: str) -> None:
     assert why_no_double(stakes) == words
-    decision = decide_cube(CHANCES, stakes, CubeRules(met=MET if isinstance(stakes.score, MatchScore) else None))
+    decision = decide_cube(
+        CHANCES, stakes, CubeRules(met=published_met() if isinstance(stakes.score, MatchScore) else None)
+    )
     assert (decision.why_not, decision.may_double) == (words, not words)
 
 
 def test_where_there_is_no_decision_nothing_decides_it() -> None:
     """Whoever does not own the cube has a take point alone, and in the Crawford game nobody has that."""
     for stakes in (Stakes(MatchScore(3, 5), OTHER), Stakes(Money(is_jacoby=False), OTHER)):
-        points = decide_cube(CHANCES, stakes, CubeRules(met=MET)).points
+        points = decide_cube(CHANCES, stakes, CubeRules(met=published_met())).points
         assert points[1:] == (NEVER, NEVER, NEVER)
         assert 0 < points.take_point < 1
     for as_money in (False, True):
         crawford = Stakes(MatchScore(1, 5, is_crawford=True))
-        assert set(decide_cube(CHANCES, crawford, CubeRules(met=MET, as_money=as_money)).points) == {NEVER}
+        assert set(decide_cube(CHANCES, crawford, CubeRules(met=published_met(), as_money=as_money)).points) == {NEVER}
 
 
 def test_the_crawford_game_as_money_has_no_cube() -> None:
@@ -118,7 +122,7 @@ def test_exact_equities_take_the_place_of_the_model() -> None:
     assert (decision.method, decision.accuracy, decision.action) == (Method.EXACT, "a table", Action.DOUBLE_TAKE)
     assert decision.points == decide_cube(CHANCES, MONEY).points
     mwc = CubeEquities(0.6, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
-    owned = decide_cube(CHANCES, Stakes(MatchScore(4, 4), OTHER), CubeRules(met=MET), mwc)
+    owned = decide_cube(CHANCES, Stakes(MatchScore(4, 4), OTHER), CubeRules(met=published_met()), mwc)
     assert (owned.no_double, owned.may_double, owned.unit) == (0.6, False, Unit.MWC)
     ignored = decide_cube(CHANCES, Stakes(MatchScore(4, 4)), CubeRules(as_money=True), mwc)
     assert ignored.method == Method.JANOWSKI
@@ -149,33 +153,39 @@ def test_actions_that_are_worth_the_same(equities: tuple[float, ...], best: tupl
     assert best_actions(CubeEquities(*equities)) == best
 
 
-REFUSED: list[tuple[Any, Stakes, CubeRules, str]] = [
-    ((0.5, 0.6, 0, 0, 0), MONEY, CubeRules(), "expected win >= win_gammon >= win_backgammon"),
-    (CHANCES, Stakes(MatchScore(3, 3)), CubeRules(), "expected a match equity table for a match, got none at 3-away"),
-    (
-        CHANCES,
-        Stakes(MatchScore(3, 3)),
-        CubeRules(met=MET, has_beavers=True),
-        "expected beavers in money play only",
-    ),
-    (
-        CHANCES,
-        Stakes(MatchScore(3, 3)),
-        CubeRules(janowski_first(), MET),
-        "expected a model that knows match scores, got janowski-first",
-    ),
-    (
-        CHANCES,
-        Stakes(Money(is_jacoby=True)),
-        CubeRules(janowski_first()),
-        "expected a model that knows the jacoby rule",
-    ),
-    ("abc", MONEY, CubeRules(), "expected five chances, got 'abc'"),
-    (["x"] * 5, MONEY, CubeRules(), "expected five chances, got "),
-]
+def refused() -> list[tuple[Any, Stakes, CubeRules, str]]:
+    return [
+        ((0.5, 0.6, 0, 0, 0), MONEY, CubeRules(), "expected win >= win_gammon >= win_backgammon"),
+        (
+            CHANCES,
+            Stakes(MatchScore(3, 3)),
+            CubeRules(),
+            "expected a match equity table for a match, got none at 3-away",
+        ),
+        (
+            CHANCES,
+            Stakes(MatchScore(3, 3)),
+            CubeRules(met=published_met(), has_beavers=True),
+            "expected beavers in money play only",
+        ),
+        (
+            CHANCES,
+            Stakes(MatchScore(3, 3)),
+            CubeRules(janowski_first(), published_met()),
+            "expected a model that knows match scores, got janowski-first",
+        ),
+        (
+            CHANCES,
+            Stakes(Money(is_jacoby=True)),
+            CubeRules(janowski_first()),
+            "expected a model that knows the jacoby rule",
+        ),
+        ("abc", MONEY, CubeRules(), "expected five chances, got 'abc'"),
+        (["x"] * 5, MONEY, CubeRules(), "expected five chances, got "),
+    ]
 
 
-@pytest.mark.parametrize(("chances", "stakes", "rules", "message"), REFUSED)
+@each(("chances", "stakes", "rules", "message"), refused)
 def test_what_is_refused(chances: tuple[float, ...], stakes: Stakes, rules: CubeRules, message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         decide_cube(chances, stakes, rules)
@@ -183,4 +193,4 @@ def test_what_is_refused(chances: tuple[float, ...], stakes: Stakes, rules: Cube
 
 def test_scores_that_the_table_does_not_have() -> None:
     with pytest.raises(InvalidScoreError, match="expected at most 12 points to go, as published has, got 13-away"):
-        decide_cube(CHANCES, Stakes(MatchScore(13, 3)), CubeRules(met=MET))
+        decide_cube(CHANCES, Stakes(MatchScore(13, 3)), CubeRules(met=published_met()))

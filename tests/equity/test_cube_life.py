@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import bgdata
 from bgdata.equity.cube_life import CERTAINTY, NoIndex, cube_life_indexes, decision_losses, margins, model_equities
@@ -16,28 +19,33 @@ from tests.reference.cube_life import Equities, exact_indexes, loss_of_double, l
 
 BOUND = 1e-9
 INDEX = Fraction(7, 10)
-PAIRS = [(on_roll, opponent) for on_roll in layouts(4, 3)[1:] for opponent in layouts(4, 3)[1:]]
 
 
-def solved() -> tuple[list[Fraction], list[Equities]]:
-    """Win chances and no-double equities of all small bearoffs."""
-    found = [equities(on_roll, opponent) for on_roll, opponent in PAIRS]
-    return [(cubeless + 1) / 2 for cubeless, *_ in found], [Equities(c, o, x) for _, o, c, x in found]
+class Solved(NamedTuple):
+    """Win chances and no-double equities of all small bearoffs, as fractions and as arrays."""
+
+    wins: list[Fraction]
+    exact: list[Equities]
+    win_array: NDArray[np.float64]
+    exact_array: NDArray[np.float64]
 
 
-WINS, EXACT = solved()
-WIN_ARRAY, EXACT_ARRAY = np.array(WINS, float), np.array(EXACT, float)
+@pytest.fixture(scope="module")
+def solved() -> Solved:
+    found = [equities(on_roll, opponent) for on_roll, opponent in product(layouts(4, 3)[1:], repeat=2)]
+    wins, exact = [(cubeless + 1) / 2 for cubeless, *_ in found], [Equities(c, o, x) for _, o, c, x in found]
+    return Solved(wins, exact, np.array(wins, float), np.array(exact, float))
 
 
 def test_rules_of_thumb_take_the_default_index() -> None:
     assert float(INDEX) == DEFAULT_INDEX
 
 
-def test_there_are_bearoffs_of_all_kinds() -> None:
-    taken = 2 * EXACT_ARRAY[:, 2]
-    assert len(PAIRS) == 34 * 34
-    assert 20 < (taken < 1).sum() < len(PAIRS)
-    assert (EXACT_ARRAY[:, 0] > np.minimum(taken, 1)).sum() > 20
+def test_there_are_bearoffs_of_all_kinds(solved: Solved) -> None:
+    taken = 2 * solved.exact_array[:, 2]
+    assert len(solved.wins) == 34 * 34
+    assert 20 < (taken < 1).sum() < len(solved.wins)
+    assert (solved.exact_array[:, 0] > np.minimum(taken, 1)).sum() > 20
 
 
 @pytest.mark.parametrize("index", [0, 0.25, 0.7, 1])
@@ -47,10 +55,10 @@ def test_model_equities(index: float) -> None:
     assert np.abs(model_equities(np.array(wins, float), index) - expected).max() < 1e-12
 
 
-def test_indexes_make_the_model_exact() -> None:
-    found = cube_life_indexes(WIN_ARRAY, EXACT_ARRAY, BOUND)
+def test_indexes_make_the_model_exact(solved: Solved) -> None:
+    found = cube_life_indexes(solved.win_array, solved.exact_array, BOUND)
     reasons = set()
-    for row, (win, exact) in enumerate(zip(WINS, EXACT, strict=True)):
+    for row, (win, exact) in enumerate(zip(solved.wins, solved.exact, strict=True)):
         for place, index in enumerate(exact_indexes(win, exact)):
             if index is None:
                 assert found[row, place] == NoIndex.UNCERTAIN
@@ -75,22 +83,25 @@ def test_an_index_is_none_where_the_error_bound_decides() -> None:
         assert index[certain] == pytest.approx(0.7, abs=1e-6)
 
 
-def test_errors_within_the_bound_move_no_index_by_more_than_is_said() -> None:
+def test_errors_within_the_bound_move_no_index_by_more_than_is_said(solved: Solved) -> None:
     """Equities rounded as in a table of 16-bit codes."""
     step, bound = 1 / 32767.5, 1 / 65535
-    rounded = np.rint((EXACT_ARRAY + 1) / step) * step - 1
-    wins = (np.rint(2 * WIN_ARRAY / step) * step) / 2
-    before, after = cube_life_indexes(WIN_ARRAY, EXACT_ARRAY, 1e-12), cube_life_indexes(wins, rounded, bound)
+    rounded = np.rint((solved.exact_array + 1) / step) * step - 1
+    wins = (np.rint(2 * solved.win_array / step) * step) / 2
+    before, after = (
+        cube_life_indexes(solved.win_array, solved.exact_array, 1e-12),
+        cube_life_indexes(wins, rounded, bound),
+    )
     known = (after >= 0) & (after <= 1)
     assert known.sum() > 1000
     expected = np.where(before == NoIndex.BELOW, 0, np.where(before == NoIndex.ABOVE, 1, before))
     assert np.abs(after - expected)[known].max() < CERTAINTY
 
 
-def test_margins_and_losses() -> None:
-    found = margins(EXACT_ARRAY)
-    losses = decision_losses(WIN_ARRAY, found)
-    for row, (win, exact) in enumerate(zip(WINS, EXACT, strict=True)):
+def test_margins_and_losses(solved: Solved) -> None:
+    found = margins(solved.exact_array)
+    losses = decision_losses(solved.win_array, found)
+    for row, (win, exact) in enumerate(zip(solved.wins, solved.exact, strict=True)):
         guess = model(win, INDEX)
         taken, guessed = 2 * exact.opponent_owned, 2 * guess.opponent_owned
         doubled = min(taken, Fraction(1))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgdata.equity.doubling import (
     NOT_ALLOWED,
@@ -26,7 +29,6 @@ from bgdata.game.match import CubeOwner
 from tests.equity.samples import random_chances
 from tests.reference import cube as twin
 
-CHANCES = random_chances(2000, seed=3)
 WORDS = {
     "no double": Action.NO_DOUBLE,
     "double, take": Action.DOUBLE_TAKE,
@@ -36,8 +38,13 @@ WORDS = {
 }
 
 
+@cache
+def random_sample() -> NDArray[np.float64]:
+    return random_chances(2000, seed=3)
+
+
 def test_mean_points() -> None:
-    for chances in CHANCES:
+    for chances in random_sample():
         assert mean_points(chances) == pytest.approx(twin.mean_points(chances.tolist()))
 
 
@@ -45,8 +52,10 @@ def test_mean_points() -> None:
 @pytest.mark.parametrize(("is_jacoby", "has_beavers"), [(False, False), (True, False), (True, True)])
 def test_decisions(owner: CubeOwner, is_jacoby: bool, has_beavers: bool) -> None:
     strategy, indexes = janowski(0.65, 0.75), (0.65, 0.75)
-    found, actions = decide_money(strategy, CHANCES[:150], owner=owner, is_jacoby=is_jacoby, has_beavers=has_beavers)
-    for row, chances in enumerate(CHANCES[:150].tolist()):
+    found, actions = decide_money(
+        strategy, random_sample()[:150], owner=owner, is_jacoby=is_jacoby, has_beavers=has_beavers
+    )
+    for row, chances in enumerate(random_sample()[:150].tolist()):
         win, mean_win, mean_loss = twin.mean_points(chances)
         now = twin.janowski_equity(win, mean_win, mean_loss, owner, indexes, is_jacoby)
         assert found.no_double[row] == pytest.approx(now, abs=1e-8)
@@ -63,7 +72,7 @@ def test_decisions(owner: CubeOwner, is_jacoby: bool, has_beavers: bool) -> None
 
 
 def test_every_action_is_met() -> None:
-    chances = np.concatenate([CHANCES, random_chances(2000, seed=4) * [1, 1, 1, 0, 0]])
+    chances = np.concatenate([random_sample(), random_chances(2000, seed=4) * [1, 1, 1, 0, 0]])
     _, actions = decide_money(janowski(0.7), chances, is_jacoby=False)
     assert set(actions) == {Action.NO_DOUBLE, Action.DOUBLE_TAKE, Action.DOUBLE_PASS, Action.TOO_GOOD}
     _, actions = decide_money(janowski(0.7), chances, is_jacoby=True, has_beavers=True)
@@ -109,8 +118,10 @@ def test_best_actions(equities: tuple[float, ...], action: Action, worth: float)
 def test_kernels_agree_with_arrays() -> None:
     for strategy in (janowski(0.3, 0.8), jump(0.1)):
         for code, owner in enumerate((CubeOwner.CENTERED, CubeOwner.ON_ROLL, CubeOwner.OPPONENT)):
-            found, _ = decide_money(strategy, CHANCES[:50], owner=owner)
-            assert [money_equity(strategy, row, code, False) for row in CHANCES[:50]] == found.no_double.tolist()
+            found, _ = decide_money(strategy, random_sample()[:50], owner=owner)
+            assert [
+                money_equity(strategy, row, code, False) for row in random_sample()[:50]
+            ] == found.no_double.tolist()
 
 
 def test_strategies_turn_with_the_board() -> None:
@@ -143,8 +154,8 @@ def test_chances_that_are_none(chances: list[object], message: str) -> None:
 
 def test_what_else_is_refused() -> None:
     with pytest.raises(InvalidParameterError, match="expected a model that knows the jacoby rule, got janowski-first"):
-        decide_money(janowski_first(), CHANCES[:1], is_jacoby=True)
-    decide_money(janowski_first(), CHANCES[:1], owner=CubeOwner.ON_ROLL, is_jacoby=True)  # gammons count by now
+        decide_money(janowski_first(), random_sample()[:1], is_jacoby=True)
+    decide_money(janowski_first(), random_sample()[:1], owner=CubeOwner.ON_ROLL, is_jacoby=True)  # gammons count by now
     with pytest.raises(InvalidParameterError, match=r"expected a cube that is centered or owned .*, got opponent"):
         money_points(janowski(), owner=CubeOwner.OPPONENT)
     with pytest.raises(InvalidParameterError, match="expected a cube life index from 0 to 1, got 2"):

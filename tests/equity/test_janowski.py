@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from bgdata.equity.janowski import janowski_equities, live_points
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.reference import cube as twin
+from tests.together import each
 
 MEANS = [(1.0, 1.0), (1.25, 1.25), (1.4, 1.0), (1.0, 2.2), (3.0, 3.0), (1.9, 1.05)]
 GRID = np.linspace(0, 1, 41)
@@ -21,9 +24,10 @@ def test_live_points_are_where_they_should_be(mean_win: float, mean_loss: float)
     assert live_points(mean_win, mean_loss) == pytest.approx(twin.live_points(mean_win, mean_loss), abs=1e-8)
 
 
-@pytest.mark.parametrize("owner", CubeOwner)
-@pytest.mark.parametrize("is_jacoby", [False, True])
-@pytest.mark.parametrize("indexes", [(0.0, 0.0), (0.7, 0.7), (1.0, 1.0), (0.2, 0.9)])
+INDEXES = ((0.0, 0.0), (0.7, 0.7), (1.0, 1.0), (0.2, 0.9))
+
+
+@each(("owner", "is_jacoby", "indexes"), [*product(CubeOwner, (False, True), INDEXES)])
 def test_equities(owner: CubeOwner, is_jacoby: bool, indexes: tuple[float, float]) -> None:
     for mean_win, mean_loss in MEANS:
         found = janowski_equities(

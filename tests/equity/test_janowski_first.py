@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgdata.equity.doubling import Action, decide_money, janowski, janowski_first, money_points
 from bgdata.equity.janowski_first import first_equity
@@ -15,8 +17,12 @@ from tests.equity.samples import random_chances
 from tests.reference import cube as twin
 
 OWNERS = (CubeOwner.CENTERED, CubeOwner.ON_ROLL)
-CHANCES = random_chances(2000, seed=21)
 INDEXES = [0.0, 0.25, 0.7, 1.0]
+
+
+@cache
+def random_sample() -> NDArray[np.float64]:
+    return random_chances(2000, seed=21)
 
 
 def slow_equity(win: float, mean_win: float, mean_loss: float, owner: str, index: float) -> float:
@@ -46,10 +52,10 @@ def first_decision(chances: list[float], owner: str, index: float) -> str:
 @pytest.mark.parametrize("index", INDEXES)
 @pytest.mark.parametrize("owner", OWNERS)
 def test_decisions(index: float, owner: CubeOwner) -> None:
-    found, actions = decide_money(janowski_first(index), CHANCES, owner=owner)
+    found, actions = decide_money(janowski_first(index), random_sample(), owner=owner)
     words = {"no double": "NO_DOUBLE", "double, take": "DOUBLE_TAKE", "double, pass": "DOUBLE_PASS"}
     words["too good"] = "TOO_GOOD"
-    expected = [first_decision(row, owner, index) for row in CHANCES.tolist()]
+    expected = [first_decision(row, owner, index) for row in random_sample().tolist()]
     close = np.abs(found.double_take - found.no_double) < 1e-9  # rounding decides
     differ = [row for row, word in enumerate(expected) if Action(actions[row]).name != words[word] and not close[row]]
     assert differ == []
@@ -102,13 +108,15 @@ def test_it_is_the_later_model_where_the_source_says_so() -> None:
         for index in (0.0, 1.0):
             first, later = (money_points(model(index), 1.3, 1.2, owner=owner) for model in (janowski_first, janowski))
             assert np.allclose(first[:3], later[:3])
-    one, other = (decide_money(model(0.6), CHANCES, owner=CubeOwner.ON_ROLL)[0] for model in (janowski_first, janowski))
+    one, other = (
+        decide_money(model(0.6), random_sample(), owner=CubeOwner.ON_ROLL)[0] for model in (janowski_first, janowski)
+    )
     is_below = one.double_take < 1
     assert np.allclose(one.no_double[is_below], other.no_double[is_below])
 
 
 def test_what_is_refused() -> None:
     with pytest.raises(InvalidParameterError, match="expected a model that knows the jacoby rule, got janowski-first"):
-        decide_money(janowski_first(), CHANCES[:1], is_jacoby=True)
+        decide_money(janowski_first(), random_sample()[:1], is_jacoby=True)
     with pytest.raises(InvalidParameterError, match="expected a cube life index from 0 to 1, got 2"):
         janowski_first(2)

@@ -15,7 +15,6 @@ from tests.equity.samples import published_met, random_chances
 from tests.reference.cube import MatchTwin
 from tests.reference.jump_match import solved_match
 
-MET = published_met()
 GAME_CHANCES = np.array([0.5, 0.13, 0.0, 0.13, 0.0])
 SCORES = [(9, 9, 1, 0), (5, 7, 1, 0), (7, 4, 2, 1), (3, 5, 1, 0), (4, 4, 2, 2)]
 
@@ -27,7 +26,7 @@ def seen(curve: Curve, chance: float, size: float) -> float:
 
 @pytest.mark.parametrize(("away", "opponent_away"), [(9, 9), (5, 7), (3, 4), (7, 5)])
 def test_a_jump_at_a_bend_costs_what_the_mean_says(away: int, opponent_away: int) -> None:
-    live = match_curves(MET.cells, MatchGame(away, opponent_away), 1, shares_of(GAME_CHANCES))
+    live = match_curves(published_met().cells, MatchGame(away, opponent_away), 1, shares_of(GAME_CHANCES))
     size = 0.06
     found = jumped_centered(live.centered, size)
     assert found.at_high == pytest.approx(seen(live.centered, live.centered.high, size), abs=1e-12)
@@ -56,7 +55,9 @@ def test_without_jumps_the_cube_is_live() -> None:
     for row in random_chances(20, seed=5):
         for away, opponent_away, cube, owner in SCORES:
             game = MatchGame(away, opponent_away)
-            still, live = (match_equities(model, MET.cells, game, cube, owner, row) for model in (jump(0), janowski(1)))
+            still, live = (
+                match_equities(model, published_met().cells, game, cube, owner, row) for model in (jump(0), janowski(1))
+            )
             assert still == pytest.approx(live, abs=1e-12)
 
 
@@ -76,14 +77,14 @@ def test_the_formulas_are_near_the_solution(away: int, opponent_away: int, cube:
     """Within some thousandths of mwc on average, and twice as near as a cube without jumps."""
 
     def mwc(own: int, other: int, is_post_crawford: bool) -> float:
-        return MET.mwc(own, other, is_post_crawford=is_post_crawford)
+        return published_met().mwc(own, other, is_post_crawford=is_post_crawford)
 
     twin, game = MatchTwin(mwc, away, opponent_away, [0.26, 0, 0.26, 0]), MatchGame(away, opponent_away)
     exact = solved_match(twin, cube, 0.1, 100)[owner]
     shares, gaps = shares_of(GAME_CHANCES), []
     for found in (
-        jumped_curves(MET.cells, game, cube, shares, 0.1, 0.1),
-        match_curves(MET.cells, game, cube, shares),
+        jumped_curves(published_met().cells, game, cube, shares, 0.1, 0.1),
+        match_curves(published_met().cells, game, cube, shares),
     ):
         curve = (found.centered, found.owned, found.opponent_owned)[owner]
         straight = np.array([curve_equity(curve, p) for p in np.linspace(0, 1, 101).tolist()])
@@ -97,7 +98,7 @@ def test_curves_rise() -> None:
         for opponent_away in range(2, 13):
             for cube in (1, 2, 4):
                 shares = shares_of(GAME_CHANCES)
-                found = jumped_curves(MET.cells, MatchGame(away, opponent_away), cube, shares, 0.25, 0.25)
+                found = jumped_curves(published_met().cells, MatchGame(away, opponent_away), cube, shares, 0.25, 0.25)
                 for curve in (found.centered, found.owned, found.opponent_owned):
                     assert np.diff([curve.lose, curve.at_low, curve.at_high, curve.win]).min() > -1e-9
                     assert 0 <= curve.low <= curve.high <= 1
@@ -106,7 +107,7 @@ def test_curves_rise() -> None:
 def test_local_jumps_change_doubles_and_nothing_else() -> None:
     """The more chances jump here, the earlier a double; take and cash points go by the mean volatility."""
     for points_of in (
-        lambda model: match_points(model, MET.cells, MatchGame(7, 9), 1, 0, GAME_CHANCES),
+        lambda model: match_points(model, published_met().cells, MatchGame(7, 9), 1, 0, GAME_CHANCES),
         lambda model: money_points(model, 1.26, 1.26),
         lambda model: money_points(model, 1.26, 1.26, owner=CubeOwner.ON_ROLL),
     ):

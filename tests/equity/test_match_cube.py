@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgdata.equity.curves import NEVER
 from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, best_action, janowski, money_equities
@@ -12,15 +15,19 @@ from bgdata.game.match import Cube, CubeOwner, MatchScore
 from tests.equity.samples import published_met, random_chances
 from tests.reference.cube import MatchTwin
 from tests.reference.live_cube import Shares, cube_lines
+from tests.together import each
 
-MET = published_met()
 OWNERS = {0: "centered", 1: "on_roll", 2: "opponent"}
-CHANCES = random_chances(12, seed=8)
 # away, opponent_away, cube value, owner code
 STAKES = [
     (9, 9, 1, 0), (9, 4, 2, 1), (4, 9, 2, 2), (2, 2, 1, 0), (2, 3, 1, 0), (3, 2, 2, 1), (5, 7, 4, 2), (7, 5, 4, 1),
     (1, 4, 1, 0), (4, 1, 1, 0), (3, 1, 2, 1), (1, 1, 1, 0), (12, 11, 1, 0), (12, 12, 8, 2), (3, 4, 8, 1), (6, 2, 2, 1),
 ]  # fmt: skip
+
+
+@cache
+def random_sample() -> NDArray[np.float64]:
+    return random_chances(12, seed=8)
 
 
 def shares(chances: list[float]) -> list[float]:
@@ -32,17 +39,19 @@ def shares(chances: list[float]) -> list[float]:
 
 def found_twin(away: int, opponent_away: int, chances: list[float]) -> MatchTwin:
     def mwc(own: int, other: int, is_post_crawford: bool) -> float:
-        return MET.mwc(own, other, is_post_crawford=is_post_crawford)
+        return published_met().mwc(own, other, is_post_crawford=is_post_crawford)
 
     return MatchTwin(mwc, away, opponent_away, shares(chances))
 
 
-@pytest.mark.parametrize(("away", "opponent_away", "cube", "owner"), STAKES)
+@each(("away", "opponent_away", "cube", "owner"), STAKES)
 def test_equities(away: int, opponent_away: int, cube: int, owner: int) -> None:
     indexes = 0.6, 0.8
-    for row in CHANCES:
+    for row in random_sample():
         slow, win = found_twin(away, opponent_away, row.tolist()), float(row[0])
-        found = match_equities(janowski(*indexes), MET.cells, MatchGame(away, opponent_away), cube, owner, row)
+        found = match_equities(
+            janowski(*indexes), published_met().cells, MatchGame(away, opponent_away), cube, owner, row
+        )
         if owner == 0 and (away <= cube or opponent_away <= cube):
             index = indexes[1] if away <= cube else indexes[0]  # the other has no use for the cube
         else:
@@ -62,11 +71,13 @@ def test_live_lines() -> None:
     for away in range(1, 13):
         for opponent_away in range(1, 13):
             for cube, owner in ((1, 0), (2, 1), (2, 2), (4, 1)):
-                chances = CHANCES[(away + opponent_away) % len(CHANCES)]
+                chances = random_sample()[(away + opponent_away) % len(random_sample())]
                 game = MatchGame(away, opponent_away)
-                found = match_equities(janowski(1), MET.cells, game, cube, owner, chances)
+                found = match_equities(janowski(1), published_met().cells, game, cube, owner, chances)
                 held = Cube(cube, CubeOwner(OWNERS[owner]))
-                lines = cube_lines(MET, MatchScore(away, opponent_away), held, Shares(*shares(chances.tolist())))
+                lines = cube_lines(
+                    published_met(), MatchScore(away, opponent_away), held, Shares(*shares(chances.tolist()))
+                )
                 assert found.no_double == pytest.approx(float(lines.mwc(chances[0], 1.0)), abs=1e-9)
 
 
@@ -74,18 +85,18 @@ def test_points_are_where_equities_meet() -> None:
     strategy, row = janowski(0.7), np.array([0.5, 0.12, 0.01, 0.13, 0.0])
     for away, opponent_away, cube, owner in ((9, 9, 1, 0), (5, 7, 2, 1), (4, 3, 1, 0), (7, 9, 1, 0)):
         game = MatchGame(away, opponent_away)
-        points = match_points(strategy, MET.cells, game, cube, owner, row)
+        points = match_points(strategy, published_met().cells, game, cube, owner, row)
 
         def at(win: float, game: MatchGame = game, cube: int = cube, owner: int = owner) -> CubeEquities:
             chances = np.array([win, 0.24 * win, 0.02 * win, 0.26 * (1 - win), 0.0])
-            return match_equities(strategy, MET.cells, game, cube, owner, chances)
+            return match_equities(strategy, published_met().cells, game, cube, owner, chances)
 
         assert 0 < points.double_point < points.cash_point < points.too_good_point <= 1
         assert at(points.double_point).no_double == pytest.approx(at(points.double_point).double_take, abs=1e-9)
         assert at(points.cash_point).double_take == pytest.approx(at(points.cash_point).double_pass, abs=1e-9)
         assert at(points.too_good_point).no_double == pytest.approx(at(points.too_good_point).double_pass, abs=1e-9)
         turned = match_equities(
-            strategy, MET.cells, MatchGame(opponent_away, away), cube, owner,
+            strategy, published_met().cells, MatchGame(opponent_away, away), cube, owner,
             np.array([1 - points.take_point, 0.26 * (1 - points.take_point), 0, 0.24 * points.take_point,
                       0.02 * points.take_point]),
         )  # fmt: skip
@@ -110,17 +121,19 @@ def test_long_matches_are_like_money() -> None:
 
 def test_rules_of_the_match() -> None:
     row = np.array([0.3, 0.05, 0.0, 0.1, 0.0])
-    crawford = match_equities(janowski(), MET.cells, MatchGame(4, 1, True), 1, 0, row)
+    crawford = match_equities(janowski(), published_met().cells, MatchGame(4, 1, True), 1, 0, row)
     assert crawford[1:] == (NOT_ALLOWED,) * 3
     # mwc after winning a single game, a gammon, a single game, and after losing
-    expected = 0.25 * (1 - MET.mwc(1, 3, is_post_crawford=True)) + 0.05 * (1 - MET.mwc(1, 2, is_post_crawford=True))
+    expected = 0.25 * (1 - published_met().mwc(1, 3, is_post_crawford=True)) + 0.05 * (
+        1 - published_met().mwc(1, 2, is_post_crawford=True)
+    )
     assert crawford.no_double == pytest.approx(expected)
     # after the crawford game the trailer doubles at once, whatever his chances
     for win in (0.1, 0.3, 0.5):
         chances = np.array([win, 0.2 * win, 0, 0, 0])
-        trailer = match_equities(janowski(), MET.cells, MatchGame(4, 1), 1, 0, chances)
+        trailer = match_equities(janowski(), published_met().cells, MatchGame(4, 1), 1, 0, chances)
         assert best_action(trailer) == Action.DOUBLE_TAKE
-    last = match_equities(janowski(), MET.cells, MatchGame(1, 1), 1, 0, row)
+    last = match_equities(janowski(), published_met().cells, MatchGame(1, 1), 1, 0, row)
     assert last.no_double == pytest.approx(0.3)
     assert last.double_take == NOT_ALLOWED
 
@@ -131,14 +144,14 @@ def test_mwc_after_games() -> None:
             for points in (-24, -3, -2, -1, 1, 2, 6):
                 for is_crawford in {False, (away == 1) != (opponent_away == 1)}:
                     score = MatchScore(away, opponent_away, is_crawford)
-                    found = mwc_after(MET.cells, MatchGame(away, opponent_away, is_crawford), points)
-                    assert found == MET.after(score, points)
+                    found = mwc_after(published_met().cells, MatchGame(away, opponent_away, is_crawford), points)
+                    assert found == published_met().after(score, points)
 
 
 def test_a_double_that_is_never_right() -> None:
     """A gammon wins the match with the cube as it is, and no more with a higher one."""
     chances = np.array([0.5, 0.45, 0.0, 0.1, 0.0])
-    points = match_points(janowski(0), MET.cells, MatchGame(2, 5), 1, 0, chances)
+    points = match_points(janowski(0), published_met().cells, MatchGame(2, 5), 1, 0, chances)
     assert points.double_point == NEVER
     assert points.too_good_point < points.cash_point
 
@@ -146,9 +159,9 @@ def test_a_double_that_is_never_right() -> None:
 def test_rows_in_bulk() -> None:
     games = np.array([(9, 9, 0), (2, 5, 0), (1, 5, 1)] * 4)
     equities, actions = np.empty((12, 4)), np.empty(12, np.int8)
-    fill_match_equities(janowski(), MET.cells, games, 1, 0, CHANCES, equities, actions)
+    fill_match_equities(janowski(), published_met().cells, games, 1, 0, random_sample(), equities, actions)
     for row, (away, opponent_away, crawford) in enumerate(games.tolist()):
         game = MatchGame(away, opponent_away, bool(crawford))
-        found = match_equities(janowski(), MET.cells, game, 1, 0, CHANCES[row])
+        found = match_equities(janowski(), published_met().cells, game, 1, 0, random_sample()[row])
         assert tuple(equities[row]) == found
         assert actions[row] == best_action(found)
