@@ -17,6 +17,7 @@ from hypothesis.extra import numpy as arrays_of
 from bgdata.errors import CorruptFileError, MissingTableError, StorageError
 from bgdata.store.arrays import ArrayWriter, map_array, save_array, values_digest
 from tests.store.processes import bare_thread
+from tests.together import each
 
 VALUES = np.arange(24, dtype=np.float32).reshape(6, 4)
 
@@ -94,8 +95,8 @@ def test_every_flipped_bit_of_the_header_is_refused_or_changes_shape_dtype_or_no
     assert refused > 600
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.uint16, np.int8, np.bool_, np.int64, "S5"])
-@pytest.mark.parametrize("shape", [(0,), (5,), (3, 2), (2, 3, 4)])
+@each("dtype", [np.float32, np.uint16, np.int8, np.bool_, np.int64, "S5"])
+@each("shape", [(0,), (5,), (3, 2), (2, 3, 4)])
 def test_whatever_numpy_writes_of_numbers_is_read(tmp_path: Path, dtype: str, shape: tuple[int, ...]) -> None:
     values = np.arange(np.prod(shape)).astype(dtype).reshape(shape)
     np.save(tmp_path / "x.npy", values)
@@ -153,7 +154,7 @@ def header_and(dtype: str, shape: tuple[int, ...], content: bytes, *, fortran_or
     return file.getvalue() + content
 
 
-@pytest.mark.parametrize(
+@each(
     ("dtype", "shape", "content", "message"),
     [
         (">f4", (6, 4), bytes(96), "values of type >f4"),

@@ -19,6 +19,7 @@ from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify, verify_files
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, toy_warehouse
+from tests.together import each
 
 TEN = Count(10)
 
@@ -123,7 +124,7 @@ WRITES = "(copy (select 1 as number) to '{parquet}' (use_tmp_file false))"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each(
     "sql",
     [
         "from read_text('/etc/passwd')",
@@ -151,7 +152,7 @@ def test_queries_that_would_leave_their_tables(toys: Warehouse, sql: str) -> Non
     assert table.parquet.read_bytes() == before
 
 
-@pytest.mark.parametrize(
+@each(
     "sql",
     [
         "copy (select 1) to 'x'",

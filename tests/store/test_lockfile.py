@@ -13,6 +13,7 @@ from bgdata.errors import CorruptFileError, ManifestFormatError, MissingTableErr
 from bgdata.store.lockfile import LockEntry, PinnedFile, load_lock, load_pins, read_lock, save_lock, save_pin
 from tests.store import processes
 from tests.store.test_manifest import MANIFEST
+from tests.together import each
 
 OTHER = dataclasses.replace(MANIFEST, dataset="cubes")
 
@@ -68,10 +69,8 @@ def test_newer(tmp_path: Path) -> None:
         load_lock(tmp_path / "x.lock")
 
 
-@pytest.mark.parametrize(
-    "hostile", ["'; drop view x; --", "../../evil", "/etc/passwd", "$(id)", "a\nb", 7, None, ["x"]]
-)
-@pytest.mark.parametrize("part", ["entries", "files"])
+@each("hostile", ["'; drop view x; --", "../../evil", "/etc/passwd", "$(id)", "a\nb", 7, None, ["x"]])
+@each("part", ["entries", "files"])
 def test_every_field_refuses_what_could_be_run(tmp_path: Path, part: str, hostile: object) -> None:
     """What a pinned file is called and where it came from are texts that nothing opens."""
     path = tmp_path / "x.lock"

@@ -14,6 +14,7 @@ import pytest
 
 from bgdata.errors import CorruptFileError, ManifestFormatError, MissingTableError
 from bgdata.store.manifest import SEAL, FileEntry, Manifest, RawFile, canonical_json, load_manifest, recipe_key
+from tests.together import each
 
 MANIFEST = Manifest(
     dataset="squares",
@@ -40,10 +41,14 @@ MANIFEST = Manifest(
 )
 
 
+def saved(folder: Path) -> Path:
+    MANIFEST.save(folder)
+    return folder / "manifest.json"
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    MANIFEST.save(tmp_path)
-    return tmp_path / "manifest.json"
+    return saved(tmp_path)
 
 
 def test_round_trip(path: Path) -> None:
@@ -75,7 +80,7 @@ def change(path: Path, function: Callable[[dict[str, Any]], object]) -> None:
     path.write_bytes(canonical_json({**data, SEAL: hashlib.sha256(canonical_json(data)).hexdigest()}, indent=2))
 
 
-@pytest.mark.parametrize(
+@each(
     ("function", "message"),
     [
         (lambda data: data.pop("rows"), "differing: 'rows'"),
@@ -103,7 +108,8 @@ def change(path: Path, function: Callable[[dict[str, Any]], object]) -> None:
         (lambda data: data.update(warnings="text"), "expected texts as warnings"),
     ],
 )
-def test_other_fields(path: Path, function: Callable[[dict[str, Any]], object], message: str) -> None:
+def test_other_fields(tmp_path: Path, function: Callable[[dict[str, Any]], object], message: str) -> None:
+    path = saved(tmp_path)
     change(path, function)
     with pytest.raises(ManifestFormatError, match=message):
         load_manifest(path.parent)
@@ -128,10 +134,13 @@ NAMES_AND_NUMBERS = (
 )
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
-@pytest.mark.parametrize("place", NAMES_AND_NUMBERS)
-def test_every_field_refuses_what_could_be_run(path: Path, place: str | tuple[str | int, ...], hostile: str) -> None:
+@each("hostile", HOSTILE)
+@each("place", NAMES_AND_NUMBERS)
+def test_every_field_refuses_what_could_be_run(
+    tmp_path: Path, place: str | tuple[str | int, ...], hostile: str
+) -> None:
     """Sealed anew, as by a stranger. What is left are texts that are only shown."""
+    path = saved(tmp_path)
     *way, last = (place,) if isinstance(place, str) else place
 
     def inject(data: dict[str, Any]) -> None:
@@ -145,9 +154,10 @@ def test_every_field_refuses_what_could_be_run(path: Path, place: str | tuple[st
     assert str(error.value).isprintable()
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
-@pytest.mark.parametrize("field", ["parameters", "inputs"])
-def test_names_of_parameters_and_roles_too(path: Path, field: str, hostile: str) -> None:
+@each("hostile", HOSTILE)
+@each("field", ["parameters", "inputs"])
+def test_names_of_parameters_and_roles_too(tmp_path: Path, field: str, hostile: str) -> None:
+    path = saved(tmp_path)
     change(path, lambda data: data[field].update({hostile: next(iter(data[field].values()))}))
     with pytest.raises(ManifestFormatError, match=rf"as {field} in .*manifest\.json, found "):
         load_manifest(path.parent)

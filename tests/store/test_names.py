@@ -7,6 +7,7 @@ import pytest
 from bgdata.datasets import all_kinds
 from bgdata.errors import InvalidNameError, shown
 from bgdata.store.names import check_name, is_name, parse_input, parse_reference
+from tests.together import each
 
 HOSTILE = [
     "",
@@ -39,8 +40,8 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("what", ["kind", "variant", "version", "file", "digest"])
-@pytest.mark.parametrize("text", [*HOSTILE, None, 7, ["a"], {"a": 1}, True])
+@each("what", ["kind", "variant", "version", "file", "digest"])
+@each("text", [*HOSTILE, None, 7, ["a"], {"a": 1}, True])
 def test_hostile_names_are_none(what: str, text: object) -> None:
     assert not is_name(what, text)
     with pytest.raises(InvalidNameError, match=f"expected a {what} named by .*, got ") as error:

@@ -1,0 +1,93 @@
+"""What a power cut must not undo: bytes are on the disk before a name says that they are whole, names before what they
+replace goes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+
+from bgdata.store import job as job_module
+from bgdata.store import storage
+from bgdata.store.build import COMPUTED
+from bgdata.store.job import Job
+from bgdata.store.storage import publish, write_file
+from bgdata.warehouse import Warehouse
+from tests.store.toy import Count, Notes
+
+Events: TypeAlias = list[tuple[str, str]]
+
+
+@pytest.fixture
+def events(monkeypatch: pytest.MonkeyPatch) -> Events:
+    """What is synced, renamed and deleted, in order: (what, name of the file or folder)."""
+    found: Events = []
+
+    def told(what: str, name: Callable[..., str], function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any, **more: Any) -> Any:
+            found.append((what, name(*given)))
+            return function(*given, **more)
+
+        return call
+
+    monkeypatch.setattr(
+        os, "fsync", told("sync", lambda handle: Path(f"/proc/self/fd/{handle}").readlink().name, os.fsync)
+    )
+    monkeypatch.setattr(Path, "replace", told("name", lambda _, target: Path(target).name, Path.replace))
+    monkeypatch.setattr(Path, "rename", told("name", lambda _, target: Path(target).name, Path.rename))
+    remove = told("delete", lambda path: path.name, storage.remove_folder)
+    for module in (storage, job_module):
+        monkeypatch.setattr(module, "remove_folder", remove)
+    return found
+
+
+def test_a_file_is_synced_before_it_is_named_and_its_name_after(tmp_path: Path, events: Events) -> None:
+    write_file(tmp_path / "x", b"new")
+    assert events == [("sync", f".x.{os.getpid()}.partial"), ("name", "x"), ("sync", tmp_path.name)]
+
+
+def test_a_version_is_synced_before_it_is_named_and_its_name_after(tmp_path: Path, events: Events) -> None:
+    staging = tmp_path / "staging"
+    staging.mkdir()
+    for name in ("z", "a"):
+        (staging / name).touch()
+    (tmp_path / "kind").mkdir()
+    publish(staging, tmp_path / "kind" / "version")
+    assert sorted(events[:2]) == [("sync", "a"), ("sync", "z")]
+    assert events[2:] == [("sync", "staging"), ("name", "version"), ("sync", "kind")]
+
+
+def test_files_of_an_older_version_are_replaced_in_the_order_of_writing(tmp_path: Path, events: Events) -> None:
+    """The manifest, written last, comes last: until then the older one says what is there."""
+    target = tmp_path / "version"
+    target.mkdir()
+    for written, name in enumerate(("z", "a", "m")):
+        path = tmp_path / "staging" / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        os.utime(path, (written, written))
+    publish(tmp_path / "staging", target)
+    synced, named = [("sync", name) for name in ("z", "a", "m")], [("name", name) for name in ("z", "a", "m")]
+    end = [("sync", "version"), ("delete", "staging"), ("sync", tmp_path.name)]
+    assert events == [*synced, ("sync", "staging"), *named, *end]
+
+
+def test_arrays_are_synced_before_they_are_called_finished(toys: Warehouse, events: Events) -> None:
+    toys.build("squares", Count(10))
+    assert events.index(("sync", "square.npy")) < events.index(("name", COMPUTED))
+
+
+def test_a_checkpoint_is_named_and_synced_before_the_older_one_goes(
+    tmp_path: Path, events: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 0.0)
+    state = {"counts": np.zeros(3, np.int64)}
+    for _ in Job(tmp_path, Notes(), title="counting").steps("steps", range(3), [1] * 3, state):
+        pass
+    named = events.index(("name", "checkpoint-000000002"))
+    assert ("sync", "counts.npy") in events[events.index(("name", "checkpoint-000000001")) : named]
+    assert events[named + 1 :] == [("sync", tmp_path.name), ("delete", "checkpoint-000000001")]
