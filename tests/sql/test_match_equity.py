@@ -15,6 +15,7 @@ from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.game.match import MatchScore
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run
+from tests.together import each
 
 NAME = "tiny-0ply-4-index-0-5"  # the smallest that is computed
 
@@ -22,15 +23,6 @@ NAME = "tiny-0ply-4-index-0-5"  # the smallest that is computed
 @pytest.fixture(scope="module")
 def met(small_root: Path) -> MatchEquity:
     return find_met(bgdata.open_warehouse(small_root), NAME)
-
-
-@pytest.fixture(params=["through bgdata", "any client"])
-def connection(small_root: Path, request: pytest.FixtureRequest) -> duckdb.DuckDBPyConnection:
-    warehouse = bgdata.open_warehouse(small_root)
-    warehouse.connect().close()  # which writes the catalog where it is missing
-    if request.param == "through bgdata":
-        return warehouse.connect()
-    return duckdb.connect(warehouse.catalog, read_only=True)
 
 
 def test_chances(connection: duckdb.DuckDBPyConnection, met: MatchEquity) -> None:
@@ -46,18 +38,17 @@ def test_chances(connection: duckdb.DuckDBPyConnection, met: MatchEquity) -> Non
     assert connection.sql(query).fetchall() == [(1.0, 0.0, None, None)]
 
 
-@pytest.mark.parametrize("cube_value", [1, 2])
-def test_take_points_and_gammon_values(
-    connection: duckdb.DuckDBPyConnection, met: MatchEquity, cube_value: int
-) -> None:
-    for score in (MatchScore(away, other) for away in range(1, 5) for other in range(1, 5)):
-        own = f"'{NAME}', {score.away}, {score.opponent_away}"
-        query = (
-            f"select take_point({own}, cube_value := {cube_value}), "
-            f"take_point({own}, {cube_value}, win_gammon_share := 0.2, lose_gammon_share := 0.3), "
-            f"gammon_value({own}, cube_value := {cube_value}), mwc_after({own}, {cube_value}), mwc_after({own}, -2)"
-        )
-        ((take_point, with_gammons, gammon_value, won, lost),) = connection.sql(query).fetchall()
+def test_take_points_and_gammon_values(connection: duckdb.DuckDBPyConnection, met: MatchEquity) -> None:
+    own = f"'{NAME}', a, b"
+    found = connection.sql(
+        f"select a, b, cube, take_point({own}, cube_value := cube), "
+        f"take_point({own}, cube, win_gammon_share := 0.2, lose_gammon_share := 0.3), "
+        f"gammon_value({own}, cube_value := cube), mwc_after({own}, cube), mwc_after({own}, -2) "
+        "from range(1, 5) as own(a), range(1, 5) as other(b), range(1, 3) as cubes(cube)"
+    ).fetchall()
+    assert len(found) == 16 * 2
+    for away, opponent_away, cube_value, take_point, with_gammons, gammon_value, won, lost in found:
+        score = MatchScore(away, opponent_away)
         assert take_point == pytest.approx(met.take_point(score, cube_value))
         expected = met.take_point(score, cube_value, win_gammon_share=0.2, lose_gammon_share=0.3)
         assert with_gammons == pytest.approx(expected)
@@ -66,7 +57,7 @@ def test_take_points_and_gammon_values(
         assert lost == pytest.approx(met.after(score, -2))
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         ("'none', 2, 3", "expected a score of a table in the view match_equity, got none, 2-away 3-away"),
@@ -75,10 +66,13 @@ def test_take_points_and_gammon_values(
         (f"'{NAME}', 0, 0", "expected one winner of the match, got 0-away 0-away"),
     ],
 )
-def test_scores_that_no_table_has(small_root: Path, arguments: str, message: str) -> None:
-    with bgdata.open_warehouse(small_root).connect() as connection, pytest.raises(duckdb.Error, match=message):
+def test_scores_that_no_table_has(connection: duckdb.DuckDBPyConnection, arguments: str, message: str) -> None:
+    with pytest.raises(duckdb.Error, match=message):
         connection.sql(f"select mwc({arguments})").fetchall()
-    assert "expected" in error_of(run(small_root, "query", f"select mwc({arguments})"), 1)
+
+
+def test_a_score_that_no_table_has_is_an_error_of_the_command(small_root: Path) -> None:
+    assert "expected one winner" in error_of(run(small_root, "query", f"select mwc('{NAME}', 0, 0)"), 1)
 
 
 def test_differences(connection: duckdb.DuckDBPyConnection, small_root: Path, met: MatchEquity) -> None:
@@ -95,7 +89,7 @@ def test_differences(connection: duckdb.DuckDBPyConnection, small_root: Path, me
     assert connection.sql(same).fetchall() == [(0,)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "message"),
     [
         ("mwc", 100.0, "expected scores of 1-away to 12-away and chances from 0 to 1 in the match equity table"),

@@ -37,7 +37,7 @@ OVER = ([0] * 26, [0, 3, *[0] * 24], [*[0] * 24, -3, 0])
 @functools.cache
 def random_boards() -> list[Board]:
     """Positions of random games."""
-    found: list[Board] = random_game_positions(60, seed=31).boards.tolist()[::37]
+    found: list[Board] = random_game_positions(60, seed=31).boards.tolist()[::58]
     return found
 
 

@@ -180,9 +180,13 @@ def test_plays_of_positions_of_random_games(connection: Connection) -> None:
 
 
 def test_plays_of_one_position(connection: Connection) -> None:
-    for dice in ORDERED_ROLLS:
+    found = connection.execute(
+        "select legal_plays(id, die1, die2), next_positions(id, die1, die2) from (select $1 as id, "
+        "unnest($2::integer[]) as die1, unnest($3::integer[]) as die2, unnest(range(36)) as n) order by n",
+        [START.id, *map(list, zip(*ORDERED_ROLLS, strict=True))],
+    ).fetchall()
+    for dice, (texts, following) in zip(ORDERED_ROLLS, found, strict=True):
         expected = legal_plays(START, roll_of(*dice))
-        texts, following = plays(connection, START.id, *dice)
         assert [entry["play"] for entry in texts] == [str(play) for play in expected]
         assert following == [play.next_position.id for play in expected]
     closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])

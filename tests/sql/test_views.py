@@ -40,11 +40,10 @@ def test_a_file_creates_the_view_of_its_name() -> None:
     assert created == {name: [name] for name in views} != {}
 
 
-def test_versions(small_root: Path) -> None:
+def test_versions(small_root: Path, fast: duckdb.DuckDBPyConnection) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    with warehouse.connect() as connection:
-        rows = connection.sql("from versions").fetchall()
-        columns = connection.sql("from versions").columns
+    rows = fast.sql("from versions").fetchall()
+    columns = fast.sql("from versions").columns
     shown = [dict(zip(columns, row, strict=True)) for row in rows]
     found = {f"{row['dataset']}/{row['variant']}": row for row in shown}
     assert {row["dataset"] for row in shown} == set(warehouse.kinds)
@@ -64,15 +63,14 @@ def test_versions(small_root: Path) -> None:
             assert value == getattr(manifest, name), name
 
 
-def test_the_opening_book_is_best_and_second_best_plays(small_root: Path) -> None:
-    with bgdata.open_warehouse(small_root).connect() as connection:
-        rows = connection.sql(
-            "select decision, play, equity, standard_error, loss, loss_standard_error, trials from openings"
-        ).fetchall()
-        found = connection.sql(
-            "select decision, play, equity, standard_error, second_play, second_loss, second_loss_standard_error, "
-            "n_candidates, games from opening_book order by decision"
-        ).fetchall()
+def test_the_opening_book_is_best_and_second_best_plays(fast: duckdb.DuckDBPyConnection) -> None:
+    rows = fast.sql(
+        "select decision, play, equity, standard_error, loss, loss_standard_error, trials from openings"
+    ).fetchall()
+    found = fast.sql(
+        "select decision, play, equity, standard_error, second_play, second_loss, second_loss_standard_error, "
+        "n_candidates, games from opening_book order by decision"
+    ).fetchall()
     ranked = {decision: [row[1:] for row in rows if row[0] == decision] for decision in range(22)}
     for row in found:
         plays = sorted(ranked[row[0]], key=lambda play: play[3])
@@ -81,9 +79,8 @@ def test_the_opening_book_is_best_and_second_best_plays(small_root: Path) -> Non
         assert row[7:] == (len(plays), sum(play[5] for play in plays))
 
 
-def test_versions_name_the_whole_manifest(small_root: Path) -> None:
-    with bgdata.open_warehouse(small_root).connect() as connection:
-        columns = connection.sql("from versions").columns
+def test_versions_name_the_whole_manifest(fast: duckdb.DuckDBPyConnection) -> None:
+    columns = fast.sql("from versions").columns
     assert set(columns) == {field.name for field in fields(Manifest)} | {"version", "is_current", "bytes"}
 
 
@@ -111,35 +108,31 @@ def test_only_the_newest_version_is_current(warehouse: Warehouse) -> None:
     assert {row[0] for row in current} == expected | INPUTS
 
 
-def test_positions_are_those_of_the_one_sided_tables(small_root: Path) -> None:
-    with bgdata.open_warehouse(small_root).connect() as connection:
-        assert connection.sql("from bearoff_positions").columns == [
-            "variant", "position_index", "points", "checkers", "pip_count",
-        ]  # fmt: skip
-        assert connection.sql(
-            "select count(*) from bearoff_positions p join bearoff_one_sided o using (variant, position_index) "
-            "where p.points = o.points and p.checkers = o.checkers and p.pip_count = o.pip_count"
-        ).fetchall() == [(816 + 54264,)]
+def test_positions_are_those_of_the_one_sided_tables(fast: duckdb.DuckDBPyConnection) -> None:
+    assert fast.sql("from bearoff_positions").columns == [
+        "variant", "position_index", "points", "checkers", "pip_count",
+    ]  # fmt: skip
+    assert fast.sql(
+        "select count(*) from bearoff_positions p join bearoff_one_sided o using (variant, position_index) "
+        "where p.points = o.points and p.checkers = o.checkers and p.pip_count = o.pip_count"
+    ).fetchall() == [(816 + 54264,)]
 
 
-def test_positions_are_all_layouts(small_root: Path) -> None:
+def test_positions_are_all_layouts(fast: duckdb.DuckDBPyConnection) -> None:
     expected = [
         (index, list(layout), sum(layout), sum(point * count for point, count in enumerate(layout, start=1)))
         for index, layout in enumerate(layouts(3, 15))
     ]
-    with bgdata.open_warehouse(small_root).connect() as connection:
-        rows = connection.sql(
-            "select * exclude (variant) from bearoff_positions where variant = '3x15' order by position_index"
-        ).fetchall()
+    rows = fast.sql(
+        "select * exclude (variant) from bearoff_positions where variant = '3x15' order by position_index"
+    ).fetchall()
     assert rows == expected
 
 
-def test_error_summary_is_what_the_manifest_states(small_root: Path) -> None:
-    warehouse = bgdata.open_warehouse(small_root)
-    table = warehouse.open("bearoff_error", "3x3")
-    with warehouse.connect() as connection:
-        rows = connection.sql("from bearoff_error_summary")
-        (found,) = [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
+def test_error_summary_is_what_the_manifest_states(small_root: Path, fast: duckdb.DuckDBPyConnection) -> None:
+    table = bgdata.open_warehouse(small_root).open("bearoff_error", "3x3")
+    rows = fast.sql("from bearoff_error_summary")
+    (found,) = [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
     assert (found.pop("variant"), found.pop("pairs")) == ("3x3", table.manifest.rows)
     stated = {name: value for name, value in table.manifest.statistics.items() if not name.endswith("bound")}
     assert found == pytest.approx(stated, rel=1e-6, abs=1e-12)
