@@ -1,5 +1,4 @@
-"""What a power cut must not undo: bytes are on the disk before a name says that they are whole, names before what they
-replace goes."""
+"""What a power cut must not undo: bytes are on the disk before a name says that they are whole."""
 
 from __future__ import annotations
 
@@ -8,16 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
 import pytest
 
-from bgdata.store import job as job_module
 from bgdata.store import storage
 from bgdata.store.build import COMPUTED
-from bgdata.store.job import Job
 from bgdata.store.storage import publish, write_file
 from bgdata.warehouse import Warehouse
-from tests.store.toy import Count, Notes
+from tests.store.toy import Count
 
 Events: TypeAlias = list[tuple[str, str]]
 
@@ -39,9 +35,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> Events:
     )
     monkeypatch.setattr(Path, "replace", told("name", lambda _, target: Path(target).name, Path.replace))
     monkeypatch.setattr(Path, "rename", told("name", lambda _, target: Path(target).name, Path.rename))
-    remove = told("delete", lambda path: path.name, storage.remove_folder)
-    for module in (storage, job_module):
-        monkeypatch.setattr(module, "remove_folder", remove)
+    monkeypatch.setattr(storage, "remove_folder", told("delete", lambda path: path.name, storage.remove_folder))
     return found
 
 
@@ -79,15 +73,3 @@ def test_files_of_an_older_version_are_replaced_in_the_order_of_writing(tmp_path
 def test_arrays_are_synced_before_they_are_called_finished(toys: Warehouse, events: Events) -> None:
     toys.build("squares", Count(10))
     assert events.index(("sync", "square.npy")) < events.index(("name", COMPUTED))
-
-
-def test_a_checkpoint_is_named_and_synced_before_the_older_one_goes(
-    tmp_path: Path, events: Events, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 0.0)
-    state = {"counts": np.zeros(3, np.int64)}
-    for _ in Job(tmp_path, Notes(), title="counting").steps("steps", range(3), [1] * 3, state):
-        pass
-    named = events.index(("name", "checkpoint-000000002"))
-    assert ("sync", "counts.npy") in events[events.index(("name", "checkpoint-000000001")) : named]
-    assert events[named + 1 :] == [("sync", tmp_path.name), ("delete", "checkpoint-000000001")]
