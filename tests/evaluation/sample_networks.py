@@ -1,13 +1,21 @@
-"""Networks for tests: random ones of every input set and depth, and one made by hand whose answers are known."""
+"""Networks for tests: random ones of every input set and depth, one made by hand whose answers are known, and those
+that come with bgdata. Each is made once, and only to be read."""
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.inference import LATER_WEIGHT, Activation, Networks
 from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.named import find_network
+from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.kernel import read_only
 from bgdata.training.networks import FloatNetworks, new_networks, rounded_networks
+from bgdata.warehouse import Warehouse
 
 # input sets and layers of the networks for race, crashed and contact
 SHAPES: tuple[tuple[tuple[InputSet, ...], tuple[tuple[int, ...], ...]], ...] = (
@@ -33,11 +41,13 @@ def random_floats(number: int, size: float = 10.0, seed: int = 1) -> FloatNetwor
     return FloatNetworks(networks.shapes, networks.weights * np.float32(size), biases)
 
 
+@cache
 def random_networks(number: int, size: float = 10.0, seed: int = 1) -> Networks:
     """The same in integers."""
     return rounded_networks(random_floats(number, size, seed))
 
 
+@cache
 def pips_networks(sign: int = 1) -> Networks:
     """Networks that know the race alone: the hidden unit is the logistic function of the pips that the player on roll
     is ahead by (behind, for a sign of -1), over PIPS_PER_UNIT, and his win chance that of 4 unit - 2; no gammons."""
@@ -52,3 +62,23 @@ def pips_networks(sign: int = 1) -> Networks:
     weights[:, 196] = 4 * LATER_WEIGHT
     biases[:, 1:] = np.array([-2, -20, -20, -20, -20]) * Activation.LOGISTIC.later_sum
     return Networks(read_only(shapes), read_only(weights.ravel()), read_only(biases.ravel()))
+
+
+@cache
+def shipped_networks() -> Networks:
+    return open_networks(find_network("network", Warehouse("nowhere", {})))
+
+
+@cache
+def random_player(number: int) -> NetworkPlayer:
+    return NetworkPlayer(random_networks(number), NO_TABLES)
+
+
+@cache
+def pips_player() -> NetworkPlayer:
+    return NetworkPlayer(pips_networks(), NO_TABLES)
+
+
+@cache
+def shipped_player() -> NetworkPlayer:
+    return NetworkPlayer(shipped_networks(), NO_TABLES)

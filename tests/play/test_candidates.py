@@ -23,27 +23,26 @@ from bgdata.play.candidates import (
 )
 from bgdata.play.rollout import Limits, RolloutSettings
 from bgdata.play.rollout_decisions import Window, roll_out_decision
-from tests.evaluation.sample_networks import random_networks
+from tests.evaluation.sample_networks import random_player
 
-PLAYER = NetworkPlayer(random_networks(4), NO_TABLES)
 BOARD = np.array(START.board, np.int8)
 SHORT = RolloutSettings("end", 3)
 ROUND = Limits(72)
 
 
 def rolled(wanted: Wanted, objective: Objective = Objective.MONEY, item: int = 3, k: int = 5) -> RolledPlays:
-    chooser = objective.chooser(PLAYER.chooser)
+    chooser = objective.chooser(random_player(4).chooser)
     boards, _ = candidates_of(BOARD, (4, 1), chooser, objective, 9.0, k)
     return roll_out_candidates(boards, chooser, objective, wanted, SHORT, 7, item)
 
 
 @pytest.mark.parametrize("objective", Objective)
 def test_candidates_are_near_the_best_one_roll_ahead(objective: Objective) -> None:
-    chooser = objective.chooser(PLAYER.chooser)
+    chooser = objective.chooser(random_player(4).chooser)
     after = flip_boards(batch_plays(BOARD[None], np.array([(6, 2)], np.int8))[1])
-    ahead = NetworkPlayer(PLAYER.networks, NO_TABLES)
+    ahead = NetworkPlayer(random_player(4).networks, NO_TABLES)
     if objective is Objective.GAME:
-        ahead.networks = type(PLAYER.networks)(chooser.shapes, chooser.weights, chooser.biases)
+        ahead.networks = type(random_player(4).networks)(chooser.shapes, chooser.weights, chooser.biases)
     own = turned_chances(ahead.evaluate_ahead(after, 1).chances)
     equities = cubeless_equities(own) if objective is Objective.MONEY else 2 * own[:, 0] - 1
     order = np.argsort(-equities, kind="stable")
@@ -59,7 +58,7 @@ def test_candidates_are_near_the_best_one_roll_ahead(objective: Objective) -> No
 
 
 def test_one_round_is_a_rolled_out_decision() -> None:
-    expected = roll_out_decision(BOARD, (4, 1), PLAYER.chooser, 7, SHORT, Window(9.0, 2, 40), ROUND)
+    expected = roll_out_decision(BOARD, (4, 1), random_player(4).chooser, 7, SHORT, Window(9.0, 2, 40), ROUND)
     found = rolled(Wanted(ROUND, 9.0), item=0, k=30)
     assert len(found.boards) == len(expected.boards)
     assert np.array_equal(found.boards, expected.boards)

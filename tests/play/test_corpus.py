@@ -8,15 +8,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from bgdata.datasets import all_kinds
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
@@ -36,14 +33,12 @@ from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.play import corpus as corpus_module
 from bgdata.play.corpus import Corpus, net_lucks, self_play
-from bgdata.warehouse import Warehouse
-from tests.evaluation.sample_networks import pips_networks
+from tests.evaluation.sample_networks import pips_networks, shipped_networks
 from tests.reference.corpus import Board, Equities, best_chooser, luck, roll_equities, self_played
 from tests.reference.games import PlayChooser, pubeval_chooser, random_chooser
 from tests.reference.pubeval import CONTACT, RACE
+from tests.together import each
 
-SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
-PIPS = pips_networks()  # its games take ten thousands of turns: single positions only
 SEED, GAMES = 31, 40
 
 
@@ -66,7 +61,7 @@ def equities_of(networks: Networks) -> Equities:
 @pytest.fixture(scope="module")
 def lucky() -> Corpus:
     """Games of the network that comes with bgdata, without tables, with luck."""
-    return self_play(chooser_of(SHIPPED), GAMES, SEED, with_luck=True)
+    return self_play(chooser_of(shipped_networks()), GAMES, SEED, with_luck=True)
 
 
 def assert_same(one: Corpus, other: Corpus) -> None:
@@ -86,14 +81,13 @@ def check_games(found: Corpus, choose: PlayChooser, first: int = 0) -> None:
         assert found.after_play[turns].tolist() == expected.after_play
 
 
-@pytest.mark.parametrize(
+@each(
     ("chooser", "choose"),
-    [
-        (PubEval().chooser, pubeval_chooser(CONTACT, RACE)),
-        (RandomPlayer(7).chooser, random_chooser(7)),
-        (chooser_of(SHIPPED), best_chooser(equities_of(SHIPPED))),
-    ],
-    ids=["pubeval", "random", "network"],
+    lambda: {
+        "pubeval": (PubEval().chooser, pubeval_chooser(CONTACT, RACE)),
+        "random": (RandomPlayer(7).chooser, random_chooser(7)),
+        "network": (chooser_of(shipped_networks()), best_chooser(equities_of(shipped_networks()))),
+    },
 )
 def test_games_of_the_twin(chooser: Chooser, choose: PlayChooser) -> None:
     first = 5
@@ -125,13 +119,13 @@ def test_both_sides_win_alike() -> None:
 
 
 def test_static_equities(lucky: Corpus) -> None:
-    chances = evaluations(SHIPPED, NO_TABLES, lucky.boards).chances
+    chances = evaluations(shipped_networks(), NO_TABLES, lucky.boards).chances
     assert np.array_equal(lucky.equities, cubeless_equities(chances))
     assert np.isnan(self_play(PubEval().chooser, 2, SEED).equities).all()
 
 
 def test_luck_of_the_twin(lucky: Corpus) -> None:
-    equities = equities_of(SHIPPED)
+    equities = equities_of(shipped_networks())
     firsts = lucky.offsets[:-1]
     for turn in [*range(1, 12), *range(12, len(lucky.boards), 60), *firsts[:10], *(firsts[1:5] - 1)]:
         expected = luck(
@@ -149,7 +143,8 @@ def roll_room(networks: Networks, board: Board) -> RollScratch:
 
 def test_luck_averages_to_zero_over_the_rolls(lucky: Corpus) -> None:
     """All 21, weighted; at the first turn the 15 that are no doubles."""
-    for networks, turn in product((SHIPPED, PIPS), range(0, len(lucky.boards), 50)):
+    # whole games of the second network would take ten thousands of turns
+    for networks, turn in product((shipped_networks(), pips_networks()), range(0, len(lucky.boards), 50)):
         scratch = roll_room(networks, lucky.boards[turn].tolist())
         values = cubeless_equities(scratch.values).astype(np.float64)
         for is_opening in (False, True):
@@ -165,11 +160,11 @@ def test_luck_averages_to_zero_over_the_rolls(lucky: Corpus) -> None:
 def test_values_of_rolls(lucky: Corpus) -> None:
     for turn in (0, 1, 17, 40):
         board = lucky.boards[turn].tolist()
-        scratch, worth = roll_room(SHIPPED, board), roll_equities(equities_of(SHIPPED), board, 0)
+        scratch, worth = roll_room(shipped_networks(), board), roll_equities(equities_of(shipped_networks()), board, 0)
         for (die, other_die), value in worth.items():
             assert ROLLS[roll_place(die, other_die)] == roll_of(die, other_die)
             assert cubeless_equities(scratch.values)[roll_place(die, other_die)] == pytest.approx(value, abs=1e-6)
-        chances = evaluations(SHIPPED, NO_TABLES, flip_boards(scratch.best)).chances
+        chances = evaluations(shipped_networks(), NO_TABLES, flip_boards(scratch.best)).chances
         assert cubeless_equities(scratch.values) == pytest.approx(-cubeless_equities(chances), abs=1e-6)
 
 
@@ -185,7 +180,7 @@ def test_net_luck_is_that_of_player_0(lucky: Corpus) -> None:
 
 
 def test_luck_adjusted_results_are_as_good_on_average_and_less_noisy() -> None:
-    found = self_play(chooser_of(SHIPPED), 200, 7, with_luck=True)
+    found = self_play(chooser_of(shipped_networks()), 200, 7, with_luck=True)
     net = net_lucks(found.begins, found.offsets, found.lucks)
     adjusted = found.outcomes - net
     assert abs(net.mean()) < 4 * net.std() / np.sqrt(len(net))
@@ -196,12 +191,12 @@ def test_luck_adjusted_results_are_as_good_on_average_and_less_noisy() -> None:
 def test_any_threads_and_batches(lucky: Corpus) -> None:
     for count in (1, 2):
         with threads(count):
-            assert_same(self_play(chooser_of(SHIPPED), GAMES, SEED, with_luck=True), lucky)
-    part = self_play(chooser_of(SHIPPED), 5, SEED, first=7, with_luck=True)
+            assert_same(self_play(chooser_of(shipped_networks()), GAMES, SEED, with_luck=True), lucky)
+    part = self_play(chooser_of(shipped_networks()), 5, SEED, first=7, with_luck=True)
     begin, end = lucky.offsets[7], lucky.offsets[12]
     rows = [lucky.outcomes[7:12], lucky.begins[7:12], lucky.offsets[7:13] - begin]
     assert_same(part, Corpus(*rows, *(values[begin:end] for values in lucky[3:])))
-    plain = self_play(chooser_of(SHIPPED), GAMES, SEED)
+    plain = self_play(chooser_of(shipped_networks()), GAMES, SEED)
     assert_same(plain._replace(lucks=lucky.lucks), lucky)
 
 
@@ -209,7 +204,7 @@ def test_any_threads_and_batches(lucky: Corpus) -> None:
 def test_games_longer_than_their_pages(lucky: Corpus, monkeypatch: pytest.MonkeyPatch, scratch: int) -> None:
     assert (np.diff(lucky.offsets) > 60).any()
     monkeypatch.setattr(corpus_module, "ROOM", scratch)
-    assert_same(self_play(chooser_of(SHIPPED), GAMES, SEED, with_luck=True), lucky)
+    assert_same(self_play(chooser_of(shipped_networks()), GAMES, SEED, with_luck=True), lucky)
 
 
 def test_no_games() -> None:
@@ -220,16 +215,23 @@ def test_no_games() -> None:
 def test_luck_of_others_games(lucky: Corpus) -> None:
     """A judge changes no game, and says of a position and a roll what he says of his own."""
     plain = self_play(PubEval().chooser, 3, SEED)
-    judged = self_play(PubEval().chooser, 3, SEED, with_luck=True, estimator=chooser_of(SHIPPED))
+    judged = self_play(PubEval().chooser, 3, SEED, with_luck=True, estimator=chooser_of(shipped_networks()))
     for field in Corpus._fields[:6]:
         assert np.array_equal(getattr(judged, field), getattr(plain, field)), field
-    assert np.array_equal(judged.equities, cubeless_equities(evaluations(SHIPPED, NO_TABLES, judged.boards).chances))
-    equities = equities_of(SHIPPED)
+    assert np.array_equal(
+        judged.equities, cubeless_equities(evaluations(shipped_networks(), NO_TABLES, judged.boards).chances)
+    )
+    equities = equities_of(shipped_networks())
     for turn in range(0, len(judged.boards), 9):
         is_opening = turn in judged.offsets
         expected = luck(equities, judged.boards[turn].tolist(), tuple(judged.dice[turn].tolist()), is_opening, OF_LUCK)
         assert judged.lucks[turn] == pytest.approx(expected, abs=2e-6)
-    assert_same(self_play(chooser_of(SHIPPED), GAMES, SEED, with_luck=True, estimator=chooser_of(SHIPPED)), lucky)
+    assert_same(
+        self_play(
+            chooser_of(shipped_networks()), GAMES, SEED, with_luck=True, estimator=chooser_of(shipped_networks())
+        ),
+        lucky,
+    )
 
 
 def test_players_without_networks_know_no_luck() -> None:

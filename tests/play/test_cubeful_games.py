@@ -9,7 +9,6 @@ from itertools import pairwise, takewhile
 import numpy as np
 import pytest
 
-from bgdata.datasets import all_kinds
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import Action, Strategy, decide_money, janowski, janowski_first, jump
 from bgdata.equity.jump import MOST_VOLATILITY
@@ -18,10 +17,8 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.named import find_network
-from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.evaluation.roll_values import OF_LUCK
 from bgdata.evaluation.volatility import local_volatility_by
@@ -41,8 +38,8 @@ from bgdata.play.cubeful_series import (
     cubeful_results,
     cubeful_self_play,
 )
-from bgdata.warehouse import Warehouse
 from tests.equity.samples import published_met
+from tests.evaluation.sample_networks import shipped_networks, shipped_player
 from tests.reference.cubeful_games import (
     Board,
     Chances,
@@ -57,20 +54,25 @@ from tests.reference.cubeful_games import (
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.pubeval import likely_boards
 from tests.reference.self_play import Evaluator, flipped
+from tests.together import each
 
-SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
-CHOOSER = NetworkPlayer(SHIPPED, NO_TABLES).chooser
-AHEAD = LookaheadPlayer(NetworkPlayer(SHIPPED, NO_TABLES), 1)
-MET = published_met()
 SEED = 31
 ACTIONS, OWNERS = ("play", "double", "take", "pass"), ("centered", "on_roll", "opponent")
 MONEY, SIDES = CubefulRules(), (CubeSide(janowski(0.7)), CubeSide(janowski(0.4)))
 Sides = tuple[CubeSide, CubeSide]
 
 
+def network() -> Chooser:
+    return shipped_player().chooser
+
+
+def match_rules(length: int) -> CubefulRules:
+    return CubefulRules(length, met=published_met())
+
+
 def evaluate(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
     """What the network says, as other tests compare it with a twin of its own."""
-    chances = evaluations(SHIPPED, NO_TABLES, np.array(boards, np.int8)).chances
+    chances = evaluations(shipped_networks(), NO_TABLES, np.array(boards, np.int8)).chances
     return chances.tolist(), cubeless_equities(chances).tolist()
 
 
@@ -85,12 +87,12 @@ def slow_model(strategy: Strategy) -> Model:
 
 
 def mwc(away: int, opponent_away: int, is_post_crawford: bool) -> float:
-    return MET.mwc(away, opponent_away, is_post_crawford=is_post_crawford)
+    return published_met().mwc(away, opponent_away, is_post_crawford=is_post_crawford)
 
 
 def evaluate_ahead(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
     """What it says one roll ahead."""
-    chances = AHEAD.evaluate_many(np.array(boards, np.int8)).chances
+    chances = LookaheadPlayer(shipped_player(), 1).evaluate_many(np.array(boards, np.int8)).chances
     return chances.tolist(), cubeless_equities(chances).tolist()
 
 
@@ -129,7 +131,7 @@ def check_games(found: CubefulCorpus, expected: list[Game], judge: Evaluator = e
     ids=["money", "jacoby", "jump"],
 )
 def test_money_games_against_the_twin(sides: Sides, rules: CubefulRules, models: tuple[Model, Model]) -> None:
-    found = cubeful_self_play(CHOOSER, sides, rules, 5, SEED, 3)
+    found = cubeful_self_play(network(), sides, rules, 5, SEED, 3)
     expected = [
         game
         for number in range(3, 8)
@@ -142,8 +144,8 @@ def test_money_games_against_the_twin(sides: Sides, rules: CubefulRules, models:
 def test_who_goes_by_local_volatility_doubles_by_it() -> None:
     """Every turn at which the player could double, decided again with the volatility of its position."""
     sides = CubeSide(jump(0.1), is_local=True), CubeSide(jump(0.1), is_local=True)
-    found = cubeful_self_play(CHOOSER, sides, MONEY, 12, SEED)
-    player, count, differ = NetworkPlayer(SHIPPED, NO_TABLES), 0, 0
+    found = cubeful_self_play(network(), sides, MONEY, 12, SEED)
+    player, count, differ = shipped_player(), 0, 0
     for begin, end in pairwise(found.first_turns.tolist()):
         rows = np.arange(begin + 1, end)
         actions, owners = found.records[rows, 1], found.records[rows, 6]
@@ -167,9 +169,9 @@ def test_who_goes_by_local_volatility_doubles_by_it() -> None:
 @pytest.mark.parametrize("length", [3, 5])
 def test_matches_against_the_twin(length: int) -> None:
     """One side goes by the score, the other knows the rules of the match only."""
-    sides, rules = (CubeSide(janowski(0.6)), CubeSide(janowski(0.7), as_money=True)), CubefulRules(length, met=MET)
+    sides, rules = (CubeSide(janowski(0.6)), CubeSide(janowski(0.7), as_money=True)), match_rules(length)
     models = match_janowski(0.6, mwc), slow_janowski(0.7)
-    found = cubeful_self_play(CHOOSER, sides, rules, 3, SEED)
+    found = cubeful_self_play(network(), sides, rules, 3, SEED)
     expected = [play_match(evaluate, models, length, SEED, number) for number in range(3)]
     check_games(found, [game for match in expected for game in match])
     assert np.diff(found.results.offsets).tolist() == [len(match) for match in expected]
@@ -189,7 +191,7 @@ def test_cubeful_plays_against_the_twin(is_jacoby: bool) -> None:
     if not is_jacoby:
         sides, models = (sides[0], by_cube(CubeSide(jump(0.09)))), (models[0], slow_model(jump(0.09)))
         values = values[0], cubeful(models[1])
-    found = cubeful_self_play(CHOOSER, sides, CubefulRules(is_jacoby=is_jacoby), 6, SEED)
+    found = cubeful_self_play(network(), sides, CubefulRules(is_jacoby=is_jacoby), 6, SEED)
     expected = [
         game
         for number in range(6)
@@ -197,7 +199,7 @@ def test_cubeful_plays_against_the_twin(is_jacoby: bool) -> None:
     ]
     check_games(found, expected)
     plain = cubeful_self_play(
-        CHOOSER, (CubeSide(janowski(0.7)), CubeSide(sides[1].strategy)), CubefulRules(is_jacoby=is_jacoby), 6, SEED
+        network(), (CubeSide(janowski(0.7)), CubeSide(sides[1].strategy)), CubefulRules(is_jacoby=is_jacoby), 6, SEED
     )
     assert not np.array_equal(plain.boards, found.boards)
 
@@ -208,7 +210,7 @@ def test_cubeful_plays_in_matches_against_the_twin(length: int) -> None:
     sides = by_cube(CubeSide(janowski(0.6))), by_cube(CubeSide(janowski(0.7), as_money=True))
     models = match_janowski(0.6, mwc), slow_janowski(0.7)
     values = cubeful(models[0], match_janowski(0, mwc)), cubeful(models[1])
-    found = cubeful_self_play(CHOOSER, sides, CubefulRules(length, met=MET), 5, SEED)
+    found = cubeful_self_play(network(), sides, match_rules(length), 5, SEED)
     expected = [play_match(evaluate, models, length, SEED, number, values=values) for number in range(5)]
     check_games(found, [game for match in expected for game in match])
     assert any(game.is_crawford for match in expected for game in match)
@@ -225,7 +227,7 @@ def test_cubeful_plays_in_matches_against_the_twin(length: int) -> None:
         ),
         (
             (by_cube(CubeSide(janowski(0.6))), by_cube(CubeSide(janowski(0.3), as_money=True))),
-            CubefulRules(3, met=MET),
+            CubefulRules(3),
             (match_janowski(0.6, mwc), slow_janowski(0.3)),
             2,
         ),
@@ -237,6 +239,8 @@ def test_games_one_roll_ahead_against_the_twin(
 ) -> None:
     """Plays by the player that looks ahead with any evaluator, of equal ones that which is statically best; the cube,
     and what is recorded, by its chances."""
+    rules = match_rules(rules.length) if rules.length else rules
+    ahead = LookaheadPlayer(shipped_player(), 1)
 
     def choose(player: int, board: Board, roll: Roll, cube: int, whose: str, mine: Score) -> Board:
         side = sides[player]
@@ -244,23 +248,23 @@ def test_games_one_roll_ahead_against_the_twin(
         seen = MatchScore(*mine) if mine.away else Money(rules.is_jacoby)
         by_value = side.cubeful_plays and not (mine.is_crawford and side.as_money)
         stakes = Stakes(seen, Cube(cube, CubeOwner(whose))) if by_value else None
-        ranked = AHEAD.rank_plays(Position(board), roll, stakes, cubeful_rules)
+        ranked = ahead.rank_plays(Position(board), roll, stakes, cubeful_rules)
         equal = [list(each.play.after_play.board) for each in takewhile(lambda each: each.loss == 0, ranked)]
         return equal[int(np.argmin(evaluate([flipped(after) for after in equal])[1]))]
 
-    found = cubeful_self_play(CHOOSER, sides, rules, count, SEED, ply=1)
+    found = cubeful_self_play(network(), sides, rules, count, SEED, ply=1)
     matches = [
         play_match(evaluate_ahead, models, rules.length, SEED, number, is_jacoby=rules.is_jacoby, choose=choose)
         for number in range(count)
     ]
     check_games(found, [game for match in matches for game in match], evaluate_ahead)
-    assert not np.array_equal(cubeful_self_play(CHOOSER, sides, rules, count, SEED).boards, found.boards)
+    assert not np.array_equal(cubeful_self_play(network(), sides, rules, count, SEED).boards, found.boards)
 
 
 def test_plays_that_let_the_opponent_cash_are_ranked_by_cubeless_equity() -> None:
     """Their value with the cube is the same to the last bit, and yet who may err should be given the chance."""
     sides = (by_cube(CubeSide(janowski(0.7))),) * 2
-    found = cubeful_self_play(CHOOSER, sides, MONEY, 40, SEED)
+    found = cubeful_self_play(network(), sides, MONEY, 40, SEED)
     ends = found.first_turns[1:] - 3  # the last play before a pass
     n_ties = 0
     for row in ends[found.results.column("way") == PASSED].tolist():
@@ -283,14 +287,14 @@ def test_plays_that_let_the_opponent_cash_are_ranked_by_cubeless_equity() -> Non
 def matches() -> CubefulCorpus:
     """Matches to 5 between one who goes by the score and one who does not."""
     sides = CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)
-    return cubeful_self_play(CHOOSER, sides, CubefulRules(5, met=MET), 120, SEED)
+    return cubeful_self_play(network(), sides, match_rules(5), 120, SEED)
 
 
 @pytest.fixture(scope="module")
 def money() -> CubefulCorpus:
     """Money games under the Jacoby rule with much doubling."""
     return cubeful_self_play(
-        CHOOSER, (CubeSide(janowski(0)), CubeSide(janowski(0.2))), CubefulRules(is_jacoby=True), 400, 5
+        network(), (CubeSide(janowski(0)), CubeSide(janowski(0.2))), CubefulRules(is_jacoby=True), 400, 5
     )
 
 
@@ -360,8 +364,8 @@ def test_dead_cubes(matches: CubefulCorpus) -> None:
 
 def test_dice_are_those_of_games_without_a_cube() -> None:
     """A side that is never doubled out plays the same game."""
-    cubeless = self_play(CHOOSER, 20, 5)
-    found = cubeful_self_play(CHOOSER, SIDES, MONEY, 20, 5)
+    cubeless = self_play(network(), 20, 5)
+    found = cubeful_self_play(network(), SIDES, MONEY, 20, 5)
     for game in range(20):
         turns = slice(*found.first_turns[game : game + 2].tolist())
         plays = found.records[turns, 1] == 0
@@ -379,16 +383,16 @@ def assert_same(one: CubefulCorpus, other: CubefulCorpus) -> None:
 
 
 def test_the_same_on_any_threads_and_in_any_batch(matches: CubefulCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    sides, rules = (CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)), CubefulRules(5, met=MET)
+    sides, rules = (CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)), match_rules(5)
     with threads(1):
-        one = cubeful_self_play(CHOOSER, sides, rules, 20, SEED)
+        one = cubeful_self_play(network(), sides, rules, 20, SEED)
     with threads(2):
-        assert_same(cubeful_self_play(CHOOSER, sides, rules, 20, SEED), one)
+        assert_same(cubeful_self_play(network(), sides, rules, 20, SEED), one)
     end = int(matches.results.offsets[20])
     assert np.array_equal(matches.results.games[:end], one.results.games)
     monkeypatch.setattr(cubeful_series, "TURNS", 20)  # so that most are played twice
-    assert_same(cubeful_self_play(CHOOSER, sides, rules, 20, SEED), one)
-    later = cubeful_self_play(CHOOSER, sides, rules, 5, SEED, 15)
+    assert_same(cubeful_self_play(network(), sides, rules, 20, SEED), one)
+    later = cubeful_self_play(network(), sides, rules, 5, SEED, 15)
     assert np.array_equal(later.results.games, one.results.games[one.results.offsets[15] :])
     assert np.array_equal(later.boards, one.boards[one.first_turns[one.results.offsets[15]] :])
 
@@ -396,9 +400,9 @@ def test_the_same_on_any_threads_and_in_any_batch(matches: CubefulCorpus, monkey
 def test_one_roll_ahead_the_same_on_any_threads() -> None:
     sides = by_cube(CubeSide(jump(0.1), is_local=True)), CubeSide(janowski(0.4))
     with threads(1):
-        one = cubeful_self_play(CHOOSER, sides, CubefulRules(2, met=MET), 4, SEED, ply=1)
+        one = cubeful_self_play(network(), sides, match_rules(2), 4, SEED, ply=1)
     with threads(2):
-        assert_same(cubeful_self_play(CHOOSER, sides, CubefulRules(2, met=MET), 4, SEED, ply=1), one)
+        assert_same(cubeful_self_play(network(), sides, match_rules(2), 4, SEED, ply=1), one)
 
 
 def points_of_first(found: CubefulResults) -> np.ndarray:
@@ -409,14 +413,14 @@ def points_of_first(found: CubefulResults) -> np.ndarray:
 
 def test_pairs_have_the_same_dice_with_sides_swapped() -> None:
     """So who plays himself scores 0, and swapping the sides turns every pair around."""
-    equal = points_of_first(cubeful_results(CHOOSER, (SIDES[0], SIDES[0]), MONEY, 40, 9))
+    equal = points_of_first(cubeful_results(network(), (SIDES[0], SIDES[0]), MONEY, 40, 9))
     assert (equal.reshape(-1, 2).sum(1) == 0).all()
-    one, other = (points_of_first(cubeful_results(CHOOSER, sides, MONEY, 40, 9)) for sides in (SIDES, SIDES[::-1]))
+    one, other = (points_of_first(cubeful_results(network(), sides, MONEY, 40, 9)) for sides in (SIDES, SIDES[::-1]))
     assert (one.reshape(-1, 2).sum(1) == -other.reshape(-1, 2).sum(1)).all()
     assert (one.reshape(-1, 2).sum(1) != 0).any()
-    alone = cubeful_results(CHOOSER, SIDES, MONEY, 40, 9, is_paired=False)
-    assert np.array_equal(alone.games, cubeful_self_play(CHOOSER, SIDES, MONEY, 40, 9).results.games)
-    assert np.array_equal(cubeful_results(CHOOSER, SIDES, MONEY, 40, 9).games[::2], alone.games[:20])
+    alone = cubeful_results(network(), SIDES, MONEY, 40, 9, is_paired=False)
+    assert np.array_equal(alone.games, cubeful_self_play(network(), SIDES, MONEY, 40, 9).results.games)
+    assert np.array_equal(cubeful_results(network(), SIDES, MONEY, 40, 9).games[::2], alone.games[:20])
 
 
 def slow_worth(chances: Chances, cube: int, owner: str, score: Score) -> float:
@@ -458,11 +462,12 @@ def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
     return total
 
 
-@pytest.mark.parametrize("rules", [MONEY, CubefulRules(2, met=MET)], ids=["money", "match"])
-def test_luck_against_the_twin(rules: CubefulRules) -> None:
+@pytest.mark.parametrize("length", [0, 2], ids=["money", "match"])
+def test_luck_against_the_twin(length: int) -> None:
     """Of games that are the same whether luck is measured or not."""
-    found = cubeful_results(CHOOSER, SIDES, rules, 1, SEED, is_paired=False, with_luck=True)
-    corpus = cubeful_self_play(CHOOSER, SIDES, rules, 1, SEED)
+    rules = match_rules(length) if length else MONEY
+    found = cubeful_results(network(), SIDES, rules, 1, SEED, is_paired=False, with_luck=True)
+    corpus = cubeful_self_play(network(), SIDES, rules, 1, SEED)
     assert np.array_equal(found.games, corpus.results.games)
     assert (corpus.results.lucks == 0).all()
     assert found.lucks.tolist() == pytest.approx([slow_luck(corpus, 0, rules.length)], abs=1e-5)
@@ -470,43 +475,45 @@ def test_luck_against_the_twin(rules: CubefulRules) -> None:
 
 def test_luck_one_roll_ahead_is_that_of_static_plays() -> None:
     """Of the games that are played one roll ahead."""
-    found = cubeful_results(CHOOSER, SIDES, MONEY, 1, SEED, is_paired=False, with_luck=True, ply=1)
-    corpus = cubeful_self_play(CHOOSER, SIDES, MONEY, 1, SEED, ply=1)
+    found = cubeful_results(network(), SIDES, MONEY, 1, SEED, is_paired=False, with_luck=True, ply=1)
+    corpus = cubeful_self_play(network(), SIDES, MONEY, 1, SEED, ply=1)
     assert np.array_equal(found.games, corpus.results.games)
     assert found.lucks.tolist() == pytest.approx([slow_luck(corpus, 0, 0)], abs=1e-5)
 
 
 def test_luck_averages_to_nothing_and_explains_results() -> None:
-    for rules in (MONEY, CubefulRules(3, met=MET)):
-        found = cubeful_results(CHOOSER, SIDES, rules, 100, 2, is_paired=False, with_luck=True)
+    for rules in (MONEY, match_rules(3)):
+        found = cubeful_results(network(), SIDES, rules, 100, 2, is_paired=False, with_luck=True)
         won = 1 - 2 * found.column("winner")[found.offsets[1:] - 1]
         results = won if rules.length else won * found.column("points")
         assert abs(found.lucks.mean()) < 4 * found.lucks.std() / 10
         assert (results - found.lucks).std() < results.std() / 2
         for limit in (1, 2):
             with threads(limit):
-                again = cubeful_results(CHOOSER, SIDES, rules, 20, 2, is_paired=False, with_luck=True)
+                again = cubeful_results(network(), SIDES, rules, 20, 2, is_paired=False, with_luck=True)
             assert again.lucks.tolist() == found.lucks[:20].tolist()
 
 
 def test_a_live_cube_is_cashed() -> None:
     """At an index of 1 nobody doubles what would be taken, and nobody cashes who can still win a gammon."""
-    found = cubeful_results(CHOOSER, (CubeSide(janowski(1)),) * 2, MONEY, 200, 4)
+    found = cubeful_results(network(), (CubeSide(janowski(1)),) * 2, MONEY, 200, 4)
     assert found.column("cube_value").mean() < 1.05
     assert (found.column("way") == PASSED).mean() > 0.5
 
 
 def test_no_games() -> None:
-    found = cubeful_self_play(CHOOSER, SIDES, MONEY, 0, 1)
+    found = cubeful_self_play(network(), SIDES, MONEY, 0, 1)
     assert [len(np.asarray(values)) for values in found[1:]] == [1, 0, 0, 0, 0]
     assert len(found.results.games) == 0
 
 
-CROOKED = MatchEquity.of("crooked", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49], [0.5, 0.4])
-WRONG = [
+def wrong_rules() -> list[tuple[Sides, CubefulRules, str]]:
+    met = published_met()
+    crooked = MatchEquity.of("crooked", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49], [0.5, 0.4])
+    return [
     (SIDES, CubefulRules(-1), "expected a match length of 1 to 64 points, or 0 for money, got -1"),
-    (SIDES, CubefulRules(65, met=MET), "expected a match length of 1 to 64 points, or 0 for money, got 65"),
-    (SIDES, CubefulRules(7, True, MET), "expected the jacoby rule in money play only, got it in a match to 7"),
+    (SIDES, CubefulRules(65, met=met), "expected a match length of 1 to 64 points, or 0 for money, got 65"),
+    (SIDES, CubefulRules(7, True, met), "expected the jacoby rule in money play only, got it in a match to 7"),
     (
         (CubeSide(janowski_first()), SIDES[0]),
         CubefulRules(is_jacoby=True),
@@ -514,26 +521,26 @@ WRONG = [
     ),
     (
         (CubeSide(janowski_first()), SIDES[0]),
-        CubefulRules(5, met=MET),
+        CubefulRules(5, met=met),
         "expected a model that knows match scores, got janowski-first",
     ),
     (SIDES, CubefulRules(5), "expected a match equity table for a match, got none"),
-    (SIDES, CubefulRules(13, met=MET), r"expected a match equity table to 13-away, got MatchEquity\(published, to 12"),
-    (SIDES, CubefulRules(2, met=CROOKED), "expected a match equity table that favours nobody, got 0.6 at"),
+    (SIDES, CubefulRules(13, met=met), r"expected a match equity table to 13-away, got MatchEquity\(published, to 12"),
+    (SIDES, CubefulRules(2, met=crooked), "expected a match equity table that favours nobody, got 0.6 at"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("sides", "rules", "message"), WRONG, ids=[message[:60] for *_, message in WRONG])
+@each(("sides", "rules", "message"), wrong_rules)
 def test_wrong_rules(sides: Sides, rules: CubefulRules, message: str) -> None:
     for play in (cubeful_self_play, cubeful_results):
         with pytest.raises(UsageError, match=f"^{message}"):
-            play(CHOOSER, sides, rules, 2, 1)
+            play(network(), sides, rules, 2, 1)
 
 
 def test_luck_in_a_match_needs_a_table() -> None:
     as_money = CubeSide(janowski(0.7), as_money=True)
     with pytest.raises(UsageError, match=r"^expected a match equity table for a match, got none$"):
-        cubeful_results(CHOOSER, (as_money, as_money), CubefulRules(3), 2, 1, with_luck=True)
+        cubeful_results(network(), (as_money, as_money), CubefulRules(3), 2, 1, with_luck=True)
 
 
 def test_wrong_players_and_numbers() -> None:
@@ -542,12 +549,12 @@ def test_wrong_players_and_numbers() -> None:
     ):
         cubeful_results(PubEval().chooser, SIDES, MONEY, 2, 1)
     with pytest.raises(UsageError, match=r"^expected numbers from 0 to 2\^63 - 1, got count 2, seed -1, first 0$"):
-        cubeful_self_play(CHOOSER, SIDES, MONEY, 2, -1)
+        cubeful_self_play(network(), SIDES, MONEY, 2, -1)
     for ply in (-1, 4):
         with pytest.raises(UsageError, match=rf"^expected a ply from 0 to 3, got {ply}$"):
-            cubeful_self_play(CHOOSER, SIDES, MONEY, 2, 1, ply=ply)
+            cubeful_self_play(network(), SIDES, MONEY, 2, 1, ply=ply)
         with pytest.raises(UsageError, match=rf"^expected a ply from 0 to 3, got {ply}$"):
-            cubeful_results(CHOOSER, SIDES, MONEY, 2, 1, ply=ply)
+            cubeful_results(network(), SIDES, MONEY, 2, 1, ply=ply)
     as_money = tuple(CubeSide(side.strategy, as_money=True) for side in SIDES)
-    found = cubeful_results(CHOOSER, (as_money[0], as_money[1]), CubefulRules(3), 4, 1)  # who needs no table
+    found = cubeful_results(network(), (as_money[0], as_money[1]), CubefulRules(3), 4, 1)  # who needs no table
     assert found.offsets[-1] == len(found.games)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets import all_kinds
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import janowski, janowski_first, jump
@@ -20,10 +19,9 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.cube_tables import MoneyBearoff
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.dice import Roll
@@ -34,17 +32,14 @@ from bgdata.kernel import threads
 from bgdata.play.cubeful_rollout import CubefulStart, difference, roll_out_with_cube
 from bgdata.play.rollout import Limits, RolloutSettings
 from bgdata.play.rollout_kernels import MOST_TRIALS, fill_order, first_rolls, roll_at
-from bgdata.warehouse import Warehouse
 from tests.cli.command_line import position_id
 from tests.equity.samples import published_met
+from tests.evaluation.sample_networks import shipped_networks, shipped_player
 from tests.reference.cubeful_games import Board, Chances, Model, Score, cubeful, match_janowski
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.cubeful_rollouts import Trials
+from tests.together import each
 
-SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
-CHOOSER = NetworkPlayer(SHIPPED, NO_TABLES).chooser
-AHEAD = LookaheadPlayer(NetworkPlayer(SHIPPED, NO_TABLES), 1)
-MET = published_met()
 MONEY, JACOBY = Stakes(Money(is_jacoby=False)), Stakes(Money(is_jacoby=True))
 ENDING = Position(position_id([2, 1, 2], [1, 2, 1]))
 LONGER = Position(position_id([2, 2, 2, 1, 1], [2, 2, 2, 1, 1]))
@@ -53,8 +48,12 @@ HIT_OR_GAMMON = Position("3N0DAAmSAAAAAA")  # three checkers left, with two of t
 SURE_GAMMON = Position(position_id([3, 3, 3, 3, 3], [1, 1]))
 
 
+def network() -> Chooser:
+    return shipped_player().chooser
+
+
 def evaluate(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
-    chances = evaluations(SHIPPED, NO_TABLES, np.array(boards, np.int8)).chances
+    chances = evaluations(shipped_networks(), NO_TABLES, np.array(boards, np.int8)).chances
     return chances.tolist(), cubeless_equities(chances).tolist()
 
 
@@ -63,7 +62,7 @@ def start(position: Position, stakes: Stakes = MONEY, *, may_double: bool = True
 
 
 def mwc(away: int, opponent_away: int, is_post_crawford: bool) -> float:
-    return MET.mwc(away, opponent_away, is_post_crawford=is_post_crawford)
+    return published_met().mwc(away, opponent_away, is_post_crawford=is_post_crawford)
 
 
 def worth_by(model: Model) -> object:
@@ -80,13 +79,13 @@ def won(points: int, score: Score) -> float:
     """Points, or twice the mwc less 1, to who wins them."""
     if not score.away:
         return points
-    return 2 * MET.after(MatchScore(score.away, score.opponent_away, score.is_crawford), points) - 1
+    return 2 * published_met().after(MatchScore(score.away, score.opponent_away, score.is_crawford), points) - 1
 
 
 @cache
 def ahead(board: tuple[int, ...], roll: Roll, stakes: Stakes, rules: CubeRules) -> Board:
     """The board after the play that is best one roll ahead."""
-    return list(AHEAD.best_play(board, roll, stakes, rules).play.after_play.board)
+    return list(LookaheadPlayer(shipped_player(), 1).best_play(board, roll, stakes, rules).play.after_play.board)
 
 
 def check_block(
@@ -96,7 +95,7 @@ def check_block(
     score = Score(0, 0, False)
     if isinstance(stakes.score, MatchScore):
         score = Score(stakes.score.away, stakes.score.opponent_away, stakes.score.is_crawford)
-    rules = CubeRules(janowski(0.4), MET if score.away else None)
+    rules = CubeRules(janowski(0.4), published_met() if score.away else None)
 
     def choose(board: Board, roll: Roll, cube: int, whose: str, mine: Score) -> Board:
         seen = MatchScore(*mine) if mine.away else stakes.score
@@ -107,7 +106,7 @@ def check_block(
     twin = Trials(evaluate, model, value, worth_by(worth), won, score, is_jacoby, chosen)  # type: ignore[arg-type]
     found = roll_out_with_cube(
         [start(position, stakes, may_double=may_double)],
-        CHOOSER,
+        network(),
         rules,
         Limits(72),
         5,
@@ -157,7 +156,7 @@ def test_the_jacoby_rule_counts_no_gammon_of_a_centered_cube() -> None:
     """Any roll wins a gammon."""
     owned = Stakes(Money(is_jacoby=True), Cube(2, CubeOwner.ON_ROLL))
     for stakes, points in ((JACOBY, 1), (MONEY, 2), (owned, 2)):
-        found = roll_out_with_cube([start(SURE_GAMMON, stakes, may_double=False)], CHOOSER, CubeRules(), Limits(72))
+        found = roll_out_with_cube([start(SURE_GAMMON, stakes, may_double=False)], network(), CubeRules(), Limits(72))
         assert (found.values[0], found.plain_standard_errors[0]) == (points, 0)
 
 
@@ -170,20 +169,20 @@ def test_games_that_are_over() -> None:
     owned = Stakes(Money(is_jacoby=True), Cube(2, CubeOwner.ON_ROLL))
     for stakes, points in ((JACOBY, 1), (MONEY, 2), (owned, 2)):
         starts = [start(each, stakes) for each in (OVER, OVER.flip())]
-        found = roll_out_with_cube(starts, CHOOSER, CubeRules(), Limits(72))
+        found = roll_out_with_cube(starts, network(), CubeRules(), Limits(72))
         assert found.values.tolist() == [-points, points]
         assert found.plain_standard_errors.tolist() == [0, 0]
     score = MatchScore(2, 5)
     starts = [start(each, Stakes(score)) for each in (OVER, OVER.flip())]
-    found = roll_out_with_cube(starts, CHOOSER, CubeRules(met=MET), Limits(72))
-    assert found.values.tolist() == pytest.approx([MET.after(score, -2), 1])
+    found = roll_out_with_cube(starts, network(), CubeRules(met=published_met()), Limits(72))
+    assert found.values.tolist() == pytest.approx([published_met().after(score, -2), 1])
 
 
 def test_games_end_in_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Where the table has the start, its columns are the answer; nearly so where it is reached after two rolls."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("rollout") / "warehouse")
     table = warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 6))
-    exact, chooser = MoneyBearoff(table), NetworkPlayer(SHIPPED, BearoffEvaluator(table).arrays).chooser
+    exact, chooser = MoneyBearoff(table), NetworkPlayer(shipped_networks(), BearoffEvaluator(table).arrays).chooser
     doubled = MONEY.after_take()
     known = exact.cube_equities(ENDING, MONEY)
     assert known is not None
@@ -198,7 +197,8 @@ def test_games_end_in_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> 
 def test_luck_changes_errors_and_not_games() -> None:
     starts, rules, limits = [start(CONTACT, may_double=False)], CubeRules(janowski(0.7)), Limits(216)
     less, plain = (
-        roll_out_with_cube(starts, CHOOSER, rules, limits, 1, RolloutSettings(with_luck=each)) for each in (True, False)
+        roll_out_with_cube(starts, network(), rules, limits, 1, RolloutSettings(with_luck=each))
+        for each in (True, False)
     )
     assert less.plain_standard_errors[0] == pytest.approx(plain.standard_errors[0])
     assert plain.standard_errors[0] == plain.plain_standard_errors[0]
@@ -206,7 +206,7 @@ def test_luck_changes_errors_and_not_games() -> None:
     assert abs(less.values[0] - plain.values[0]) < 4 * plain.standard_errors[0]
     for limit in (1, 2):
         with threads(limit):
-            again = roll_out_with_cube(starts, CHOOSER, rules, Limits(72), 1)
+            again = roll_out_with_cube(starts, network(), rules, Limits(72), 1)
         assert again.blocks[0].tolist() == less.blocks[0, :2].tolist()
 
 
@@ -214,65 +214,76 @@ def test_one_roll_ahead_luck_changes_errors_and_not_games() -> None:
     """The same on any number of threads too."""
     starts, rules = [start(CONTACT, may_double=False)], CubeRules(janowski(0.7))
     less, plain = (
-        roll_out_with_cube(starts, CHOOSER, rules, Limits(72), 1, RolloutSettings(with_luck=each, play_ply=1))
+        roll_out_with_cube(starts, network(), rules, Limits(72), 1, RolloutSettings(with_luck=each, play_ply=1))
         for each in (True, False)
     )
     assert less.plain_standard_errors[0] == pytest.approx(plain.standard_errors[0])
     with threads(2):
-        again = roll_out_with_cube(starts, CHOOSER, rules, Limits(72), 1, RolloutSettings(play_ply=1))
+        again = roll_out_with_cube(starts, network(), rules, Limits(72), 1, RolloutSettings(play_ply=1))
     assert again.blocks.tolist() == less.blocks.tolist()
-    other = roll_out_with_cube(starts, CHOOSER, rules, Limits(72), 1, RolloutSettings())
+    other = roll_out_with_cube(starts, network(), rules, Limits(72), 1, RolloutSettings())
     assert other.blocks.tolist() != less.blocks.tolist()
 
 
 def test_rounds_until_the_error_is_small() -> None:
     starts = [start(LONGER, may_double=False)]
-    once = roll_out_with_cube(starts, CHOOSER, CubeRules(), Limits(72))
+    once = roll_out_with_cube(starts, network(), CubeRules(), Limits(72))
     error = float(once.standard_errors[0])
     assert once.trials[0] == 72
-    more = roll_out_with_cube(starts, CHOOSER, CubeRules(), Limits(72, error * 0.9, 72 * 50))
+    more = roll_out_with_cube(starts, network(), CubeRules(), Limits(72, error * 0.9, 72 * 50))
     assert 72 < more.trials[0] <= 72 * 50
     assert more.blocks[0, :2].tolist() == once.blocks[0].tolist()
     assert more.standard_errors[0] <= error * 0.9 or more.trials[0] == 72 * 50
 
 
-WRONG = [
-    (MONEY, CubeRules(), RolloutSettings("end"), "expected neither --stop nor --truncate with the cube"),
-    (MONEY, CubeRules(), RolloutSettings(turns=3), "expected neither --stop nor --truncate with the cube"),
-    (MONEY, CubeRules(), RolloutSettings(play_ply=2), "expected plays chosen at 0-ply or 1-ply, got 2-ply"),
-    (
-        Stakes(MatchScore(3, 3)),
-        CubeRules(),
-        RolloutSettings(),
-        "expected a match equity table for a match, got none at",
-    ),
-    (
-        Stakes(MatchScore(3, 3)),
-        CubeRules(janowski_first(0.7), MET),
-        RolloutSettings(),
-        "expected a model that knows match scores",
-    ),
-    (MONEY, CubeRules(has_beavers=True), RolloutSettings(), "expected rollouts without beavers, got them"),
-    (MONEY, CubeRules(janowski(0.2, 0.9)), RolloutSettings(), "expected rollouts with one cube life index, and one"),
-    (MONEY, CubeRules(jump(0.1, 0.25)), RolloutSettings(), "expected rollouts with one cube life index, and one"),
-    (Stakes(MatchScore(3, 13)), CubeRules(met=MET), RolloutSettings(), "expected a match equity table to 13-away, got"),
-    (
-        Stakes(Money(is_jacoby=True)),
-        CubeRules(janowski_first(0.7)),
-        RolloutSettings(),
-        "expected a model that knows the jacoby rule",
-    ),
-]
+def wrong_settings() -> list[tuple[Stakes, CubeRules, RolloutSettings, str]]:
+    return [
+        (MONEY, CubeRules(), RolloutSettings("end"), "expected neither --stop nor --truncate with the cube"),
+        (MONEY, CubeRules(), RolloutSettings(turns=3), "expected neither --stop nor --truncate with the cube"),
+        (MONEY, CubeRules(), RolloutSettings(play_ply=2), "expected plays chosen at 0-ply or 1-ply, got 2-ply"),
+        (
+            Stakes(MatchScore(3, 3)),
+            CubeRules(),
+            RolloutSettings(),
+            "expected a match equity table for a match, got none at",
+        ),
+        (
+            Stakes(MatchScore(3, 3)),
+            CubeRules(janowski_first(0.7), published_met()),
+            RolloutSettings(),
+            "expected a model that knows match scores",
+        ),
+        (MONEY, CubeRules(has_beavers=True), RolloutSettings(), "expected rollouts without beavers, got them"),
+        (
+            MONEY,
+            CubeRules(janowski(0.2, 0.9)),
+            RolloutSettings(),
+            "expected rollouts with one cube life index, and one",
+        ),
+        (MONEY, CubeRules(jump(0.1, 0.25)), RolloutSettings(), "expected rollouts with one cube life index, and one"),
+        (
+            Stakes(MatchScore(3, 13)),
+            CubeRules(met=published_met()),
+            RolloutSettings(),
+            "expected a match equity table to 13-away, got",
+        ),
+        (
+            Stakes(Money(is_jacoby=True)),
+            CubeRules(janowski_first(0.7)),
+            RolloutSettings(),
+            "expected a model that knows the jacoby rule",
+        ),
+    ]
 
 
-@pytest.mark.parametrize(("stakes", "rules", "settings", "message"), WRONG, ids=[message for *_, message in WRONG])
+@each(("stakes", "rules", "settings", "message"), wrong_settings)
 def test_what_cannot_be(stakes: Stakes, rules: CubeRules, settings: RolloutSettings, message: str) -> None:
     with pytest.raises((UsageError, InvalidParameterError), match=f"^{message}"):
-        roll_out_with_cube([start(ENDING, stakes)], CHOOSER, rules, Limits(72), 1, settings)
+        roll_out_with_cube([start(ENDING, stakes)], network(), rules, Limits(72), 1, settings)
 
 
 def test_wrong_players_and_limits() -> None:
     with pytest.raises(UsageError, match=r"^expected a player with networks to handle the cube, got one that only ch"):
         roll_out_with_cube([start(ENDING)], PubEval().chooser, CubeRules(), Limits(72))
     with pytest.raises(UsageError, match=r"^expected a multiple of 36 trials, at least 72, got 36"):
-        roll_out_with_cube([start(ENDING)], CHOOSER, CubeRules(), Limits(36))
+        roll_out_with_cube([start(ENDING)], network(), CubeRules(), Limits(36))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError
-from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
@@ -16,14 +17,17 @@ from bgdata.kernel import threads
 from bgdata.play import rollout
 from bgdata.play.player_rollouts import rolled_by
 from bgdata.play.random_games import random_game_positions
-from bgdata.play.rollout import Rolled, RolloutSettings, roll_out
+from bgdata.play.rollout import Rolled, RolloutResult, RolloutSettings, roll_out
 from bgdata.play.rollout_kernels import BLOCK
-from tests.evaluation.sample_networks import pips_networks, random_networks
+from tests.evaluation.sample_networks import pips_player, random_player
 
-BOARDS = random_game_positions(1, seed=4).boards[[0, 9, 20, -3]]
 ITEMS = np.array([3, 1, 4, 1])
-PLAYER = NetworkPlayer(random_networks(0, 10.0), NO_TABLES)
 SHORT = RolloutSettings("end", 5)
+
+
+@cache
+def game_boards() -> Boards:
+    return random_game_positions(1, seed=4).boards[[0, 9, 20, -3]]
 
 
 class Asked:
@@ -31,32 +35,36 @@ class Asked:
 
     label = version = "asked"
 
-    def __init__(self, player: NetworkPlayer | LookaheadPlayer = PLAYER) -> None:
+    def __init__(self, player: NetworkPlayer | LookaheadPlayer) -> None:
         self.player = player
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         return self.player.choose_plays(boards, rolls)
 
 
-def rolled(player: object = PLAYER, settings: RolloutSettings = SHORT) -> Rolled:
-    return rolled_by(player, BOARDS, PLAYER.chooser, 7, settings, ITEMS)  # type: ignore[arg-type]
+def rolled(player: object, settings: RolloutSettings = SHORT) -> Rolled:
+    return rolled_by(player, game_boards(), random_player(0).chooser, 7, settings, ITEMS)  # type: ignore[arg-type]
+
+
+def rolled_out(blocks: int, settings: RolloutSettings = SHORT, player: object = None) -> RolloutResult:
+    """By a player, or without one by the kernel."""
+    through = (lambda _: rolled(player, settings)) if player else (lambda kernel: kernel)
+    boards, chooser = game_boards(), random_player(0).chooser
+    return roll_out(boards, chooser, blocks * BLOCK, 7, settings, items=ITEMS, through=through)
 
 
 @pytest.mark.parametrize("settings", [SHORT, RolloutSettings("end"), SHORT._replace(with_luck=False, likely=0)])
-@pytest.mark.parametrize("player", [PLAYER, Asked()])
-def test_a_network_rolls_out_as_the_kernel(player: object, settings: RolloutSettings) -> None:
-    expected = roll_out(BOARDS, PLAYER.chooser, 4 * BLOCK, 7, settings, items=ITEMS)
-    found = roll_out(
-        BOARDS, PLAYER.chooser, 4 * BLOCK, 7, settings, items=ITEMS, through=lambda _: rolled(player, settings)
-    )
-    for values, others in zip(found, expected, strict=True):
+@pytest.mark.parametrize("known", [True, False])
+def test_a_network_rolls_out_as_the_kernel(known: bool, settings: RolloutSettings) -> None:
+    found = rolled_out(4, settings, random_player(0) if known else Asked(random_player(0)))
+    for values, others in zip(found, rolled_out(4, settings), strict=True):
         assert np.array_equal(values, others)
 
 
 def test_batches_do_not_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = roll_out(BOARDS, PLAYER.chooser, 4 * BLOCK, 7, SHORT, items=ITEMS)
+    expected = rolled_out(4)
     monkeypatch.setattr(rollout, "BATCH_BLOCKS", 8)  # two of the four positions at a time
-    found = roll_out(BOARDS, PLAYER.chooser, 4 * BLOCK, 7, SHORT, items=ITEMS, through=lambda _: rolled())
+    found = rolled_out(4, player=random_player(0))
     assert np.array_equal(found.equities, expected.equities)
     assert len(set(found.equities.tolist())) > 2
 
@@ -64,30 +72,26 @@ def test_batches_do_not_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_that_looks_ahead_rolls_out_as_the_kernel() -> None:
     """All plays are seen, and the same ones let through."""
     settings = RolloutSettings("end", 3, likely=0, play_ply=1)
-    expected = roll_out(BOARDS, PLAYER.chooser, 2 * BLOCK, 7, settings, items=ITEMS)
-    player = Asked(LookaheadPlayer(PLAYER.seeing_all(), 1))
-    found = roll_out(
-        BOARDS, PLAYER.chooser, 2 * BLOCK, 7, settings, items=ITEMS, through=lambda _: rolled(player, settings)
-    )
-    assert np.array_equal(found.equities, expected.equities)
+    found = rolled_out(2, settings, Asked(LookaheadPlayer(random_player(0).seeing_all(), 1)))
+    assert np.array_equal(found.equities, rolled_out(2, settings).equities)
 
 
 def test_blocks_of_some_rows() -> None:
-    blocks = rolled()(np.arange(4), 0, 5)
-    assert np.array_equal(rolled()(np.array([2, 0]), 3, 5), blocks[[2, 0], 3:])
+    blocks = rolled(random_player(0))(np.arange(4), 0, 5)
+    assert np.array_equal(rolled(random_player(0))(np.array([2, 0]), 3, 5), blocks[[2, 0], 3:])
     with threads(1):
-        assert np.array_equal(rolled()(np.arange(4), 0, 5), blocks)
+        assert np.array_equal(rolled(random_player(0))(np.arange(4), 0, 5), blocks)
 
 
 def test_another_player_has_the_same_luck_on_average() -> None:
     """PubEval plays, and networks that count pips see the luck: what is subtracted averages to zero."""
-    player = NetworkPlayer(pips_networks(), NO_TABLES)
+    player = pips_player()
     settings = RolloutSettings("end", 6)
-    through = rolled_by(PubEval(), BOARDS, player.chooser, 7, settings, ITEMS)
-    found = roll_out(BOARDS, player.chooser, 36 * BLOCK, 7, settings, items=ITEMS, through=lambda _: through)
+    through = rolled_by(PubEval(), game_boards(), player.chooser, 7, settings, ITEMS)
+    found = roll_out(game_boards(), player.chooser, 36 * BLOCK, 7, settings, items=ITEMS, through=lambda _: through)
     without = settings._replace(with_luck=False)
-    through = rolled_by(PubEval(), BOARDS, player.chooser, 7, without, ITEMS)
-    plain = roll_out(BOARDS, player.chooser, 36 * BLOCK, 7, without, items=ITEMS, through=lambda _: through)
+    through = rolled_by(PubEval(), game_boards(), player.chooser, 7, without, ITEMS)
+    plain = roll_out(game_boards(), player.chooser, 36 * BLOCK, 7, without, items=ITEMS, through=lambda _: through)
     assert found.plain_standard_errors == pytest.approx(plain.equity_standard_errors)
     errors = np.hypot(found.equity_standard_errors, plain.equity_standard_errors)
     assert (np.abs(found.equities - plain.equities) < 4 * errors + 1e-9).all()
@@ -100,4 +104,4 @@ def test_answers_that_are_no_positions() -> None:
             return super().choose_plays(boards, rolls)[:-1]
 
     with pytest.raises(InvalidPositionError, match="expected 288 boards from player asked, got int8"):
-        roll_out(BOARDS, PLAYER.chooser, 72, 7, SHORT, items=ITEMS, through=lambda _: rolled(Wrong()))
+        rolled_out(2, player=Wrong(random_player(0)))

@@ -14,13 +14,19 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffSource
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.kernel import threads
-from bgdata.play.corpus import self_play
+from bgdata.play.corpus import Corpus, self_play
 from bgdata.play.rescoring import GameOutcomes, Labels, rescored_labels, rescoring_report
 from tests.reference.luck import Board, rescored
 from tests.reference.networks import Chances
 
-CORPUS = self_play(PubEval().chooser, 60, 9)
-GAMES = GameOutcomes(CORPUS.outcomes, CORPUS.begins, CORPUS.offsets)
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return self_play(PubEval().chooser, 60, 9)
+
+
+def outcomes(corpus: Corpus) -> GameOutcomes:
+    return GameOutcomes(corpus.outcomes, corpus.begins, corpus.offsets)
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +40,8 @@ def bearoff(tmp_path_factory: pytest.TempPathFactory) -> BearoffEvaluator:
 
 
 @pytest.mark.parametrize("combined", [False, True])
-def test_labels_are_those_of_the_twin(bearoff: BearoffEvaluator, combined: bool) -> None:
-    found = rescored_labels(bearoff.arrays, GAMES, CORPUS.boards, combined=combined)
+def test_labels_are_those_of_the_twin(bearoff: BearoffEvaluator, corpus: Corpus, combined: bool) -> None:
+    found = rescored_labels(bearoff.arrays, outcomes(corpus), corpus.boards, combined=combined)
 
     def solve(board: Board) -> Chances | None:
         chances, sources = bearoff.evaluate_many(np.array([board], np.int8))
@@ -44,11 +50,11 @@ def test_labels_are_those_of_the_twin(bearoff: BearoffEvaluator, combined: bool)
 
     reached = 0
     for game in range(0, 60, 4):
-        rows = slice(*CORPUS.offsets[game : game + 2])
+        rows = slice(*corpus.offsets[game : game + 2])
         turns = rows.stop - rows.start
-        points = int(CORPUS.outcomes[game]) * (1 if (CORPUS.begins[game] + turns) % 2 == 1 else -1)
+        points = int(corpus.outcomes[game]) * (1 if (corpus.begins[game] + turns) % 2 == 1 else -1)
         outcome = [float(points > 0), *(float(points > n) for n in (1, 2)), *(float(-points > n) for n in (1, 2))]
-        boards = CORPUS.boards[rows].tolist()
+        boards = corpus.boards[rows].tolist()
         assert found.outcomes[rows].tolist() == rescored(lambda _: None, boards, outcome)
         assert found.rescored[rows] == pytest.approx(np.array(rescored(solve, boards, outcome)), abs=1e-6)
         covered = [rows.start + turn for turn, board in enumerate(boards) if solve(board)]
@@ -63,7 +69,7 @@ def test_labels_are_those_of_the_twin(bearoff: BearoffEvaluator, combined: bool)
 def test_report(bearoff: BearoffEvaluator) -> None:
     """Noise goes: in the solved region and in all; of what games never reached nothing changes."""
     corpus = self_play(PubEval().chooser, 1500, 10)
-    games = GameOutcomes(corpus.outcomes, corpus.begins, corpus.offsets)
+    games = outcomes(corpus)
     labels = rescored_labels(bearoff.arrays, games, corpus.boards, combined=True)
     report = rescoring_report(labels)
     assert report.positions == len(corpus.boards)
@@ -94,8 +100,8 @@ def test_by_hand() -> None:
     assert (report.mean_square_change, report.mean_square_change_covered) == (2.25, 2.25)
 
 
-def test_without_tables_or_positions() -> None:
-    labels = rescored_labels(NO_TABLES, GAMES, CORPUS.boards, combined=True)
+def test_without_tables_or_positions(corpus: Corpus) -> None:
+    labels = rescored_labels(NO_TABLES, outcomes(corpus), corpus.boards, combined=True)
     assert np.array_equal(labels.rescored, labels.outcomes)
     assert (labels.solved == -1).all()
     report = rescoring_report(labels)

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
-from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.game.codec import flip_boards
+from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.play.rollout import Limits, RolloutSettings, Values, rolled_blocks
 from bgdata.play.rollout_kernels import BLOCK
 from bgdata.play.rounds import blocks_while_open, difference_error
-from tests.evaluation.sample_networks import pips_networks
+from tests.evaluation.sample_networks import pips_player
 
-CHOOSER = NetworkPlayer(pips_networks(), NO_TABLES).chooser
 SHORT = RolloutSettings("end", 4)
-PLAYS = flip_boards(batch_plays(np.array([START.board], np.int8), np.array([[3, 1]], np.int8))[1])[:2]
+
+
+@cache
+def opening_plays() -> Boards:
+    return flip_boards(batch_plays(np.array([START.board], np.int8), np.array([[3, 1]], np.int8))[1])[:2]
 
 
 def rolled(open_after: list[list[bool]], limits: Limits) -> tuple[list[Values], list[list[int]]]:
@@ -30,14 +33,16 @@ def rolled(open_after: list[list[bool]], limits: Limits) -> tuple[list[Values], 
         seen.append([len(each) for each in blocks])
         return np.array(next(answers))
 
-    return blocks_while_open(PLAYS, CHOOSER, SHORT, limits, 5, 3, still_open), seen
+    return blocks_while_open(opening_plays(), pips_player().chooser, SHORT, limits, 5, 3, still_open), seen
 
 
 def test_one_that_was_out_goes_on_where_it_stopped() -> None:
     limits = Limits(2 * BLOCK, 1e-9, 12 * BLOCK)
     blocks, seen = rolled([[True, False], [True, True], [False, True], [False, False]], limits)
     assert seen == [[2, 2], [4, 2], [6, 4], [6, 6]]
-    expected = rolled_blocks(PLAYS, CHOOSER, 5, SHORT, Limits(6 * BLOCK), np.full(2, 3), np.zeros(2, np.int64))
+    expected = rolled_blocks(
+        opening_plays(), pips_player().chooser, 5, SHORT, Limits(6 * BLOCK), np.full(2, 3), np.zeros(2, np.int64)
+    )
     for found, others in zip(blocks, expected, strict=True):
         assert np.array_equal(found, others)
 

@@ -6,17 +6,14 @@ import numpy as np
 import pytest
 
 from bgdata.errors import InvalidPositionError, InvalidRollError, UsageError
-from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.choices import Chooser
-from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.position import START
 from bgdata.play.rollout import Limits, RolloutSettings, equities_of, roll_out, rolled_blocks
 from bgdata.play.rollout_decisions import Decision, Window, roll_out_decision
 from bgdata.play.rollout_kernels import BLOCK
 from bgdata.play.settled_plays import open_plays, ranked_unequal_plays, roll_out_unsettled
-from tests.evaluation.sample_networks import pips_networks
+from tests.evaluation.sample_networks import pips_player
 
-CHOOSER = NetworkPlayer(pips_networks(), NO_TABLES).chooser
 SHORT = RolloutSettings("end", 4)
 WINDOW = Window(9.0, 2, 6)
 LIMITS = Limits(2 * BLOCK, 1e-9, 12 * BLOCK)
@@ -24,11 +21,11 @@ BOARD = np.array(START.board, np.int8)
 
 
 def settled(settled_at: float, limits: Limits = LIMITS) -> Decision:
-    return roll_out_unsettled(BOARD, (3, 1), CHOOSER, 5, SHORT, WINDOW, limits, settled_at)
+    return roll_out_unsettled(BOARD, (3, 1), pips_player().chooser, 5, SHORT, WINDOW, limits, settled_at)
 
 
 def test_without_a_settled_play_nothing_changes() -> None:
-    found, expected = settled(1e9), roll_out_decision(BOARD, (3, 1), CHOOSER, 5, SHORT, WINDOW, LIMITS)
+    found, expected = settled(1e9), roll_out_decision(BOARD, (3, 1), pips_player().chooser, 5, SHORT, WINDOW, LIMITS)
     assert np.array_equal(found.boards, expected.boards)
     for values, others in zip(found.result, expected.result, strict=True):
         assert np.array_equal(values, others)
@@ -45,7 +42,9 @@ def test_plays_that_are_behind_get_fewer_games() -> None:
     assert trials[0] == trials.max()
     assert trials.min() < trials.max()
     for row, count in enumerate(trials.tolist()):
-        alone = roll_out(found.boards[row : row + 1], CHOOSER, count, 5, SHORT, items=np.zeros(1, np.int64))
+        alone = roll_out(
+            found.boards[row : row + 1], pips_player().chooser, count, 5, SHORT, items=np.zeros(1, np.int64)
+        )
         assert found.result.equities[row] == pytest.approx(-alone.equities[0], abs=1e-12)
         assert found.result.equity_standard_errors[row] == pytest.approx(alone.equity_standard_errors[0])
     assert found.losses == pytest.approx(found.result.equities[0] - found.result.equities, abs=1e-12)
@@ -56,7 +55,7 @@ def test_plays_that_are_behind_get_fewer_games() -> None:
 def test_errors_of_losses_know_what_games_are_common() -> None:
     """The mean of n games less that of the first m of them of another play."""
     found, zero = settled(2.0), np.zeros(6, np.int64)
-    blocks = rolled_blocks(found.boards, CHOOSER, 5, SHORT, Limits(12 * BLOCK), zero, zero)
+    blocks = rolled_blocks(found.boards, pips_player().chooser, 5, SHORT, Limits(12 * BLOCK), zero, zero)
     equities = np.array([equities_of(block[:, 0] - block[:, 1]) for block in blocks])  # the opponent's
     for row, trials in enumerate(found.result.trials.tolist()):
         n, m = found.result.trials[0] // BLOCK, trials // BLOCK
@@ -112,12 +111,12 @@ def test_wrong_numbers_of_errors(settled_at: float) -> None:
 def test_wrong_positions_windows_limits_and_players() -> None:
     given = (BOARD, (3, 1))
     with pytest.raises(InvalidPositionError):
-        roll_out_unsettled(2 * BOARD, (3, 1), CHOOSER, 0, SHORT, WINDOW, LIMITS, 4.0)
+        roll_out_unsettled(2 * BOARD, (3, 1), pips_player().chooser, 0, SHORT, WINDOW, LIMITS, 4.0)
     with pytest.raises(InvalidRollError):
-        roll_out_unsettled(BOARD, (7, 1), CHOOSER, 0, SHORT, WINDOW, LIMITS, 4.0)
+        roll_out_unsettled(BOARD, (7, 1), pips_player().chooser, 0, SHORT, WINDOW, LIMITS, 4.0)
     with pytest.raises(UsageError, match="expected a window of 0 points or more"):
-        roll_out_unsettled(*given, CHOOSER, 0, SHORT, Window(-1.0), LIMITS, 4.0)
+        roll_out_unsettled(*given, pips_player().chooser, 0, SHORT, Window(-1.0), LIMITS, 4.0)
     with pytest.raises(UsageError, match="expected a multiple of 36"):
-        roll_out_unsettled(*given, CHOOSER, 0, SHORT, WINDOW, Limits(50), 4.0)
+        roll_out_unsettled(*given, pips_player().chooser, 0, SHORT, WINDOW, Limits(50), 4.0)
     with pytest.raises(UsageError, match="expected a player with networks"):
         roll_out_unsettled(*given, Chooser(0), 0, SHORT, WINDOW, LIMITS, 4.0)

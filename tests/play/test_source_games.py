@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from bgdata.errors import UsageError
-from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.choices import Chooser, chosen_boards, network_chooser
+from bgdata.evaluation.choices import Chooser, chosen_boards
 from bgdata.evaluation.player import RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.board import START_BOARD
@@ -17,13 +16,16 @@ from bgdata.game.dice import ROLLS
 from bgdata.kernel import threads
 from bgdata.play.source_games import MOST_TURNS, SourceGames, source_games
 from bgdata.play.starts import Start
-from tests.evaluation.sample_networks import pips_networks
+from tests.evaluation.sample_networks import pips_player
 from tests.play.test_starts import begun
 
 PUBEVAL, RANDOM = PubEval().chooser, RandomPlayer(3).chooser
-NETWORK = network_chooser(pips_networks(), NO_TABLES)
 NUMBERS = np.arange(22)
 STARTS = (NUMBERS % len(Start)).astype(np.int8)
+
+
+def network() -> Chooser:
+    return pips_player().chooser
 
 
 def played(
@@ -34,15 +36,15 @@ def played(
 
 def test_the_same_on_any_threads_and_in_any_batch() -> None:
     with threads(1):
-        alone = played(NETWORK, PUBEVAL)
+        alone = played(network(), PUBEVAL)
     with threads(2):
-        together = played(NETWORK, PUBEVAL)
-    some = played(NETWORK, PUBEVAL, NUMBERS[[3, 17]])
+        together = played(network(), PUBEVAL)
+    some = played(network(), PUBEVAL, NUMBERS[[3, 17]])
     assert np.array_equal(alone.boards, together.boards)
     assert np.array_equal(alone.offsets, together.offsets)
     rows = np.r_[slice(*alone.offsets[3:5].tolist()), slice(*alone.offsets[17:19].tolist())]
     assert np.array_equal(some.boards, alone.boards[rows])
-    assert not np.array_equal(played(NETWORK, PUBEVAL, seed=8).boards[:100], alone.boards[:100])
+    assert not np.array_equal(played(network(), PUBEVAL, seed=8).boards[:100], alone.boards[:100])
 
 
 def test_games_begin_where_they_should() -> None:
@@ -91,7 +93,7 @@ def test_either_player_begins() -> None:
 
 def test_perturbed_positions() -> None:
     """One or two checkers of a position are elsewhere, nothing else is changed, and none comes off or onto the bar."""
-    plain, changed = played(NETWORK, NETWORK), played(NETWORK, NETWORK, changed=True)
+    plain, changed = played(network(), network()), played(network(), network(), changed=True)
     assert np.array_equal(plain.offsets, changed.offsets)
     check_legal_boards(changed.boards)
     assert (game_outcomes(changed.boards) == 0).all()

@@ -10,7 +10,6 @@ import pytest
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.choices import network_chooser
 from bgdata.evaluation.player import RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.board_kernels import position_classes
@@ -22,24 +21,24 @@ from bgdata.play import theme_sample
 from bgdata.play.splits import SPLITS, halves_of_games
 from bgdata.play.starts import Start
 from bgdata.play.theme_sample import Positions, Sources, drawn_positions, game_plan, sample_positions
-from tests.evaluation.sample_networks import pips_networks
+from tests.evaluation.sample_networks import pips_networks, pips_player
 
-NETWORKS = pips_networks()
+COUNT, SEED = 8, 5
 
 
 def judged(boards: Boards) -> np.ndarray:
     """Chances by a network that knows pips alone."""
-    return evaluations(NETWORKS, NO_TABLES, boards).chances
+    return evaluations(pips_networks(), NO_TABLES, boards).chances
 
 
-NETWORK, PUBEVAL, RANDOM = network_chooser(NETWORKS, NO_TABLES), PubEval().chooser, RandomPlayer(1).chooser
-SOURCES = Sources([(NETWORK, NETWORK), (PUBEVAL, PUBEVAL), (NETWORK, PUBEVAL), (RANDOM, RANDOM)], judged)
-COUNT, SEED = 8, 5
+def sample_sources() -> Sources:
+    network, pubeval, random = pips_player().chooser, PubEval().chooser, RandomPlayer(1).chooser
+    return Sources([(network, network), (pubeval, pubeval), (network, pubeval), (random, random)], judged)
 
 
 @pytest.fixture(scope="module")
 def sample() -> Positions:
-    return sample_positions(SOURCES, COUNT, SEED, 10_000)
+    return sample_positions(sample_sources(), COUNT, SEED, 10_000)
 
 
 def are_same(one: Positions, other: Positions) -> bool:
@@ -63,10 +62,10 @@ def test_positions_are_distinct_and_ordered(sample: Positions) -> None:
 
 
 def test_no_source_has_more_than_twice_its_share(sample: Positions) -> None:
-    sources = game_plan(sample.games, len(SOURCES.players)).sources.tolist()
+    sources = game_plan(sample.games, len(sample_sources().players)).sources.tolist()
     halves = halves_of_games(SEED, sample.games).tolist()
     taken = Counter(zip(sample.themes.tolist(), halves, sources, strict=True))
-    assert max(taken.values()) == 2 * (COUNT // 2) // len(SOURCES.players)
+    assert max(taken.values()) == 2 * (COUNT // 2) // len(sample_sources().players)
     assert set(sources) == {0, 1, 2, 3}
 
 
@@ -80,7 +79,7 @@ def test_nothing_that_is_known_or_decided(sample: Positions) -> None:
 def test_the_sample_does_not_depend_on_rounds(sample: Positions, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(theme_sample, "ROUND", size)
     told: list[int] = []
-    again = sample_positions(SOURCES, COUNT, SEED, 10_000, told.append)
+    again = sample_positions(sample_sources(), COUNT, SEED, 10_000, told.append)
     assert are_same(again, sample)
     assert sum(told) == len(sample.boards)
 
@@ -88,14 +87,14 @@ def test_the_sample_does_not_depend_on_rounds(sample: Positions, monkeypatch: py
 def test_positions_are_drawn_from_their_games(sample: Positions) -> None:
     """They are there when some games are played alone."""
     rows = np.flatnonzero(sample.themes == Theme.CRASHED)
-    drawn = drawn_positions(SOURCES, SEED, sample.games[rows])
+    drawn = drawn_positions(sample_sources(), SEED, sample.games[rows])
     found = drawn.rows(np.flatnonzero(drawn.themes == Theme.CRASHED))
     assert are_same(found, sample.rows(rows))
 
 
 def test_one_position_of_each_theme_in_a_game() -> None:
     games = np.arange(88)
-    drawn = drawn_positions(SOURCES, SEED, games)
+    drawn = drawn_positions(sample_sources(), SEED, games)
     pairs = list(zip(drawn.games.tolist(), drawn.themes.tolist(), strict=True))
     assert pairs == sorted(set(pairs))
     assert set(drawn.games.tolist()) == set(games.tolist())
@@ -103,7 +102,7 @@ def test_one_position_of_each_theme_in_a_game() -> None:
 
 def test_which_turn_is_drawn_depends_on_the_game() -> None:
     """Any turn of a theme may be drawn, not the first or the last one."""
-    drawn = drawn_positions(SOURCES, SEED, np.arange(11 * 4 * 20))
+    drawn = drawn_positions(sample_sources(), SEED, np.arange(11 * 4 * 20))
     openings = drawn.turns[drawn.themes == Theme.OPENING]
     assert len(set(openings.tolist())) >= 4
 
@@ -118,7 +117,7 @@ def test_games_take_turns_in_sources_starts_and_perturbations() -> None:
 
 def test_a_theme_without_enough_positions_is_named() -> None:
     with pytest.raises(UsageError) as raised:
-        sample_positions(SOURCES, 40, SEED, 44)
+        sample_positions(sample_sources(), 40, SEED, 44)
     assert str(raised.value).startswith("expected 40 positions of the theme opening in 44 games, found ")
     assert str(raised.value).endswith("; try more games, or fewer positions")
 
@@ -126,4 +125,4 @@ def test_a_theme_without_enough_positions_is_named() -> None:
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_wrong_counts(count: int) -> None:
     with pytest.raises(UsageError, match="expected an even number of positions of each theme, at least 2, got"):
-        sample_positions(SOURCES, count, SEED, 44)
+        sample_positions(sample_sources(), count, SEED, 44)

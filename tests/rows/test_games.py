@@ -15,7 +15,7 @@ from bgdata.evaluation.networks.named import map_player
 from bgdata.game.plays import parse_play
 from bgdata.game.position import Position
 from bgdata.rows.games import CubeVerdict, crawford_games, cube_verdicts, game_stakes, play_losses
-from tests.play.analysis.recorded import MET
+from tests.equity.samples import published_met
 
 TURNS = (
     "select * from turns where dataset = 'selfplay' and variant = 'pubeval-20-seed-3' and game = $game order by turn"
@@ -81,7 +81,7 @@ def game_with_cube(warehouse: bgdata.Warehouse) -> tuple[dict[str, Any], list[di
 def test_verdicts_are_those_of_cube_decisions(small_root: Path) -> None:
     """One by one, what the player decides at the stakes of the turn; what it does not decide is not judged."""
     warehouse = bgdata.open_warehouse(small_root)
-    player, (game, turns), rules = map_player(warehouse), game_with_cube(warehouse), CubeRules(met=MET)
+    player, (game, turns), rules = map_player(warehouse), game_with_cube(warehouse), CubeRules(met=published_met())
     verdicts = cube_verdicts(player, rules, game, turns)
     assert verdicts[0] is None  # nobody doubles before the first roll
     made = set()
@@ -126,10 +126,10 @@ def test_cube_decisions_that_there_are_not(small_root: Path) -> None:
     player, (game, turns) = map_player(warehouse), game_with_cube(warehouse)
     double = next(row for row in turns if row["action"] == "double") | {"cube_value": 1, "cube_owner": "centered"}
     last = game | {"score_0": game["match_length"] - 1, "score_1": game["match_length"] - 1}
-    (found,) = cube_verdicts(player, CubeRules(met=MET), last, [double])
+    (found,) = cube_verdicts(player, CubeRules(met=published_met()), last, [double])
     assert found == CubeVerdict("double", "double", 0.0, 0.0)
     with pytest.raises(InvalidScoreError, match="expected at least 1 point to go"):
-        cube_verdicts(player, CubeRules(met=MET), game | {"score_0": game["match_length"]}, [double])
+        cube_verdicts(player, CubeRules(met=published_met()), game | {"score_0": game["match_length"]}, [double])
     with pytest.raises(InvalidParameterError, match="expected a match equity table for a match, got none"):
         cube_verdicts(player, CubeRules(), game, [double])
 

@@ -8,28 +8,23 @@ import numpy as np
 
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import janowski
-from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.play.analysis.acts import Act, ActKind, JudgedGame, RecordedGame
 from bgdata.play.analysis.judged import judge_game, whole_game
 from bgdata.play.analysis.outlook import Analyst
 from bgdata.play.cubeful_series import CubefulCorpus, CubefulRules, CubeSide, cubeful_self_play
 from tests.equity.samples import published_met
-from tests.evaluation.sample_networks import pips_networks, random_networks
+from tests.evaluation.sample_networks import pips_player, random_player
 
-MET = published_met()
-PLAYER = NetworkPlayer(pips_networks(), NO_TABLES)
-OTHER = NetworkPlayer(random_networks(0), NO_TABLES)
 KINDS = (ActKind.ROLL, ActKind.DOUBLE, ActKind.TAKE, ActKind.PASS)
 OWNERS = (CubeOwner.CENTERED, CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
 MONEY = Stakes(Money(is_jacoby=False))
 
 
-def analyst(ply: int = 0, rules: CubeRules | None = None, player: NetworkPlayer = PLAYER) -> Analyst:
+def analyst(ply: int = 0, rules: CubeRules | None = None) -> Analyst:
     """An analyst with a small network."""
-    return Analyst(LookaheadPlayer(player, ply), CubeRules(met=MET) if rules is None else rules)
+    return Analyst(LookaheadPlayer(pips_player(), ply), CubeRules(met=published_met()) if rules is None else rules)
 
 
 def judged(by: Analyst, game: RecordedGame) -> JudgedGame:
@@ -40,9 +35,9 @@ def judged(by: Analyst, game: RecordedGame) -> JudgedGame:
 @lru_cache
 def played(length: int, count: int = 3, *, is_jacoby: bool = False) -> tuple[RecordedGame, ...]:
     """The games of matches to some length, or money games, that another network played badly, cube included."""
-    rules = CubefulRules(length, is_jacoby, MET if length else None)
+    rules = CubefulRules(length, is_jacoby, published_met() if length else None)
     sides = CubeSide(janowski(0.0)), CubeSide(janowski(1.0), as_money=True)
-    corpus = cubeful_self_play(OTHER.chooser, sides, rules, count, 5)
+    corpus = cubeful_self_play(random_player(0).chooser, sides, rules, count, 5)
     return tuple(game_of(corpus, number, rules) for number in range(len(corpus.results.games)))
 
 

@@ -27,9 +27,10 @@ from bgdata.play.analysis.acts import Act, ActKind, RecordedGame
 from bgdata.play.analysis.judged import judge_game
 from bgdata.play.analysis.outlook import Analyst
 from bgdata.play.analysis.totals import totals_of
+from tests.equity.samples import published_met
 from tests.evaluation.sample_evaluators import NearlyWon
 from tests.evaluation.sample_networks import pips_networks
-from tests.play.analysis.recorded import MET, MONEY, analyst, bearoff_board, judged, played
+from tests.play.analysis.recorded import MONEY, analyst, bearoff_board, judged, played
 
 MATCH = Stakes(MatchScore(5, 3))
 
@@ -42,7 +43,7 @@ def sample(length: int, ply: int) -> list[RecordedGame]:
 @pytest.mark.parametrize(("length", "ply"), [(0, 0), (3, 0), (5, 0), (0, 1), (5, 1)])
 def test_everything_adds_up(length: int, ply: int) -> None:
     """By act, and by game: result less beginning = net luck + net skill + net drift, to rounding."""
-    by = analyst(ply, CubeRules(met=MET if length else None))
+    by = analyst(ply, CubeRules(met=published_met() if length else None))
     kinds: set[ActKind] = set()
     for game in sample(length, ply):
         found = judged(by, game)
@@ -125,7 +126,7 @@ def random_bearoff(generator: np.random.Generator) -> RecordedGame:
 @pytest.mark.parametrize(("ply", "stakes"), [(0, MATCH), (1, MATCH), (0, MONEY)])
 def test_luck_averages_to_zero(ply: int, stakes: Stakes) -> None:
     """Over the rolls of a position; and over both players and the rolls with which each may begin."""
-    by = analyst(ply, CubeRules(met=MET if stakes is MATCH else None))
+    by = analyst(ply, CubeRules(met=published_met() if stakes is MATCH else None))
     board = played(5)[0].acts[12].board
 
     def luck(board: np.ndarray, player: int, dice: tuple[int, int], *, is_first: bool) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -13,36 +15,47 @@ from bgdata.evaluation.cube_tables import MoneyBearoff
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
 from bgdata.play.analysis.outlook import Analyst
 from bgdata.play.random_games import random_game_positions
-from tests.evaluation.sample_networks import pips_networks
-from tests.play.analysis.recorded import MET, MONEY, PLAYER, analyst, bearoff_board
+from tests.equity.samples import published_met
+from tests.evaluation.sample_networks import pips_networks, pips_player
+from tests.play.analysis.recorded import MONEY, analyst, bearoff_board
 from tests.reference.analysis import Board, worth_of_roll, worth_of_rolling
+from tests.together import each
 
-BOARDS = random_game_positions(2, seed=3).boards[5:60:18]
 SCORE = Stakes(MatchScore(5, 3))
-CUBES = [
-    (MONEY, CubeRules()),
-    (Stakes(Money(is_jacoby=True)), CubeRules(has_beavers=True)),
-    (Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT)), CubeRules()),
-    (SCORE, CubeRules(met=MET)),
-    (Stakes(MatchScore(3, 5), Cube(2, CubeOwner.ON_ROLL)), CubeRules(met=MET)),
-    (Stakes(MatchScore(1, 2, is_crawford=True)), CubeRules(met=MET)),
-]
+
+
+@cache
+def some_boards() -> Boards:
+    return random_game_positions(2, seed=3).boards[5:60:18]
+
+
+def cubes() -> list[tuple[Stakes, CubeRules]]:
+    match = CubeRules(met=published_met())
+    return [
+        (MONEY, CubeRules()),
+        (Stakes(Money(is_jacoby=True)), CubeRules(has_beavers=True)),
+        (Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT)), CubeRules()),
+        (SCORE, match),
+        (Stakes(MatchScore(3, 5), Cube(2, CubeOwner.ON_ROLL)), match),
+        (Stakes(MatchScore(1, 2, is_crawford=True)), match),
+    ]
 
 
 def evaluate(board: Board) -> list[float]:
-    chances: list[float] = PLAYER.evaluate_many(np.array([board], np.int8)).chances[0].tolist()
+    chances: list[float] = pips_player().evaluate_many(np.array([board], np.int8)).chances[0].tolist()
     return chances
 
 
-@pytest.mark.parametrize(("stakes", "rules"), CUBES, ids=str)
+@each(("stakes", "rules"), cubes)
 def test_rolls_are_worth_what_the_twin_says(stakes: Stakes, rules: CubeRules) -> None:
     by = analyst(rules=rules)
-    for board in BOARDS:
+    for board in some_boards():
         found = by.rolls(board, stakes)
         assert found.mean() == pytest.approx(worth_of_rolling(evaluate, board.tolist(), stakes, rules), abs=1e-6)
         for roll, worth in zip(ROLLS[::6], found.worths[::6], strict=True):
@@ -51,12 +64,12 @@ def test_rolls_are_worth_what_the_twin_says(stakes: Stakes, rules: CubeRules) ->
 
 
 def test_a_double_is_worth_what_rolling_is_with_the_cube_on_the_other_side() -> None:
-    for board in BOARDS:
+    for board in some_boards():
         cube = analyst().cube(board, SCORE)
         doubled = Stakes(SCORE.score, Cube(2, CubeOwner.OPPONENT))
-        expected = worth_of_rolling(evaluate, board.tolist(), doubled, CubeRules(met=MET))
+        expected = worth_of_rolling(evaluate, board.tolist(), doubled, CubeRules(met=published_met()))
         assert cube.double_take == pytest.approx(expected, abs=1e-6)
-        assert cube.double_pass == MET.mwc(4, 3)
+        assert cube.double_pass == published_met().mwc(4, 3)
         assert cube.answered == min(cube.double_take, cube.double_pass)
 
 
@@ -84,7 +97,7 @@ def test_a_dead_cube_is_the_chance_to_win() -> None:
     """At double match point, 1-ply chances are those of the player that looks ahead twice as far."""
     stakes = Stakes(MatchScore(1, 1))
     board = bearoff_board([0, 0, 0, 0, 2, 2], [0, 0, 0, 2, 2])
-    look_ahead = evaluate_ahead(PLAYER, board[None], 1).chances[0, 0]
+    look_ahead = evaluate_ahead(pips_player(), board[None], 1).chances[0, 0]
     assert analyst().rolls(board, stakes).mean() == pytest.approx(look_ahead, abs=1e-6)
 
 

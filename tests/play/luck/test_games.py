@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.datasets import all_kinds
 from bgdata.errors import UsageError
-from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.named import find_network
-from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import Player, RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.kernel import threads
@@ -18,23 +13,21 @@ from bgdata.play.games import play_games
 from bgdata.play.luck import games as luck_games
 from bgdata.play.luck.games import play_games_with_luck
 from bgdata.play.series import pair_error
-from bgdata.warehouse import Warehouse
-from tests.play.test_corpus import chooser_of, equities_of
+from tests.evaluation.sample_networks import shipped_networks, shipped_player
+from tests.play.test_corpus import equities_of
 from tests.play.test_games import Plain, Turned, assert_same
 from tests.reference.corpus import luck
 from tests.reference.games import played_turns, pubeval_chooser
 from tests.reference.pubeval import CONTACT, RACE
 
-SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
-JUDGE = chooser_of(SHIPPED)
 SEED = 4
 
 
 def test_luck_is_that_of_every_turn() -> None:
     """Each pair has one game that either player begins."""
-    games, lucks = play_games_with_luck(Turned(), PubEval(), JUDGE, 2, SEED, first=6)
+    games, lucks = play_games_with_luck(Turned(), PubEval(), shipped_player().chooser, 2, SEED, first=6)
     choosers = pubeval_chooser(RACE, RACE), pubeval_chooser(CONTACT, RACE)
-    equities = equities_of(SHIPPED)
+    equities = equities_of(shipped_networks())
     for game, found in zip((6, 7), lucks.tolist(), strict=True):
         expected = 0.0
         for turn, (board, dice) in enumerate(played_turns(choosers, SEED, game)):
@@ -47,7 +40,7 @@ def test_luck_is_that_of_every_turn() -> None:
 
 @pytest.mark.parametrize("players", [(PubEval(), RandomPlayer(3)), (Plain(PubEval()), Turned())])
 def test_the_games_are_those_without_luck(players: tuple[Player, Player]) -> None:
-    games, lucks = play_games_with_luck(*players, JUDGE, 6, SEED, 3)
+    games, lucks = play_games_with_luck(*players, shipped_player().chooser, 6, SEED, 3)
     assert_same(games, play_games(*players, 6, SEED, 3))
     assert lucks.dtype == np.float64
     assert lucks.shape == (6,)
@@ -55,25 +48,27 @@ def test_the_games_are_those_without_luck(players: tuple[Player, Player]) -> Non
 
 
 def test_luck_depends_on_neither_threads_nor_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, expected = play_games_with_luck(PubEval(), Turned(), JUDGE, 12, SEED)
+    _, expected = play_games_with_luck(PubEval(), Turned(), shipped_player().chooser, 12, SEED)
     for count in (1, 2):
         with threads(count):
-            assert np.array_equal(play_games_with_luck(PubEval(), Turned(), JUDGE, 5, SEED, 7)[1], expected[7:])
+            assert np.array_equal(
+                play_games_with_luck(PubEval(), Turned(), shipped_player().chooser, 5, SEED, 7)[1], expected[7:]
+            )
     monkeypatch.setattr(luck_games, "LOCKSTEP", 5)
-    assert np.array_equal(play_games_with_luck(PubEval(), Turned(), JUDGE, 12, SEED)[1], expected)
+    assert np.array_equal(play_games_with_luck(PubEval(), Turned(), shipped_player().chooser, 12, SEED)[1], expected)
 
 
 def test_dice_give_to_one_what_they_give_to_the_other() -> None:
     """PubEval against himself plays the same game twice, seen from both sides."""
-    games, lucks = play_games_with_luck(PubEval(), PubEval(), JUDGE, 20, SEED)
+    games, lucks = play_games_with_luck(PubEval(), PubEval(), shipped_player().chooser, 20, SEED)
     assert np.array_equal(lucks[::2], -lucks[1::2])
     assert pair_error(games.numbers, games.outcomes - lucks) == 0
 
 
 def test_luck_adjusted_results_have_the_same_mean_and_less_noise() -> None:
     """Of players who play much as the judge does: what others do varies more than what he calls luck."""
-    players = NetworkPlayer(SHIPPED, NO_TABLES), PubEval()
-    games, lucks = play_games_with_luck(*players, JUDGE, 120, SEED)
+    players = shipped_player(), PubEval()
+    games, lucks = play_games_with_luck(*players, shipped_player().chooser, 120, SEED)
     adjusted = games.outcomes - lucks
     error, raw_error = (pair_error(games.numbers, points) for points in (adjusted, games.outcomes))
     assert 2 * error < raw_error
@@ -84,7 +79,7 @@ def test_luck_adjusted_results_have_the_same_mean_and_less_noise() -> None:
 
 
 def test_no_games() -> None:
-    games, lucks = play_games_with_luck(PubEval(), Turned(), JUDGE, 0, SEED)
+    games, lucks = play_games_with_luck(PubEval(), Turned(), shipped_player().chooser, 0, SEED)
     assert [len(array) for array in (*games, lucks)] == [0] * 5
 
 
@@ -94,4 +89,4 @@ def test_wrong_estimators_and_numbers() -> None:
             play_games_with_luck(player, player, player.chooser, 1, SEED)
     for numbers in ((-1, 0, 0), (1, -1, 0), (1, 0, -1), (2, 0, (1 << 63) - 2)):
         with pytest.raises(UsageError, match="expected numbers from 0 to"):
-            play_games_with_luck(PubEval(), PubEval(), JUDGE, *numbers)
+            play_games_with_luck(PubEval(), PubEval(), shipped_player().chooser, *numbers)

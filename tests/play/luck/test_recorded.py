@@ -10,7 +10,6 @@ import pytest
 import bgdata
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.evaluation.bearoff import map_tables
-from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import flip_boards
@@ -19,10 +18,8 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.play.corpus import Corpus, self_play
 from bgdata.play.luck.recorded import RecordedGame, game_luck, totals
-from tests.evaluation.sample_networks import pips_networks, random_networks
-
-PLAYER = NetworkPlayer(pips_networks(), NO_TABLES)
-OTHER = NetworkPlayer(random_networks(0), NO_TABLES)
+from tests.evaluation.sample_networks import pips_networks, pips_player, random_player
+from tests.together import each
 
 
 def game_of(corpus: Corpus, game: int, first: int = 0) -> RecordedGame:
@@ -40,7 +37,7 @@ def corpus() -> Corpus:
     return self_play(PubEval().chooser, 8, 4)
 
 
-@pytest.mark.parametrize("evaluator", [PLAYER, OTHER])
+@each("evaluator", lambda: {"pips": pips_player(), "random": random_player(0)})
 def test_the_fundamental_equation(corpus: Corpus, evaluator: NetworkPlayer) -> None:
     """Final - initial = net luck + net skill + net drift, to rounding; and every term from its definition."""
     for number in range(8):
@@ -98,7 +95,7 @@ def test_luck_averages_to_zero(corpus: Corpus) -> None:
     for dice in ORDERED_ROLLS:
         roll = np.array([dice], np.int8)
         game = RecordedGame(np.zeros(1, np.int8), board, roll, batch_plays(board, roll)[1][:1], 1.0)
-        mean += float(game_luck(PLAYER, game).luck[0]) / 36
+        mean += float(game_luck(pips_player(), game).luck[0]) / 36
     assert mean == pytest.approx(0, abs=1e-7)
     start, net = np.array([START.board], np.int8), 0.0
     for die, other in ORDERED_ROLLS:
@@ -106,7 +103,7 @@ def test_luck_averages_to_zero(corpus: Corpus) -> None:
             roll = np.array([[die, other]], np.int8)
             side = np.array([die < other], np.int8)
             game = RecordedGame(side, start, roll, batch_plays(start, roll)[1][:1], 1.0)
-            net += totals(game, game_luck(PLAYER, game)).net_luck
+            net += totals(game, game_luck(pips_player(), game)).net_luck
     assert net == pytest.approx(0, abs=1e-7)
 
 
@@ -118,7 +115,7 @@ def first_turns(game: RecordedGame, count: int, result: float) -> RecordedGame:
 def test_games_that_were_not_finished(corpus: Corpus) -> None:
     whole = game_of(corpus, 0)
     part = first_turns(whole, 5, float("nan"))
-    found, expected = game_luck(PLAYER, part), game_luck(PLAYER, whole)
+    found, expected = game_luck(pips_player(), part), game_luck(pips_player(), whole)
     assert np.array_equal(found.luck, expected.luck[:5])
     sums = totals(part, found)
     assert isnan(sums.result)
@@ -126,13 +123,13 @@ def test_games_that_were_not_finished(corpus: Corpus) -> None:
     assert isnan(sums.net_drift)
     assert not isnan(sums.net_luck)
     nothing = first_turns(whole, 0, 1.0)  # passed before any roll
-    sums = totals(nothing, game_luck(PLAYER, nothing))
+    sums = totals(nothing, game_luck(pips_player(), nothing))
     assert (sums.initial, sums.net_luck, sums.net_drift, sums.luck_adjusted) == (0, 0, 1, 1)
 
 
 def test_a_game_from_another_position_begins_with_its_value(corpus: Corpus) -> None:
     game = game_of(corpus, 1, first=9)
-    found = game_luck(PLAYER, game)
+    found = game_luck(pips_player(), game)
     sums = totals(game, found)
     assert sums.initial == (1 - 2 * game.players[0]) * found.values.before[0] != 0
     assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill + sums.net_drift, abs=1e-12)
