@@ -29,7 +29,7 @@ from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.ubgi import UbgiEngine
 from bgdata.store.catalog import write_catalog
 from tests.test_readme import FLAGS, ROOT, blocks, build_default_warehouse, console_steps, pages, words_of
-from tests.test_sql_page import QUERIES, shown
+from tests.test_sql_page import queries, shown
 
 SQL_PAGE = "docs/how_to/sql_questions.md"
 UBGI_PAGE = "docs/how_to/speak_ubgi.md"
@@ -99,7 +99,7 @@ def mended_queries(text: str) -> str:
     CliRunner().invoke(main, ["benchmark", "pubeval"])
     with duckdb.connect("warehouse/catalog.duckdb", read_only=True) as connection:
         connection.execute("set enable_progress_bar = false")
-        for query, expected in QUERIES:
+        for query, expected in queries():
             found = shown(connection.sql(query))
             text = text.replace(f"{query}```\n\n```text\n{expected}", f"{query}```\n\n```text\n{found}")
     return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import json
 import os
@@ -14,14 +15,12 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-import grimp
 import pytest
-from importlinter.cli import lint_imports
 
 import bgdata
 from bgdata import errors
 from bgdata.errors import BgdataError
-from docs import house
+from tests.together import each
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("dask", "duckdb", "numba", "pandas", "prefect", "pyarrow")
@@ -85,8 +84,15 @@ def imports(module: str, path: Path) -> Iterator[str]:
             yield from (".".join([*above, *filter(None, [node.module]), alias.name]) for alias in node.names)
 
 
-SOURCES = dict(sources())
-IMPORTS = sorted({(module, name) for module, path in SOURCES.items() for name in imports(module, path)})
+@functools.cache
+def all_sources() -> dict[str, Path]:
+    return dict(sources())
+
+
+@functools.cache
+def all_imports() -> list[tuple[str, str]]:
+    """(module, name) of whatever our modules import."""
+    return sorted({(module, name) for module, path in all_sources().items() for name in imports(module, path)})
 
 
 def test_every_import_is_read(tmp_path: Path) -> None:
@@ -102,29 +108,31 @@ def test_every_import_is_read(tmp_path: Path) -> None:
 
 
 def test_imports_run_one_way() -> None:
+    from importlinter.cli import lint_imports
+
     assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), cache_dir=None) == 0
 
 
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        ("store/table", "bgdata.bearoff.index"),
-        ("game/position", "bgdata.store.table"),
-        ("bearoff/tables", "bgdata.store.catalog"),
-        ("bearoff/tables", "bgdata.datasets.common.race"),
-        ("formats/gnubg_bearoff", "bgdata.play.games"),
-        ("datasets/common/race", "bgdata.cli"),
-        ("datasets/selfplay", "bgdata.computations.selfplay"),
-        ("errors", "bgdata.kernel"),
-        ("evaluation/answers", "bgdata.warehouse"),
-        ("cli/probe", "pipelines.build"),
-    ],
-)
-def test_imports_against_the_directions_are_noticed(module: str, name: str, tmp_path: Path) -> None:
+AGAINST = [  # module, what it must not import
+    ("bgdata.store.table", "bgdata.bearoff.index"),
+    ("bgdata.game.position", "bgdata.store.table"),
+    ("bgdata.bearoff.tables", "bgdata.store.catalog"),
+    ("bgdata.bearoff.tables", "bgdata.datasets.common.race"),
+    ("bgdata.formats.gnubg_bearoff", "bgdata.play.games"),
+    ("bgdata.datasets.common.race", "bgdata.cli"),
+    ("bgdata.datasets.selfplay", "bgdata.computations.selfplay"),
+    ("bgdata.errors", "bgdata.kernel"),
+    ("bgdata.evaluation.answers", "bgdata.warehouse"),
+    ("bgdata.cli.probe", "pipelines.build"),
+]
+
+
+def test_imports_against_the_directions_are_noticed(tmp_path: Path) -> None:
     for package in ("bgdata", "pipelines"):
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "*.npy"))
-    with (tmp_path / "bgdata" / f"{module}.py").open("a") as file:
-        file.write(f"\n\ndef late():\n    import {name}\n")
+    for module, name in AGAINST:
+        with (tmp_path / f"{module.replace('.', '/')}.py").open("a") as file:
+            file.write(f"\n\ndef late():\n    import {name}\n")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     done = subprocess.run(
         [sys.executable, "-c", "from importlinter.cli import lint_imports; exit(lint_imports(cache_dir=None))"],
@@ -133,29 +141,37 @@ def test_imports_against_the_directions_are_noticed(module: str, name: str, tmp_
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
     assert "BROKEN" in done.stdout
+    unnoticed = [(module, name) for module, name in AGAINST if f" {module} -> {name} (l." not in done.stdout]
+    assert unnoticed == [], done.stdout
 
 
 def test_no_files_import_one_another_in_a_circle() -> None:
+    from docs import house
+
     assert house.circles() == []
 
 
 def test_circles_are_found() -> None:
+    import grimp
+
+    from docs import house
+
     graph = grimp.ImportGraph()
     for importer, imported in ("ab", "bc", "ca", "cd", "de"):
         graph.add_import(importer=importer, imported=imported)
     assert [sorted(group) for group in house.strongly_connected(graph) if len(group) > 1] == [["a", "b", "c"]]
 
 
-@pytest.mark.parametrize("package", ONLY_IN)
-def test_packages_of_others_stay_where_they_belong(package: str) -> None:
-    users = {module for module, name in IMPORTS if is_within(name, {package})}
+@each(("package", "homes"), ONLY_IN.items())
+def test_packages_of_others_stay_where_they_belong(package: str, homes: set[str]) -> None:
+    users = {module for module, name in all_imports() if is_within(name, {package})}
     assert users
-    assert [module for module in sorted(users) if not is_within(module, ONLY_IN[package])] == []
+    assert [module for module in sorted(users) if not is_within(module, homes)] == []
 
 
 def test_pipelines_name_steps_only() -> None:
     """No formula, no Parquet, no column name."""
-    used = {name.partition(".")[0] for module, name in IMPORTS if is_within(module, {"pipelines"})}
+    used = {name.partition(".")[0] for module, name in all_imports() if is_within(module, {"pipelines"})}
     assert used <= {"bgdata", "pipelines", "prefect", *sys.stdlib_module_names}
 
 
@@ -216,7 +232,7 @@ def test_commands_load_nothing_heavy_before_they_run() -> None:
         "for module in pkgutil.walk_packages(bgdata.cli.__path__, 'bgdata.cli.'):\n"
         "    import_module(module.name)\n"
     )
-    assert {name for name in SOURCES if is_within(name, {"bgdata.cli"})} <= set(loaded)
+    assert {name for name in all_sources() if is_within(name, {"bgdata.cli"})} <= set(loaded)
     assert heavy(loaded) == set()
 
 
@@ -238,7 +254,7 @@ def test_computations_import_at_their_top() -> None:
     """Declarations are apart so that no computation need hide what it imports in a function."""
     late = [
         f"{module}: {ast.unparse(node)}"
-        for module, path in SOURCES.items()
+        for module, path in all_sources().items()
         if is_within(module, {"bgdata.computations"})
         for function in ast.walk(ast.parse(path.read_text()))
         if isinstance(function, ast.FunctionDef)
@@ -260,7 +276,7 @@ def test_what_is_loaded_is_noticed(small_root: Path) -> None:
 
 def test_exceptions_live_in_one_file() -> None:
     names = [name for _, name, _ in pkgutil.walk_packages(bgdata.__path__, "bgdata.")]
-    assert len(names) == len([name for name in SOURCES if name.startswith("bgdata.")])
+    assert len(names) == len([name for name in all_sources() if name.startswith("bgdata.")])
     modules = [
         import_module(name) for name in names if name not in ONLY_IN["torch"] | ONLY_IN["onnx"]
     ]  # which need extras
@@ -273,7 +289,7 @@ def test_exceptions_live_in_one_file() -> None:
     assert len(raised) >= 10
 
 
-@pytest.mark.parametrize("name", sorted(set(EXCEPTION_CLASSES) - {"BgdataError"}))
+@each("name", sorted(set(EXCEPTION_CLASSES) - {"BgdataError"}))
 def test_exceptions_are_ours_and_built_in(name: str) -> None:
     error = EXCEPTION_CLASSES[name]
     assert issubclass(error, BgdataError)

@@ -10,6 +10,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -98,20 +99,19 @@ def folders(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
     return folder
 
 
-@pytest.fixture
-def folder(folders: Callable[[str], Path], page: str, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the reader of a page works: the console steps first, then what the page does in Python."""
-    if page in NEEDS:
-        pytest.importorskip(NEEDS[page], reason="the page needs an extra that is not installed")
-    monkeypatch.chdir(folders(page))
-    return folders(page)
+def pages_with(language: str) -> list[str]:
+    """The pages with blocks of code in a language, without those that need an extra that is not installed."""
+    return [page for page in pages() if blocks(page, language) and (page not in NEEDS or find_spec(NEEDS[page]))]
 
 
 # slow: builds the default warehouse where there is none
 @pytest.mark.slow
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("page", [page for page in pages() if console_steps(page)])
-def test_console_blocks_print_what_the_page_shows(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@each("page", lambda: pages_with("console"))
+def test_console_blocks_print_what_the_page_shows(
+    folders: Callable[[str], Path], page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one folder for each page, where its blocks of Python work after them."""
+    monkeypatch.chdir(folders(page))
     checker = doctest.OutputChecker()
     for command, expected in console_steps(page):
         (program, *arguments), given = words_of(command)
@@ -129,9 +129,11 @@ def press_control_c(bars: TerminalBars, estimate: str) -> None:  # noqa: ARG001
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("page", [page for page in pages() if blocks(page, "python")])
-def test_python_blocks_return_what_the_page_shows(page: str) -> None:
+@each("page", lambda: pages_with("python"))
+def test_python_blocks_return_what_the_page_shows(
+    folders: Callable[[str], Path], page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folders(page))
     example = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "python")), {}, page, page, 0)
     assert example.examples
     assert doctest.DocTestRunner(optionflags=FLAGS).run(example).failed == 0

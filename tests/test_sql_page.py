@@ -12,11 +12,15 @@ import pytest
 from click.testing import CliRunner
 
 from bgdata.cli import main
-from tests.test_readme import ROOT, built
+from tests.test_readme import built, pages
 
 __all__ = ["built"]  # the fixture
-PAGE = (ROOT / "docs" / "how_to" / "sql_questions.md").read_text()
-QUERIES = re.findall(r"```sql\n(.*?)```\n\n```text\n(.*?)```\n", PAGE, re.DOTALL)
+PAGE = "docs/how_to/sql_questions.md"
+
+
+def queries() -> list[tuple[str, str]]:
+    """The queries of the page, each with its answer."""
+    return re.findall(r"```sql\n(.*?)```\n\n```text\n(.*?)```\n", pages()[PAGE], re.DOTALL)
 
 
 def shown(relation: duckdb.DuckDBPyRelation) -> str:
@@ -36,7 +40,7 @@ def text_of(value: object) -> str:
 
 
 def test_every_query_has_its_answer() -> None:
-    assert len(QUERIES) == PAGE.count("```sql") >= 10
+    assert len(queries()) == pages()[PAGE].count("```sql") >= 10
 
 
 # slow: needs the default warehouse
@@ -48,5 +52,5 @@ def test_queries_give_what_the_page_shows(built: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     with duckdb.connect(str(warehouse / "catalog.duckdb"), read_only=True) as connection:
         connection.execute("set enable_progress_bar = false")
-        for query, expected in QUERIES:
+        for query, expected in queries():
             assert shown(connection.sql(query)) == expected, query
