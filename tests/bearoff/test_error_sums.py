@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -9,34 +11,38 @@ from bgdata.bearoff.error_sums import GroupSums, add_pairs, start_sums
 from bgdata.kernel import threads
 
 COUNT = 50
-GENERATOR = np.random.default_rng(4)
-# quarters: sums are exact, and extremes come more than once
-DIFFERENCES = GENERATOR.integers(-40, 40, (COUNT, COUNT)) / 4
-GROUPS = np.stack([np.zeros(COUNT, np.int64), GENERATOR.integers(2, 5, COUNT), GENERATOR.integers(0, 9, COUNT)], axis=1)
-SIZES = GROUPS.max(axis=0) + 1
 
 
-def summed(step: int, values: np.ndarray = DIFFERENCES) -> GroupSums:
+@cache
+def groups() -> np.ndarray:
+    random = np.random.default_rng(4)
+    return np.stack([np.zeros(COUNT, np.int64), random.integers(2, 5, COUNT), random.integers(0, 9, COUNT)], axis=1)
+
+
+def summed(step: int, values: np.ndarray) -> GroupSums:
     """Sums of all pairs, so many players on roll at a time."""
-    sums = start_sums(SIZES)
+    sizes = groups().max(axis=0) + 1
+    sums = start_sums(sizes)
     for first in range(0, COUNT, step):
-        add_pairs(sums, SIZES, GROUPS, first, values[first : first + step])
+        add_pairs(sums, sizes, groups(), first, values[first : first + step])
     return sums
 
 
 def test_sums_are_those_of_numpy() -> None:
-    found, row = summed(COUNT), 0
-    for grouping, size in enumerate(SIZES):
+    # quarters: sums are exact, and extremes come more than once
+    differences = np.random.default_rng(5).integers(-40, 40, (COUNT, COUNT)) / 4
+    found, row = summed(COUNT, differences), 0
+    for grouping, size in enumerate(groups().max(axis=0) + 1):
         for own in range(size):
             for other in range(size):
-                inside = (GROUPS[:, None, grouping] == own) & (GROUPS[:, grouping] == other)
-                values = DIFFERENCES[inside]
+                inside = (groups()[:, None, grouping] == own) & (groups()[:, grouping] == other)
+                values = differences[inside]
                 assert found.counts[row] == len(values)
                 assert found.sums[row].tolist() == [values.sum(), (values**2).sum(), np.abs(values).sum()]
                 if len(values):
                     assert found.extremes[row].tolist() == [values.max(), values.min()]
                     for which, value in enumerate(found.extremes[row]):
-                        first = np.argwhere(inside & (value == DIFFERENCES))[0]
+                        first = np.argwhere(inside & (value == differences))[0]
                         assert found.places[row, which].tolist() == first.tolist()
                 row += 1
     assert row == len(found.counts)
@@ -44,7 +50,7 @@ def test_sums_are_those_of_numpy() -> None:
 
 @pytest.mark.parametrize("step", [1, 7, COUNT])
 def test_blocks_and_threads_change_no_bit(step: int) -> None:
-    values = GENERATOR.standard_normal((COUNT, COUNT))
+    values = np.random.default_rng(6).standard_normal((COUNT, COUNT))
     with threads(1):
         one = summed(COUNT, values)
     found = summed(step, values)

@@ -21,22 +21,23 @@ from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
 from bgdata.kernel import threads
 from tests.bearoff.match_tables import away, crooked_table, exact_game, fair_table
 from tests.reference.bearoff import layouts
+from tests.together import each
 
-TABLES = {"fair": fair_table(), "crooked": crooked_table()}
+TABLES = {"fair": fair_table, "crooked": crooked_table}
 CENTERED, ON_ROLL, OPPONENT = CubeOwner.CENTERED, CubeOwner.ON_ROLL, CubeOwner.OPPONENT
 ROUNDING = 1e-13
 
 
 def solved(points: int, checkers: int, score: MatchScore, cube_value: int, name: str = "fair") -> MatchPairs:
-    return solve_match(points, checkers, MatchCube(score, TABLES[name].at), cube_value)
+    return solve_match(points, checkers, MatchCube(score, TABLES[name]().at), cube_value)
 
 
 def no_double_of(match: MatchPairs, state: CubeState, score: MatchScore, name: str = "fair") -> NDArray[np.float64]:
-    return no_double_mwc(match, MatchCube(score, TABLES[name].at), state)
+    return no_double_mwc(match, MatchCube(score, TABLES[name]().at), state)
 
 
 def decided_of(match: MatchPairs, state: CubeState, score: MatchScore, name: str = "fair") -> NDArray[np.float64]:
-    return decided_mwc(match, MatchCube(score, TABLES[name].at), state)
+    return decided_mwc(match, MatchCube(score, TABLES[name]().at), state)
 
 
 CASES = [
@@ -58,8 +59,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "score", "cube_value"), CASES)
-@pytest.mark.parametrize(("points", "checkers"), [(2, 2), (6, 1)])
+@each(("name", "score", "cube_value"), CASES)
+@each(("points", "checkers"), [(2, 2), (6, 1)])
 def test_mwc_are_exact(points: int, checkers: int, name: str, score: MatchScore, cube_value: int) -> None:
     match, game = solved(points, checkers, score, cube_value, name), exact_game(name)
     owners = (CENTERED,) if cube_value == 1 else (ON_ROLL, OPPONENT)
@@ -99,7 +100,7 @@ def test_a_dead_cube_is_a_game_without_one(score: MatchScore, cube_value: int) -
     assert match.states.names == ()
     owner = CENTERED if cube_value == 1 else ON_ROLL
     chances = win_chances(match)
-    met = TABLES["fair"]
+    met = fair_table()
     won, lost = met.after(score, cube_value), met.after(score, -cube_value)
     found = no_double_of(match, CubeState(0, cube_value, owner), score)
     assert np.abs(found - (lost + chances * (won - lost))).max() < ROUNDING
@@ -132,7 +133,7 @@ def test_a_redouble_that_nobody_can_lose_by_is_found() -> None:
     owned = CubeState(0, 2, ON_ROLL)
     no_double, decided = no_double_of(match, owned, score), decided_of(match, owned, score)
     taken = decided_of(match, CubeState(0, 4, OPPONENT), score)
-    won = TABLES["fair"].after(score, 2)
+    won = fair_table().after(score, 2)
     assert (np.minimum(taken, won)[1:, 1:] >= no_double[1:, 1:] - ROUNDING).all()
     assert (decided[1:, 1:] >= no_double[1:, 1:]).all()
 
@@ -156,7 +157,7 @@ def money_columns(points: int, checkers: int) -> np.ndarray:
 def test_long_matches_approach_money() -> None:
     """Normalised no-double equities with a centered cube; further apart than 2x2 the cube would matter even more."""
     money = money_columns(3, 3)[1:, 1:, 2]
-    met, distances = TABLES["fair"], []
+    met, distances = fair_table(), []
     for length in (3, 6, 12, 24):
         score = away(length, length)
         mwc = no_double_of(solved(3, 3, score, 1), CubeState(0, 1, CENTERED), score)[1:, 1:]

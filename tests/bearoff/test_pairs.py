@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+from functools import cache
+from math import comb
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.pairs import LEAST_PIPS, NEAR, hashed, near_layouts, paired_boards, random_pairs
 from bgdata.game.codec import check_legal_boards
 
-LAYOUTS = all_layouts(5, 8)
-N = len(LAYOUTS) - 1  # the empty one is in no pair
-PIPS = pip_counts(LAYOUTS).astype(int)
+N = comb(5 + 8, 5) - 1  # layouts but the empty one, which is in no pair
 MASK = (1 << 64) - 1
 
 
+@cache
+def all_pips() -> NDArray[np.int64]:
+    return pip_counts(some_layouts()).astype(int)
+
+
+@cache
+def some_layouts() -> NDArray[np.int8]:
+    return all_layouts(5, 8)
+
+
 def test_every_layout_is_on_roll_once_before_any_is_twice() -> None:
-    assert random_pairs(LAYOUTS, N, 3).on_roll.tolist() == list(range(1, N + 1))
-    counts = np.bincount(random_pairs(LAYOUTS, 2 * N + 100, 3).on_roll, minlength=N + 1)
+    assert random_pairs(some_layouts(), N, 3).on_roll.tolist() == list(range(1, N + 1))
+    counts = np.bincount(random_pairs(some_layouts(), 2 * N + 100, 3).on_roll, minlength=N + 1)
     assert counts[0] == 0
     assert set(counts[1:].tolist()) == {1, 2, 3}  # 1: the same opponent again
     assert (counts == 3).sum() in range(90, 101)
-    few = random_pairs(LAYOUTS, 100, 3)
+    few = random_pairs(some_layouts(), 100, 3)
     assert len(set(few.on_roll.tolist())) == 100
     assert few.on_roll.mean() == pytest.approx(N / 2, rel=0.2)
 
 
 def test_pairs_come_in_order_and_once() -> None:
-    on_roll, opponent = random_pairs(LAYOUTS, 5 * N, 1)
+    on_roll, opponent = random_pairs(some_layouts(), 5 * N, 1)
     found = list(zip(on_roll.tolist(), opponent.tolist(), strict=True))
     assert found == sorted(set(found))
     assert 4.8 * N < len(found) <= 5 * N
@@ -36,31 +48,31 @@ def test_pairs_come_in_order_and_once() -> None:
 
 
 def test_a_seed_decides() -> None:
-    first, again, other = (random_pairs(LAYOUTS, 300, seed) for seed in (1, 1, 2))
+    first, again, other = (random_pairs(some_layouts(), 300, seed) for seed in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first.opponent, other.opponent)
     assert len(set(first.on_roll.tolist()) & set(other.on_roll.tolist())) < 200
 
 
 def test_half_of_the_opponents_are_near() -> None:
-    on_roll, opponent = random_pairs(LAYOUTS, 20 * N, 4)
-    distances = np.abs(PIPS[on_roll] - PIPS[opponent])
-    is_near = distances <= np.maximum(LEAST_PIPS, PIPS[on_roll] // NEAR)
+    on_roll, opponent = random_pairs(some_layouts(), 20 * N, 4)
+    distances = np.abs(all_pips()[on_roll] - all_pips()[opponent])
+    is_near = distances <= np.maximum(LEAST_PIPS, all_pips()[on_roll] // NEAR)
     generator = np.random.default_rng(1)
-    any_near = np.abs(PIPS[on_roll] - PIPS[generator.integers(1, N + 1, len(on_roll))]) <= LEAST_PIPS
+    any_near = np.abs(all_pips()[on_roll] - all_pips()[generator.integers(1, N + 1, len(on_roll))]) <= LEAST_PIPS
     assert is_near.mean() == pytest.approx(0.5 + 0.5 * any_near.mean(), abs=0.03)
     assert len(set(opponent.tolist())) > 0.99 * N
 
 
 def test_near_layouts_are_all_of_about_as_many_pips() -> None:
-    row = int(np.flatnonzero(PIPS == 30)[0])
+    row = int(np.flatnonzero(all_pips() == 30)[0])
     bits = np.arange(1 << 14, dtype=np.uint64) << np.uint64(50)  # evenly
-    found = near_layouts(LAYOUTS, np.full(len(bits), row), bits)
-    assert set(found.tolist()) == set(np.flatnonzero(np.abs(PIPS - 30) <= 3).tolist())
-    for pips in (1, PIPS.max()):  # the ends
-        row = int(np.flatnonzero(pips == PIPS)[0])
-        found = near_layouts(LAYOUTS, np.full(len(bits), row), bits)
-        is_near = (np.abs(PIPS - pips) <= max(LEAST_PIPS, pips // NEAR)) & (PIPS > 0)
+    found = near_layouts(some_layouts(), np.full(len(bits), row), bits)
+    assert set(found.tolist()) == set(np.flatnonzero(np.abs(all_pips() - 30) <= 3).tolist())
+    for pips in (1, all_pips().max()):  # the ends
+        row = int(np.flatnonzero(pips == all_pips())[0])
+        found = near_layouts(some_layouts(), np.full(len(bits), row), bits)
+        is_near = (np.abs(all_pips() - pips) <= max(LEAST_PIPS, pips // NEAR)) & (all_pips() > 0)
         assert set(found.tolist()) == set(np.flatnonzero(is_near).tolist())
 
 
@@ -92,6 +104,6 @@ def test_boards_are_both_layouts() -> None:
 
 
 def test_no_pairs() -> None:
-    assert len(random_pairs(LAYOUTS, 0, 1).on_roll) == 0
+    assert len(random_pairs(some_layouts(), 0, 1).on_roll) == 0
     with pytest.raises(ValueError, match="expected layouts beside the empty one, got 1 in all"):
-        random_pairs(LAYOUTS[:1], 5, 1)
+        random_pairs(some_layouts()[:1], 5, 1)

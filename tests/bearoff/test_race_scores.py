@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -14,14 +15,17 @@ from tests.reference import race_rules as twin
 from tests.reference.bearoff import equities, layouts, mean_rolls, race
 
 LAYOUTS = layouts(4, 3)[1:]
-ROLLS = [mean_rolls(race(layout, 0)) for layout in LAYOUTS]
-EFFECTIVE = [rolls * Fraction(49, 6) for rolls in ROLLS]
 LIMITS = np.array([[7, -4, -3, -2], [0, 1, 2, 5], [0, 1, 2, 5]])
 PENALTIES = (
     Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1),
     Penalties(),
     Penalties(),
 )
+
+
+@cache
+def effective_pips() -> list[Fraction]:
+    return [mean_rolls(race(layout, 0)) * Fraction(49, 6) for layout in LAYOUTS]
 
 
 def plain(own: twin.Layout, other: twin.Layout) -> twin.Answer:
@@ -32,7 +36,7 @@ def plain(own: twin.Layout, other: twin.Layout) -> twin.Answer:
 
 def decisions(rule: str, own: int, other: int) -> twin.Answer:
     if rule in twin.BY_EFFECTIVE_PIPS:
-        return twin.BY_EFFECTIVE_PIPS[rule](EFFECTIVE[own], EFFECTIVE[other])
+        return twin.BY_EFFECTIVE_PIPS[rule](effective_pips()[own], effective_pips()[other])
     found = {"found-equal": twin.keith, "found-played": plain, "found-longer": plain}
     return {**twin.BY_LAYOUT, **found}[rule](LAYOUTS[own], LAYOUTS[other])
 
@@ -44,14 +48,21 @@ def margins_of(own: int, other: int) -> tuple[Fraction, Fraction, Fraction]:
 
 
 PLACES = list(product(range(len(LAYOUTS)), range(len(LAYOUTS))))
-MARGINS = {pair: margins_of(*pair) for pair in PLACES}
-ARRAY = np.array([[[float(each) for each in MARGINS[own, other]] for other in range(34)] for own in range(34)])
+
+
+@cache
+def all_margins() -> dict[tuple[int, int], tuple[Fraction, Fraction, Fraction]]:
+    return {pair: margins_of(*pair) for pair in PLACES}
+
+
+def margin_array() -> np.ndarray:
+    return np.array([all_margins()[pair] for pair in PLACES], float).reshape(34, 34, 3)
 
 
 @pytest.fixture(scope="module")
 def sides() -> np.ndarray:
     table = np.array(LAYOUTS, np.int8)
-    found = side_counts(table, np.array(EFFECTIVE, float))
+    found = side_counts(table, np.array(effective_pips(), float))
     for n, penalties in enumerate(PENALTIES):
         found[:, FOUND + n] = penalized_pips(table, penalties)
     return found
@@ -63,7 +74,7 @@ def test_sums(sides: np.ndarray, weight: int) -> None:
     weights = np.full((34, 34), 1)
     weights[4:9] = weight
     opponents = np.broadcast_to(indexes, (34, 34))
-    sums = pair_sums(sides, indexes, opponents, ARRAY, weights, LIMITS, 1e-5)
+    sums = pair_sums(sides, indexes, opponents, margin_array(), weights, LIMITS, 1e-5)
     assert sums.shape == (len(NAMES), 3, 2, 7)
     halves = is_tested(indexes[:, None], opponents)
     for number, rule in enumerate(NAMES):
@@ -73,7 +84,7 @@ def test_sums(sides: np.ndarray, weight: int) -> None:
                 lost = {
                     pair: abs(margin)
                     for pair in pairs
-                    if (margin := MARGINS[pair][decision]) and decisions(rule, *pair)[decision] != (margin > 0)
+                    if (margin := all_margins()[pair][decision]) and decisions(rule, *pair)[decision] != (margin > 0)
                 }
                 positions, occurrences, loss, errors, largest, on_roll, opponent = sums[number, decision, half].tolist()
                 assert positions == len(pairs)
@@ -90,15 +101,17 @@ def test_sums(sides: np.ndarray, weight: int) -> None:
 
 def test_all_rules_lose_somewhere(sides: np.ndarray) -> None:
     indexes = np.arange(1, 35)
-    sums = pair_sums(sides, indexes, np.broadcast_to(indexes, (34, 34)), ARRAY, np.ones(1, np.int64), LIMITS, 1e-5)
+    sums = pair_sums(
+        sides, indexes, np.broadcast_to(indexes, (34, 34)), margin_array(), np.ones(1, np.int64), LIMITS, 1e-5
+    )
     assert (merged(sums, axis=2)[..., 2].sum(axis=1) > 0).all()
 
 
 def test_pairs_by_themselves_are_those_of_rows(sides: np.ndarray) -> None:
     indexes, ones = np.arange(1, 35), np.ones(1, np.int64)
-    rows = pair_sums(sides, indexes, np.broadcast_to(indexes, (34, 34)), ARRAY, ones, LIMITS, 1e-5)
+    rows = pair_sums(sides, indexes, np.broadcast_to(indexes, (34, 34)), margin_array(), ones, LIMITS, 1e-5)
     own, other = np.repeat(indexes, 34), np.tile(indexes, 34)
-    alone = pair_sums(sides, own, other[:, None], ARRAY.reshape(-1, 1, 3), ones, LIMITS, 1e-5)
+    alone = pair_sums(sides, own, other[:, None], margin_array().reshape(-1, 1, 3), ones, LIMITS, 1e-5)
     assert (rows == alone).all()
 
 

@@ -15,6 +15,7 @@ from bgdata.game.dice import Roll
 from bgdata.game.identifiers import identify
 from bgdata.game.position import START, Position
 from tests.game.strategies import positions
+from tests.together import each
 
 
 @given(st.lists(positions, max_size=4))
@@ -50,7 +51,7 @@ WRONG_BOARDS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("boards", "message"), WRONG_BOARDS)
+@each(("boards", "message"), WRONG_BOARDS)
 def test_what_is_no_list_of_boards(boards: Any, message: str) -> None:
     with pytest.raises(InvalidPositionError, match=message):
         board_array(boards)

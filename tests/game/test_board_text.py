@@ -16,6 +16,7 @@ from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
 from tests.game.match_strategies import quiet_states
 from tests.game.strategies import positions
+from tests.together import each
 
 FULL = Position([2, 0, -1, 2, 2, -2, 10, 0, 0, 0, 0, 0, -6, 0, 0, 0, 0, -2, 0, 0, 0, 0, 0, 0, 0, 1])
 DRAWN = """\
@@ -83,7 +84,7 @@ def corrupted(line: int, column: int, letters: str) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "rule"),
     [
         ("", "one line with .*, got 0"),

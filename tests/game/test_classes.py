@@ -18,9 +18,10 @@ from tests.game.gnubg_rules import gnubg_classes
 from tests.game.test_codec import batches
 from tests.game.test_plays import position
 from tests.oracles import needs_gnubg_tool
+from tests.together import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("own", "opponent", "expected"),
     [
         ({}, {24: 1}, PositionClass.OVER),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from bgdata.errors import InvalidPositionError
@@ -11,12 +13,15 @@ from bgdata.game.match import Cube, CubeOwner
 from bgdata.game.position import START, Position
 from bgdata.play.random_games import random_game_positions
 
-POSITIONS = [Position(board) for board in random_game_positions(5, seed=3).boards[::7].tolist()]
+
+@cache
+def random_positions() -> list[Position]:
+    return [Position(board) for board in random_game_positions(5, seed=3).boards[::7].tolist()]
 
 
 @pytest.mark.parametrize("roll", [None, ROLLS[0]])
 def test_what_is_written_is_read(roll: object) -> None:
-    for position in POSITIONS:
+    for position in random_positions():
         board = parse_fibs_board(format_money_board(position, roll))  # type: ignore[arg-type]
         assert (board.position, board.roll, board.cube) == (position, roll, Cube())
         assert board.off == (position.off, position.opponent_off)
@@ -24,7 +29,7 @@ def test_what_is_written_is_read(roll: object) -> None:
 
 def test_the_other_color_sees_the_board_turned() -> None:
     """The same line with the other turn: what is then on roll was the opponent."""
-    for position in POSITIONS:
+    for position in random_positions():
         fields = format_money_board(position).split(":")
         fields[1 + 2 + 3 + 26] = "-1"
         assert parse_fibs_board(":".join(fields)).position == position.flip()

@@ -24,6 +24,7 @@ from bgdata.game.match_state import MatchState, Side
 from bgdata.game.position import START, Position
 from tests.game.match_strategies import running_states
 from tests.game.strategies import positions
+from tests.together import each
 
 START_BOARD = "-b----E-C---eE---c-e----B-"
 
@@ -107,7 +108,7 @@ def test_cubes_above_the_usual_limit_have_an_xgid() -> None:
     assert identify(START, match)["xgid"].endswith(":0:11")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "error"),
     [
         ("", "position id: expected 14 characters in a position id, got 0: ''"),

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgdata.game import legality
-from bgdata.game.codec import flip_boards
+from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.legality import are_legal_results
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from tests.reference.plays import boards_after
 
-GAMES = random_game_positions(3, seed=41)
 COUNT = 120
-ROLLS = GAMES.rolls[:COUNT]
-AFTER = [boards_after(board, *roll) for board, roll in zip(GAMES.boards[:COUNT].tolist(), ROLLS.tolist(), strict=True)]
+
+
+@cache
+def turns() -> tuple[Boards, NDArray[np.int8]]:
+    """Boards and rolls of some random games."""
+    games = random_game_positions(3, seed=41)
+    return games.boards[:COUNT], games.rolls[:COUNT]
+
+
+@cache
+def all_after() -> list[set[tuple[int, ...]]]:
+    boards, rolls = turns()
+    return [boards_after(board, *roll) for board, roll in zip(boards.tolist(), rolls.tolist(), strict=True)]
 
 
 def asked(row: int) -> list[tuple[int, ...]]:
     """Boards to ask about: all that can follow in some decision near this one; none for every seventh."""
-    return [] if row % 7 == 3 else sorted(AFTER[row] | AFTER[row - 1] | {tuple(GAMES.boards[row].tolist())})
+    after = all_after()
+    return [] if row % 7 == 3 else sorted(after[row] | after[row - 1] | {tuple(turns()[0][row].tolist())})
 
 
 def results(boards: list[list[tuple[int, ...]]]) -> tuple[np.ndarray, np.ndarray]:
@@ -32,13 +46,13 @@ def results(boards: list[list[tuple[int, ...]]]) -> tuple[np.ndarray, np.ndarray
 
 def test_all_that_can_follow_and_more(monkeypatch: pytest.MonkeyPatch) -> None:
     first, following = results(list(map(asked, range(COUNT))))
-    expected = [board in AFTER[row] for row in range(COUNT) for board in asked(row)]
+    expected = [board in all_after()[row] for row in range(COUNT) for board in asked(row)]
     assert 0.2 < np.mean(expected) < 0.8
     for count in (1, 2):
         with threads(count):
-            assert are_legal_results(GAMES.boards[:COUNT], ROLLS, first, following).tolist() == expected
+            assert are_legal_results(*turns(), first, following).tolist() == expected
     monkeypatch.setattr(legality, "_BLOCK", 7)
-    assert are_legal_results(GAMES.boards[:COUNT], ROLLS, first, following).tolist() == expected
+    assert are_legal_results(*turns(), first, following).tolist() == expected
 
 
 def test_the_published_opening() -> None:
@@ -55,4 +69,5 @@ def test_the_published_opening() -> None:
 def test_nothing_to_ask() -> None:
     empty = np.empty((0, 26), np.int8)
     assert are_legal_results(empty, np.empty((0, 2), np.int8), np.array([0]), empty).shape == (0,)
-    assert are_legal_results(GAMES.boards[:2], ROLLS[:2], np.array([0, 0, 0]), empty).shape == (0,)
+    boards, rolls = turns()
+    assert are_legal_results(boards[:2], rolls[:2], np.array([0, 0, 0]), empty).shape == (0,)

@@ -17,6 +17,7 @@ from bgdata.game.match_state import GameState, MatchState, Offer, Side
 from bgdata.game.position import START, Position
 from tests.game.match_strategies import match_states
 from tests.game.strategies import positions
+from tests.together import each
 
 TOP, BOTTOM = Side.TOP, Side.BOTTOM
 SEVEN: dict[str, Any] = {"length": 7, "scores": (3, 2), "cube_value": 2}
@@ -43,7 +44,7 @@ EXAMPLES = {  # text: (nine bytes where they are published, state)
 }
 
 
-@pytest.mark.parametrize("text", EXAMPLES)
+@each("text", list(EXAMPLES))
 def test_published_examples(text: str) -> None:
     published, match = EXAMPLES[text]
     assert parse_match_id(text) == match
@@ -89,7 +90,7 @@ def match_id(**fields: int) -> str:
     return base64.b64encode(bits.to_bytes(9, "little")).decode()
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "rule"),
     [
         ("", "12 characters in a match id, got 0: ''"),

@@ -12,6 +12,7 @@ from bgdata.game.dice import Roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.match_state import GameState, MatchState, Offer, Side
 from tests.game.match_strategies import match_states, quiet_states
+from tests.together import each
 
 TOP, BOTTOM = Side.TOP, Side.BOTTOM
 DOUBLED: dict[str, Any] = {"is_double_offered": True, "to_decide": TOP}
@@ -76,7 +77,7 @@ def test_a_finished_match_has_no_stakes() -> None:
         _ = match.stakes
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "rule"),
     [
         ({"length": -1}, "no negative score or length"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,18 +15,22 @@ from bgdata.game.move_kernels import checker_moves_of
 from bgdata.game.plays import OFF, CheckerMove, Play, checker_moves, format_play, legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
-from bgdata.play.random_games import random_game_positions
-
-GAMES = random_game_positions(24, seed=58)
+from bgdata.play.random_games import GamePositions, random_game_positions
 
 
+@cache
+def random_games() -> GamePositions:
+    return random_game_positions(24, seed=58)
+
+
+@cache
 def all_plays() -> list[tuple[Position, tuple[int, int], Play]]:
     """Every play of the rolls in some random games, and of every roll of some of their positions."""
-    rolls = [(row, tuple(roll)) for row, roll in enumerate(GAMES.rolls.tolist())]
-    rolls += [(row, roll) for row in range(0, len(GAMES.boards), 83) for roll in ORDERED_ROLLS]
+    rolls = [(row, tuple(roll)) for row, roll in enumerate(random_games().rolls.tolist())]
+    rolls += [(row, roll) for row in range(0, len(random_games().boards), 83) for roll in ORDERED_ROLLS]
     found = []
     for row, roll in rolls:
-        position = Position(GAMES.boards[row].tolist())
+        position = Position(random_games().boards[row].tolist())
         found += [(position, roll, play) for play in legal_plays(position, roll_of(*roll))]
     return found
 
@@ -39,9 +44,6 @@ def found_moves(plays: list[tuple[Position, tuple[int, int], Play]]) -> list[tup
     after = np.array([play.after_play.board for _, _, play in plays], np.int8)
     rolls = np.array([roll for _, roll, _ in plays], np.int8)
     return [moves_of(moves) for moves in checker_moves_of(boards, rolls, after).tolist()]
-
-
-PLAYS = all_plays()
 
 
 def can_be_played(position: Position, roll: tuple[int, int], moves: tuple[CheckerMove, ...]) -> bool:
@@ -64,10 +66,11 @@ def can_be_played(position: Position, roll: tuple[int, int], moves: tuple[Checke
 
 def test_texts_are_those_of_the_legal_plays() -> None:
     texts = [
-        format_play(Play(moves, play.after_play)) for moves, (*_, play) in zip(found_moves(PLAYS), PLAYS, strict=True)
+        format_play(Play(moves, play.after_play))
+        for moves, (*_, play) in zip(found_moves(all_plays()), all_plays(), strict=True)
     ]
-    assert texts == [str(play) for *_, play in PLAYS]
-    assert len(PLAYS) > 20_000
+    assert texts == [str(play) for *_, play in all_plays()]
+    assert len(all_plays()) > 20_000
     assert {"no play"} < set(texts)
     assert any("bar/" in text and "*" in text for text in texts)
     assert any("off(4)" in text for text in texts)
@@ -75,22 +78,22 @@ def test_texts_are_those_of_the_legal_plays() -> None:
 
 def test_moves_are_those_of_the_legal_plays() -> None:
     """As many, from the same points to the same points with the same hits."""
-    for moves, (*_, play) in zip(found_moves(PLAYS), PLAYS, strict=True):
+    for moves, (*_, play) in zip(found_moves(all_plays()), all_plays(), strict=True):
         assert len(moves) == len(play.moves)
         assert Counter(moves) == Counter(play.moves)
 
 
 def test_moves_can_be_played_in_their_order() -> None:
-    for moves, (position, roll, _) in zip(found_moves(PLAYS), PLAYS, strict=True):
+    for moves, (position, roll, _) in zip(found_moves(all_plays()), all_plays(), strict=True):
         assert can_be_played(position, roll, moves), (position, roll, moves)
 
 
 def test_any_threads() -> None:
-    boards = GAMES.boards[:-1]
+    boards = random_games().boards[:-1]
     after = boards.copy()  # no way for most, but not an error
     for count in (1, 2):
         with threads(count):
-            assert (checker_moves_of(boards, GAMES.rolls[:-1], after) == -1).all()
+            assert (checker_moves_of(boards, random_games().rolls[:-1], after) == -1).all()
 
 
 def test_boards_that_no_play_connects_have_no_moves() -> None:

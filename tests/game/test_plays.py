@@ -12,6 +12,7 @@ from bgdata.game.plays import CheckerMove, Play, broken_rule, judge_play, legal_
 from bgdata.game.position import START, Position
 from tests.game.strategies import positions
 from tests.reference.plays import boards_after
+from tests.together import each
 
 rolls = st.sampled_from(ROLLS)
 # distinct positions after each roll from the start, in the order of ROLLS; gnubg agrees (test_plays_gnubg)
@@ -175,7 +176,7 @@ def test_text_that_leaves_open_where_it_hits() -> None:
     assert parse_play("10/9/7", before, "21").hit_points == {9}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("8/4 6/5", "expected a legal play [(]24/23 24/21 or 24/20 or 24/21 8/7 or ...[)], got '8/4 6/5'"),
@@ -208,7 +209,7 @@ BAR_AND_BLOCKS = position({25: 2, 8: 2}, {24: 2, 22: 1, 5: 2})
 HOME = position({6: 1, 4: 1, 1: 1}, {24: 2})
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "roll", "text", "rule"),
     [
         (START, "31", "8/5 6/5", ""),
@@ -247,7 +248,7 @@ def test_which_rule_is_broken(before: Position, roll: str, text: str, rule: str)
 NOTATION = "expected checker moves such as 'bar/22* 6/5(2)', got "
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "roll", "text", "said"),
     [
         (START, "62", "24/18, 13/11", "legal: 24/18 13/11"),

@@ -23,6 +23,7 @@ from bgdata.game.position import (
     parse_position_id,
 )
 from tests.game.strategies import boards, positions
+from tests.together import each
 
 START_BOARD = (0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0)
 TRAINING_BOARD = (0, -1, 0, 0, 2, 2, 3, 2, 3, 0, 0, 0, -3, 2, 0, -1, 0, -2, -1, -3, -2, -2, 0, 1, 0, 0)
@@ -113,7 +114,7 @@ def test_pips_and_checkers_are_those_of_the_rows(board: list[int]) -> None:
     assert (position.off, position.opponent_off) == (15 - sum(on_roll), 15 - sum(opponent))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("4HPwATDgc/ABM", "expected 14 characters in a position id, got 13"),
@@ -150,7 +151,7 @@ def test_wrong_key20(text: str, message: str) -> None:
         parse_key20(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("board", "message"),
     [
         ([0] * 25, "expected 26 integers, got 25"),

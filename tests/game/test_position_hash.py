@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 from bgdata.errors import InvalidPositionError
-from bgdata.game.codec import flip_boards
+from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.position import START
 from bgdata.game.position_hash import position_hashes
 from bgdata.play.random_games import random_game_positions
 from tests.reference.position_hash import position_hash
 
-BOARDS = np.unique(random_game_positions(100, seed=4).boards, axis=0)
 GOLDEN = ["0xecff4ec19ced9fcc", "0xf629657a249d739e", "0xb4ce4ddac06e7bf"]
 
 
+@cache
+def random_boards() -> Boards:
+    return np.unique(random_game_positions(100, seed=4).boards, axis=0)
+
+
 def test_hashes_agree_with_the_twin() -> None:
-    assert position_hashes(BOARDS).tolist() == [position_hash(board) for board in BOARDS.tolist()]
+    assert position_hashes(random_boards()).tolist() == [position_hash(board) for board in random_boards().tolist()]
 
 
 def test_a_flip_has_the_same_hash_and_no_other_position() -> None:
-    flipped = flip_boards(BOARDS)
-    assert np.array_equal(position_hashes(flipped), position_hashes(BOARDS))
-    seen = {min(board.tobytes(), other.tobytes()) for board, other in zip(BOARDS, flipped, strict=True)}
-    assert len(np.unique(position_hashes(BOARDS))) == len(seen) > 5000
+    flipped = flip_boards(random_boards())
+    assert np.array_equal(position_hashes(flipped), position_hashes(random_boards()))
+    seen = {min(board.tobytes(), other.tobytes()) for board, other in zip(random_boards(), flipped, strict=True)}
+    assert len(np.unique(position_hashes(random_boards()))) == len(seen) > 5000
 
 
 def test_hashes_never_change() -> None:

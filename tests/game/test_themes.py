@@ -14,6 +14,7 @@ from bgdata.play.random_games import random_game_positions
 from bgdata.play.starts import Start
 from tests.play.test_starts import begun
 from tests.reference.themes import theme
+from tests.together import each
 
 HOMEWARD = {8: 3, 6: 4, 5: 4, 4: 4}  # of the opponent in its own numbers: coming home
 EXAMPLES = [  # checkers of both sides by point, each in its own numbers, 25 the bar
@@ -84,7 +85,7 @@ def boards() -> Boards:
     return np.concatenate([random_game_positions(300, seed=4).boards, *starts])
 
 
-@pytest.mark.parametrize(("own", "opponent", "expected"), EXAMPLES)
+@each(("own", "opponent", "expected"), EXAMPLES)
 def test_examples(own: dict[int, int], opponent: dict[int, int], expected: Theme) -> None:
     board = board_of(own, opponent)
     assert Theme(position_themes(board)[0]) is expected

@@ -18,6 +18,7 @@ from bgdata.game.position import START, Position
 from bgdata.game.xgid import Xgid, format_xgid, parse_xgid
 from tests.game.match_strategies import running_states
 from tests.game.strategies import positions
+from tests.together import each
 
 START_BOARD = "-b----E-C---eE---c-e----B-"
 
@@ -91,7 +92,7 @@ def corrupted(number: int, value: str) -> str:
     return ":".join([*fields[: number - 1], value, *fields[number:]])
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "rule"),
     [
         ("", "10 fields in an xgid, got 1: ''"),
