@@ -4,11 +4,12 @@ an empty folder. No network."""
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
 import venv
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from email import message_from_bytes
 from importlib.metadata import distribution
 from pathlib import Path
@@ -20,10 +21,12 @@ from packaging.utils import canonicalize_name
 
 from bgdata.datasets.bearoff_two_sided import DATASET
 from bgdata.store.scripts import SQL
+from tests.together import Together
 
 ROOT = Path(__file__).parents[1]
 BEAROFF = "CgAAEAEAAAAAAA"
 TOO_MANY_BYTES = 10_000_000
+FLOWS = [path for path in sorted((ROOT / "pipelines").glob("*.py")) if "__main__" in path.read_text()]
 pytestmark = pytest.mark.slow
 
 
@@ -32,29 +35,31 @@ def run(folder: Path, *command: str | Path) -> str:
     return both_of(folder, *command)[0]
 
 
-def both_of(folder: Path, *command: str | Path) -> tuple[str, str]:
+def both_of(folder: Path, *command: str | Path, code: int = 0) -> tuple[str, str]:
     """The same with its standard error; `folder` has the data of its user too."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "BGDATA"))}
+    foreign = ("PYTHON", "BGDATA", "PREFECT")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     environment["XDG_DATA_HOME"] = str(folder.parent / "data")
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return done.stdout, done.stderr
 
 
-def needed(names: Iterable[str]) -> set[str]:
-    """Distributions that these need, directly or not, themselves included, as an installer finds them here."""
-    found: set[str] = set()
-    new = {canonicalize_name(name) for name in names}
+def needed(lines: Iterable[str], extras: Iterable[str]) -> set[str]:
+    """Distributions that lines of metadata ask for with these extras, directly or not, as an installer finds them."""
+    found: set[tuple[str, str]] = set()  # distributions, each with an extra of its own or none
+    new = {pair for extra in ("", *extras) for pair in asked_for(lines, extra)}
     while new:
         found |= new
-        asked = [Requirement(line) for name in new for line in distribution(name).requires or []]
-        new = {canonicalize_name(each.name) for each in asked if wanted(each)} - found
-    return found
+        new = {pair for name, extra in new for pair in asked_for(distribution(name).requires or [], extra)} - found
+    return {name for name, _ in found}
 
 
-def wanted(requirement: Requirement) -> bool:
-    """Whether it is to be installed here: no extra is."""
-    return requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+def asked_for(lines: Iterable[str], extra: str) -> Iterator[tuple[str, str]]:
+    """What lines of metadata ask for here with one extra or none."""
+    for requirement in map(Requirement, lines):
+        if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+            yield from ((canonicalize_name(requirement.name), each) for each in ("", *requirement.extras))
 
 
 def show_packages(names: Iterable[str], folder: Path) -> None:
@@ -77,19 +82,27 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment with the wheel, and links to those packages of this environment that its metadata
-    ask for: what only tests and checks need is not there."""
-    folder = tmp_path_factory.mktemp("environment")
+    """The programs of an environment with the wheel alone."""
+    return install(wheel, tmp_path_factory.mktemp("environment"))
+
+
+def requirements(wheel: Path) -> list[str]:
+    """What the metadata of the wheel ask for, extras included."""
+    with ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return message_from_bytes(archive.read(metadata)).get_all("Requires-Dist", [])
+
+
+def install(wheel: Path, folder: Path, *extras: str) -> Path:
+    """Make an environment with the wheel, and links to those packages of this one that its metadata ask for with these
+    extras: what only tests and checks need is not there. Returns the folder of its programs."""
     venv.create(folder)
     paths = {"base": str(folder), "platbase": str(folder)}
     packages = Path(sysconfig.get_path("purelib", "venv", paths))
-    with ZipFile(wheel) as archive:
-        (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        lines = message_from_bytes(archive.read(metadata)).get_all("Requires-Dist", [])
-    show_packages(needed(each.name for each in map(Requirement, lines) if wanted(each)), packages)
+    show_packages(needed(requirements(wheel), extras), packages)
     scripts = Path(sysconfig.get_path("scripts", "venv", paths))
-    install = ("install", "--quiet", "--no-deps", "--no-index", "--ignore-installed", wheel)
-    run(folder, sys.executable, "-m", "pip", "--python", scripts / "python", *install)
+    words = ("install", "--quiet", "--no-deps", "--no-index", "--ignore-installed", wheel)
+    run(folder, sys.executable, "-m", "pip", "--python", scripts / "python", *words)
     return scripts
 
 
@@ -97,9 +110,41 @@ def test_the_wheel_is_small(wheel: Path) -> None:
     assert 1_000_000 < wheel.stat().st_size < TOO_MANY_BYTES
 
 
-def test_only_what_is_declared_is_there(programs: Path, tmp_path: Path) -> None:
-    code = "import importlib.util as u; print(*(u.find_spec(name) is not None for name in ('numba', 'pytest', 'onnx')))"
-    assert run(tmp_path, programs / "python", "-c", code).split() == ["True", "False", "False"]
+def test_the_wheel_is_one_package(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert {name.partition("/")[0] for name in names} == {"bgdata", f"{'-'.join(wheel.name.split('-')[:2])}.dist-info"}
+    flows = {f"bgdata/pipelines/{path.name}" for path in (ROOT / "pipelines").glob("*.py")}
+    assert {name for name in names if name.startswith("bgdata/pipelines/")} == flows != set()
+
+
+def test_only_what_is_declared_is_there(wheel: Path, programs: Path, tmp_path: Path) -> None:
+    assert len(needed(requirements(wheel), ())) <= 12
+    names = ("numba", "pipelines", "pytest", "onnx", "matplotlib", "prefect", "starlette", "distributed")
+    code = f"import importlib.util as u; print(*(name for name in {names} if u.find_spec(name)))"
+    assert run(tmp_path, programs / "python", "-c", code).split() == ["numba"]
+
+
+def test_flows_name_the_extra_that_they_lack(programs: Path, tmp_path: Path) -> None:
+    with Together() as together:
+        for path in FLOWS:
+            with together.case(path.stem):
+                _, said = both_of(tmp_path, programs / "python", "-m", f"bgdata.pipelines.{path.stem}", code=1)
+                install_it = f'{programs / "python"} -m pip install "bgdata[flows]"'
+                assert said == f"error: expected prefect to run a flow, found none; try: {install_it}\n"
+
+
+@pytest.mark.prefect
+def test_flows_run_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
+    """Tasks are found in processes of their own."""
+    python = install(wheel, tmp_path / "environment", "flows") / "python"
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    (folder / "openings.csv").write_text("position_id\n4HPwATDgc/ABMA\n")
+    words = ("--warehouse", "tables", "positions:openings.csv")
+    version, *_ = run(folder, python, "-m", "bgdata.pipelines.imports", *words).splitlines()
+    assert re.fullmatch(r"positions/openings/r\d+-\w+", version)
+    assert (folder / "tables" / version).is_dir()
 
 
 def test_the_wheel_answers_at_once(programs: Path, tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import bgdata
-from bgdata.errors import MissingFileError, UsageError
+from bgdata.errors import MissingExtraError, MissingFileError, UsageError
 from bgdata.steps.corpora import CorpusPlan
 from bgdata.steps.match_equity import MatchEquityPlan
 
@@ -37,6 +38,18 @@ def test_wrong_arguments(flow: str, arguments: list[str], capsys: pytest.Capture
         import_module(flow).parsed(arguments)
     assert raised.value.code == 2
     assert f"python -m {flow}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flow", ["match_equity.make_mets", "train.train_network"])
+def test_a_picture_that_cannot_be_drawn_comes_before_the_work(
+    flow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, name = flow.split(".")
+    function = getattr(import_module(f"pipelines.{module}"), name).fn
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"^expected matplotlib to draw pictures, found none; try: "):
+        function(str(tmp_path / "warehouse"), None)
+    assert not list(tmp_path.iterdir())
 
 
 def test_sources_of_imports(tmp_path: Path) -> None:

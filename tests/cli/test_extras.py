@@ -1,0 +1,65 @@
+"""Commands that need an extra, where it is not installed: one line that names it, before all work."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bgdata.cli import main
+from bgdata.cli.grammar import every_command
+from bgdata.cli.options import OutputFile
+from tests.cli.command_line import error_of, lacking, run
+from tests.together import Together
+
+# words of a command, the package that it misses first, what for, and the extra that has it
+LACKING = [
+    (("serve",), "uvicorn", "for the site", "web"),
+    (("serve", "--static", "pages"), "starlette", "for the site", "web"),
+    (("train", "plot"), "matplotlib", "to draw pictures", "plots"),
+    (("train", "plot", "--page"), "matplotlib", "to draw pictures", "plots"),
+    (("export", "onnx", "-o", "x"), "onnx", "to write an ONNX file", "onnx"),
+    (("export", "torch", "-o", "x"), "torch", "to write a program of it", "torch"),
+    (("eval", "start", "--network", "empty.onnx"), "onnxruntime", "to run empty.onnx", "onnx"),
+    (("selfplay", "--executor", "dask://here:1"), "distributed", "for an executor dask://...", "dask"),
+    (("score", "pubeval", "--against", "bgsage", "--games", "4"), "bgsage", "in this environment", "oracles"),
+]
+HIDDEN = ("bgsage", "distributed", "jinja2", "matplotlib", "onnx", "onnxruntime", "starlette", "torch", "uvicorn")
+PROGRAM = f"""
+import json, sys
+sys.modules.update(dict.fromkeys({HIDDEN}))
+from click.testing import CliRunner
+from bgdata.cli import main
+for words in json.loads(sys.argv[1]):
+    found = CliRunner().invoke(main, words)
+    print(json.dumps([found.exit_code, found.stdout, found.stderr]))
+"""
+
+
+def test_without_any_extra(small_root: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.onnx").touch()
+    commands = json.dumps([["--warehouse", str(small_root), *words] for words, *_ in LACKING])
+    done = subprocess.run([sys.executable, "-c", PROGRAM, commands], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with Together() as together:
+        for (words, package, purpose, extra), line in zip(LACKING, done.stdout.splitlines(), strict=True):
+            with together.case(" ".join(words)):
+                code = 2 if extra == "oracles" else 1  # as for any player that is not there
+                assert json.loads(line) == [code, "", f"error: expected {package} {purpose}, {lacking(extra)}\n"]
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.onnx"]
+
+
+def test_every_picture_is_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with Together() as together:
+        for words, command in every_command(main):
+            for option in command.params:
+                if isinstance(option.type, OutputFile) and option.type.endings:
+                    with together.case(" ".join(words)):
+                        result = run(tmp_path, *words, option.opts[-1], tmp_path / "picture.svg")
+                        assert error_of(result, 1) == f"expected matplotlib to draw pictures, {lacking('plots')}"
+    assert len(together.names) >= 14
+    assert not list(tmp_path.iterdir())
