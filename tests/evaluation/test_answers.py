@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -30,17 +31,21 @@ from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads
-from bgdata.play.random_games import random_game_positions
+from bgdata.play.random_games import GamePositions, random_game_positions
 from bgdata.store.table import Table
 from tests.evaluation.sample_networks import PIPS_PER_UNIT, SHAPES, pips_networks, random_networks
 from tests.reference.networks import answer, equity, limited, logistic, unpacked
 
-GAMES = random_game_positions(40, seed=81)
 TABLES = (
     ("bearoff_two_sided", TwoSidedParameters(3, 3)),
     ("bearoff_one_sided", RaceParameters(3)),
     ("bearoff_gammon", RaceParameters(3)),
 )
+
+
+@cache
+def sample_games() -> GamePositions:
+    return random_game_positions(40, seed=81)
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +77,9 @@ def decisions(every: int) -> tuple[Boards, np.ndarray]:
     """Positions of all kinds, with rolls."""
     home = home_boards(60, seed=5)
     rolls = np.random.default_rng(6).integers(1, 7, (60, 2)).astype(np.int8)
-    crashed = np.flatnonzero(position_classes(GAMES.boards) == PositionClass.CRASHED)[:: every // 4 or 1]
-    rows = np.union1d(np.arange(0, len(GAMES.boards), every), crashed)
-    return np.concatenate([GAMES.boards[rows], home]), np.concatenate([GAMES.rolls[rows], rolls])
+    crashed = np.flatnonzero(position_classes(sample_games().boards) == PositionClass.CRASHED)[:: every // 4 or 1]
+    rows = np.union1d(np.arange(0, len(sample_games().boards), every), crashed)
+    return np.concatenate([sample_games().boards[rows], home]), np.concatenate([sample_games().rolls[rows], rolls])
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
@@ -191,7 +196,7 @@ def pips(board: Boards) -> int:
 
 
 def test_a_known_position_seen_from_both_sides() -> None:
-    boards = GAMES.boards[:500]
+    boards = sample_games().boards[:500]
     found, turned = (
         evaluations(pips_networks(), NO_TABLES, side).chances[:, 0] for side in (boards, flip_boards(boards))
     )
@@ -202,7 +207,7 @@ def test_a_known_position_seen_from_both_sides() -> None:
 
 
 def test_any_threads_and_rows(tables: BearoffArrays) -> None:
-    boards = np.concatenate([GAMES.boards[:1000], home_boards(100, seed=3)])
+    boards = np.concatenate([sample_games().boards[:1000], home_boards(100, seed=3)])
     networks = random_networks(1)
     expected = evaluations(networks, tables, boards)
     for count in (1, 2):

@@ -32,6 +32,7 @@ from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from tests.reference.bearoff import equities, layouts
 from tests.reference.bearoff_chances import combined_chances, covered_by
+from tests.together import each
 
 NONE, EXACT, COMBINED = BearoffSource.NONE, BearoffSource.EXACT, BearoffSource.COMBINED
 ROUNDING = 3e-7  # of chances stored and summed
@@ -231,7 +232,7 @@ UNCOVERED = {
 }
 
 
-@pytest.mark.parametrize("name", UNCOVERED)
+@each("name", list(UNCOVERED))
 def test_uncovered_positions_are_left_alone(evaluator: BearoffEvaluator, name: str) -> None:
     board = np.zeros(26, np.int8)
     for slot, count in UNCOVERED[name].items():

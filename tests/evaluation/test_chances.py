@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import (
     CHANCES,
@@ -16,12 +19,20 @@ from bgdata.evaluation.chances import (
     turned_chances,
 )
 from bgdata.game.codec import flip_boards
-from bgdata.play.random_games import random_game_positions, random_games
+from bgdata.play.random_games import GamePositions, random_game_positions, random_games
 from tests.reference.networks import equity, limited, possible, turned
 
 GAMES, SEED = 100, 51
-POSITIONS = random_game_positions(GAMES, SEED)
-RANDOM = np.random.default_rng(3).random((2000, 5), np.float32)
+
+
+@cache
+def random_rows() -> NDArray[np.float32]:
+    return np.random.default_rng(3).random((2000, 5), np.float32)
+
+
+@cache
+def sample_games() -> GamePositions:
+    return random_game_positions(GAMES, SEED)
 
 
 def bits(board: list[int]) -> int:
@@ -29,10 +40,10 @@ def bits(board: list[int]) -> int:
 
 
 def test_equities() -> None:
-    found = cubeless_equities(RANDOM)
+    found = cubeless_equities(random_rows())
     assert found.dtype == np.float32
-    assert found.tolist() == pytest.approx([equity(row) for row in RANDOM.tolist()], abs=1e-6)
-    assert [np.float32(equity_of(row)) for row in RANDOM] == found.tolist()
+    assert found.tolist() == pytest.approx([equity(row) for row in random_rows().tolist()], abs=1e-6)
+    assert [np.float32(equity_of(row)) for row in random_rows()] == found.tolist()
     known = np.array(
         [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0.5, 0, 0, 0, 0], [0, 0, 0, 1, 1]], np.float32
     )
@@ -40,12 +51,12 @@ def test_equities() -> None:
 
 
 def test_turned() -> None:
-    found, one = turned_chances(RANDOM), np.empty(5, np.float32)
-    assert found.tolist() == pytest.approx(np.array([turned(row) for row in RANDOM.tolist()]), abs=1e-7)
-    for row, expected in zip(RANDOM, found, strict=True):
+    found, one = turned_chances(random_rows()), np.empty(5, np.float32)
+    assert found.tolist() == pytest.approx(np.array([turned(row) for row in random_rows().tolist()]), abs=1e-7)
+    for row, expected in zip(random_rows(), found, strict=True):
         fill_turned(row, one)
         assert np.array_equal(one, expected)
-    assert np.allclose(cubeless_equities(found), -cubeless_equities(RANDOM), atol=1e-6)
+    assert np.allclose(cubeless_equities(found), -cubeless_equities(random_rows()), atol=1e-6)
     assert len(CHANCES) == found.shape[1]
 
 
@@ -60,8 +71,8 @@ def test_finished_games(points: int) -> None:
 
 
 def test_possible_outcomes_follow_the_twin() -> None:
-    found = [possible_outcomes(board) for board in POSITIONS.boards]
-    assert found == [bits(board) for board in POSITIONS.boards.tolist()]
+    found = [possible_outcomes(board) for board in sample_games().boards]
+    assert found == [bits(board) for board in sample_games().boards.tolist()]
     assert len(found) > 9000
     assert set(found) >= {0, 1, 3, 4, 12, 15}  # nothing, a gammon or more of either side, everything
 
@@ -71,11 +82,11 @@ def test_what_happens_was_possible() -> None:
     outcomes = random_games(GAMES, SEED).outcomes
     happened = np.zeros(4, int)
     for game, outcome in enumerate(outcomes.tolist()):
-        for row in range(POSITIONS.offsets[game], POSITIONS.offsets[game + 1]):
-            points = outcome if (row - POSITIONS.offsets[game]) % 2 == 0 else -outcome
+        for row in range(sample_games().offsets[game], sample_games().offsets[game + 1]):
+            points = outcome if (row - sample_games().offsets[game]) % 2 == 0 else -outcome
             reached = np.array([points > 1, points > 2, points < -1, points < -2])
             needed = int(reached @ [1, 2, 4, 8])
-            assert needed & ~possible_outcomes(POSITIONS.boards[row]) == 0
+            assert needed & ~possible_outcomes(sample_games().boards[row]) == 0
             happened += reached
     assert happened.min() > 50
 
@@ -101,14 +112,14 @@ def test_possible_by_hand(board: list[int], expected: list[bool]) -> None:
 
 
 def test_limits() -> None:
-    boards = POSITIONS.boards[:: len(POSITIONS.boards) // len(RANDOM)][: len(RANDOM)]
-    found = RANDOM.copy()
+    boards = sample_games().boards[:: len(sample_games().boards) // len(random_rows())][: len(random_rows())]
+    found = random_rows().copy()
     for row, board in zip(found, boards, strict=True):
         limit_chances(possible_outcomes(board), row)
-    expected = [limited(row, board) for row, board in zip(RANDOM.tolist(), boards.tolist(), strict=True)]
+    expected = [limited(row, board) for row, board in zip(random_rows().tolist(), boards.tolist(), strict=True)]
     assert found.tolist() == pytest.approx(np.array(expected), abs=1e-7)
     win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = found.T
-    assert (win == RANDOM[:, 0]).all()
+    assert (win == random_rows()[:, 0]).all()
     assert ((win_backgammon >= 0) & (win_backgammon <= win_gammon) & (win_gammon <= win)).all()
     assert ((lose_backgammon >= 0) & (lose_backgammon <= lose_gammon) & (lose_gammon <= 1 - win)).all()
     again = found.copy()

@@ -2,53 +2,60 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError, InvalidRollError
 from bgdata.evaluation.choices import KernelPlayer, choice_scratch, choose, chosen_boards
 from bgdata.evaluation.player import RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
-from bgdata.game.codec import flip_boards
+from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from tests.reference.games import random_chooser
 
-GAMES = random_game_positions(30, seed=41)
+
+@cache
+def turns() -> tuple[Boards, NDArray[np.int8]]:
+    games = random_game_positions(30, seed=41)
+    return games.boards, games.rolls
 
 
 def test_random_choices_follow_the_twin() -> None:
-    offsets, after_play = batch_plays(GAMES.boards, GAMES.rolls)
-    numbers = np.arange(len(GAMES.boards), dtype=np.int64)[::-1].copy()
-    chosen = flip_boards(chosen_boards(RandomPlayer(9).chooser, GAMES.boards, GAMES.rolls, numbers, 6)).tolist()
+    boards, rolls = turns()
+    offsets, after_play = batch_plays(boards, rolls)
+    numbers = np.arange(len(boards), dtype=np.int64)[::-1].copy()
+    chosen = flip_boards(chosen_boards(RandomPlayer(9).chooser, boards, rolls, numbers, 6)).tolist()
     twin = random_chooser(9)
     for row, game in enumerate(numbers.tolist()):
         candidates = after_play[offsets[row] : offsets[row + 1]].tolist()
-        assert chosen[row] == twin(GAMES.boards[row].tolist(), candidates, game, 6)
+        assert chosen[row] == twin(boards[row].tolist(), candidates, game, 6)
 
 
 def test_choices_do_not_depend_on_threads_or_batches() -> None:
+    boards, rolls = turns()
     for chooser in (RandomPlayer(4).chooser, PubEval().chooser):
-        numbers = np.arange(len(GAMES.boards))
-        expected = chosen_boards(chooser, GAMES.boards, GAMES.rolls)
+        numbers = np.arange(len(boards))
+        expected = chosen_boards(chooser, boards, rolls)
         for count in (1, 2):
             with threads(count):
-                assert np.array_equal(chosen_boards(chooser, GAMES.boards, GAMES.rolls, numbers), expected)
+                assert np.array_equal(chosen_boards(chooser, boards, rolls, numbers), expected)
         late = slice(100, None)
-        assert np.array_equal(
-            chosen_boards(chooser, GAMES.boards[late], GAMES.rolls[late], numbers[late]), expected[late]
-        )
+        assert np.array_equal(chosen_boards(chooser, boards[late], rolls[late], numbers[late]), expected[late])
 
 
 def test_a_single_play_needs_no_choice() -> None:
-    board = GAMES.boards[0]
+    board = turns()[0][0]
     assert choose(PubEval().chooser, board, board[None], 1, 0, 0, choice_scratch(PubEval().chooser)) == 0
     assert choose(RandomPlayer().chooser, board, board[None], 1, 0, 0, choice_scratch(RandomPlayer().chooser)) == 0
 
 
 def test_wrong_questions() -> None:
-    chooser, boards, rolls = PubEval().chooser, GAMES.boards[:3], GAMES.rolls[:3]
+    chooser, boards, rolls = PubEval().chooser, *(values[:3] for values in turns())
     assert isinstance(PubEval(), KernelPlayer)
     with pytest.raises(InvalidPositionError, match="expected"):
         chosen_boards(chooser, 3 * boards, rolls)

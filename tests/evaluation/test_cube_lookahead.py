@@ -31,6 +31,7 @@ from tests.reference.cube_lookahead import Situation, Tree
 from tests.reference.cubeful_games import Chances, Model, Score, match_janowski
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.lookahead import Board
+from tests.together import each
 
 
 class Pips:
@@ -53,7 +54,6 @@ class Pips:
         return Evaluations(chances, sources)
 
 
-MET = published_met()
 LOOK = partial(evaluate_ahead, Pips())
 OWNERS = (CubeOwner.CENTERED, CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
 ENDINGS = [
@@ -73,7 +73,7 @@ def boards(*texts: str) -> np.ndarray:
 
 
 def mwc(away: int, opponent_away: int, is_post_crawford: bool) -> float:
-    return MET.mwc(away, opponent_away, is_post_crawford=is_post_crawford)
+    return published_met().mwc(away, opponent_away, is_post_crawford=is_post_crawford)
 
 
 def check(stakes: Stakes, rules: CubeRules, model: Model, ply: int, *texts: str) -> None:
@@ -104,7 +104,7 @@ def test_two_plies_against_the_twin() -> None:
 
 @pytest.mark.parametrize("score", [MatchScore(3, 5), MatchScore(1, 3, is_crawford=True), MatchScore(4, 1)])
 def test_matches_against_the_twin(score: MatchScore) -> None:
-    rules = CubeRules(janowski(0.6), MET)
+    rules = CubeRules(janowski(0.6), published_met())
     model = match_janowski(0 if score.is_crawford else 0.6, mwc)
     check(Stakes(score), rules, model, 0, *ENDINGS)
     check(Stakes(score), rules, model, 1, *ENDINGS[:2])
@@ -151,7 +151,9 @@ def test_the_lowest_of_equals() -> None:
 
 
 def test_stakes_turn() -> None:
-    stakes = kernel_stakes(Stakes(MatchScore(2, 5), Cube(2, CubeOwner.ON_ROLL)), CubeRules(janowski(0.3, 0.8), MET))
+    stakes = kernel_stakes(
+        Stakes(MatchScore(2, 5), Cube(2, CubeOwner.ON_ROLL)), CubeRules(janowski(0.3, 0.8), published_met())
+    )
     turned = turned_stakes(stakes)
     assert (turned.game, turned.owner) == ((5, 2, False), 2)
     assert turned.strategy[1:3] == (0.8, 0.3)
@@ -162,7 +164,7 @@ def test_stakes_turn() -> None:
 @pytest.mark.parametrize("ply", [0, 1])
 def test_ranked_plays(ply: int) -> None:
     """The best play of a roll leaves the opponent the least; in a match its mwc and equity are one."""
-    player, rules = LookaheadPlayer(Pips(), ply), CubeRules(janowski(0.5), MET)
+    player, rules = LookaheadPlayer(Pips(), ply), CubeRules(janowski(0.5), published_met())
     position = Position(ENDINGS[0])
     for stakes in (Stakes(Money(is_jacoby=False)), Stakes(MatchScore(3, 5), Cube(2, CubeOwner.OPPONENT))):
         theirs = turned_stakes(kernel_stakes(stakes, rules))
@@ -174,7 +176,7 @@ def test_ranked_plays(ply: int) -> None:
                 assert row.cubeful_equity == pytest.approx(-value, abs=1e-6)
             else:
                 assert row.mwc == pytest.approx(1 - value, abs=1e-6)
-                lose, win = MET.after(stakes.score, -2), MET.after(stakes.score, 2)  # type: ignore[arg-type]
+                lose, win = published_met().after(stakes.score, -2), published_met().after(stakes.score, 2)  # type: ignore[arg-type]
                 assert row.cubeful_equity == pytest.approx(2 * (row.mwc - lose) / (win - lose) - 1, abs=1e-5)
         deepest = [row for row in ranked if row.evaluation.ply == ranked[0].evaluation.ply]
         equities = [row.cubeful_equity for row in deepest]
@@ -189,23 +191,24 @@ def test_an_only_play_has_a_value_too() -> None:
     assert player.rank_plays(START, "21")[0].cubeful_equity is None
 
 
-WRONG = [
-    (Stakes(MatchScore(3, 3)), CubeRules(), "expected a match equity table for a match, got none at "),
-    (
-        Stakes(MatchScore(3, 3)),
-        CubeRules(janowski_first(), MET),
-        "expected a model that knows match scores, got ",
-    ),
-    (
-        Stakes(Money(is_jacoby=True)),
-        CubeRules(janowski_first()),
-        "expected a model that knows the jacoby rule, got janowski-first",
-    ),
-    (Stakes(MatchScore(13, 3)), CubeRules(met=MET), ""),
-]
+def wrong_rules() -> list[tuple[Stakes, CubeRules, str]]:
+    return [
+        (Stakes(MatchScore(3, 3)), CubeRules(), "expected a match equity table for a match, got none at "),
+        (
+            Stakes(MatchScore(3, 3)),
+            CubeRules(janowski_first(), published_met()),
+            "expected a model that knows match scores, got ",
+        ),
+        (
+            Stakes(Money(is_jacoby=True)),
+            CubeRules(janowski_first()),
+            "expected a model that knows the jacoby rule, got janowski-first",
+        ),
+        (Stakes(MatchScore(13, 3)), CubeRules(met=published_met()), ""),
+    ]
 
 
-@pytest.mark.parametrize(("stakes", "rules", "message"), WRONG, ids=[message[:40] for *_, message in WRONG])
+@each(("stakes", "rules", "message"), wrong_rules)
 def test_rules_that_do_not_fit(stakes: Stakes, rules: CubeRules, message: str) -> None:
     with pytest.raises((InvalidParameterError, ValueError), match=f"^{message}"):
         LookaheadPlayer(Pips()).rank_plays(START, "31", stakes, rules)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets import all_kinds
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import janowski, jump
@@ -23,19 +22,16 @@ from bgdata.evaluation.cube_lookahead_kernels import (
 )
 from bgdata.evaluation.cube_values import CUBELESS
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.roll_values import ALL_PLAYS
 from bgdata.game.dice import to_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
-from bgdata.warehouse import Warehouse
 from tests.cli.command_line import position_id
 from tests.equity.samples import published_met
+from tests.evaluation.sample_networks import shipped_networks, shipped_player
+from tests.together import each
 
-SHIPPED = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
-MET = published_met()
 OWNED = Cube(2, CubeOwner.ON_ROLL)
 CONTACT, RACE = "4HPwATDgc/ABMA", position_id([2, 3, 2, 3, 2, 2], [2, 2, 3, 3, 3, 1, 1])
 ENDING = position_id([2, 1, 2], [1, 2, 1])
@@ -48,26 +44,26 @@ def stakes_of(jacoby: bool | None, score: MatchScore | None = None, cube: Cube |
 def check(position: Position, roll: str, stakes: Stakes, rules: CubeRules, ply: int, tables: BearoffArrays) -> None:
     """The chosen play and its worth."""
     dice, board = to_roll(roll), np.array(position.board, np.int8)
-    theirs, tree, chosen = turned_stakes(kernel_stakes(stakes, rules)), new_cube_tree(SHIPPED, ply), board.copy()
-    fill_play_ahead(SHIPPED, tables, ALL_PLAYS, theirs, ply, board, (dice.low, dice.high), tree, chosen)
-    ranked = LookaheadPlayer(NetworkPlayer(SHIPPED, tables), ply).rank_plays(position, roll, stakes, rules)
+    networks, theirs = shipped_networks(), turned_stakes(kernel_stakes(stakes, rules))
+    tree, chosen = new_cube_tree(networks, ply), board.copy()
+    fill_play_ahead(networks, tables, ALL_PLAYS, theirs, ply, board, (dice.low, dice.high), tree, chosen)
+    ranked = LookaheadPlayer(NetworkPlayer(networks, tables), ply).rank_plays(position, roll, stakes, rules)
     assert chosen.tolist() == list(ranked[0].play.after_play.board)
     after = np.array(ranked[0].play.next_position.board, np.int8)
-    found = worth_ahead(SHIPPED, tables, ALL_PLAYS, theirs, ply, after, tree)
+    found = worth_ahead(networks, tables, ALL_PLAYS, theirs, ply, after, tree)
     assert -found == pytest.approx(ranked[0].cubeful_equity, abs=2e-6)
 
 
-@pytest.mark.parametrize(
+@each(
     ("stakes", "rules"),
-    [
-        (stakes_of(False), CubeRules(janowski(0.7))),
-        (stakes_of(True), CubeRules(janowski(0.7))),
-        (stakes_of(True, cube=OWNED), CubeRules(jump(0.1))),
-        (stakes_of(None, MatchScore(4, 2)), CubeRules(janowski(0.6), MET)),
-        (stakes_of(None, MatchScore(5, 4), OWNED), CubeRules(jump(0.1), MET)),
-        (stakes_of(None, MatchScore(1, 3, is_crawford=True)), CubeRules(met=MET)),
-    ],
-    ids=["money", "jacoby", "owned", "match", "owned in a match", "crawford"],
+    lambda: {
+        "money": (stakes_of(False), CubeRules(janowski(0.7))),
+        "jacoby": (stakes_of(True), CubeRules(janowski(0.7))),
+        "owned": (stakes_of(True, cube=OWNED), CubeRules(jump(0.1))),
+        "match": (stakes_of(None, MatchScore(4, 2)), CubeRules(janowski(0.6), published_met())),
+        "owned in a match": (stakes_of(None, MatchScore(5, 4), OWNED), CubeRules(jump(0.1), published_met())),
+        "crawford": (stakes_of(None, MatchScore(1, 3, is_crawford=True)), CubeRules(met=published_met())),
+    },
 )
 def test_plays_at_1_ply(stakes: Stakes, rules: CubeRules) -> None:
     for text, roll in ((CONTACT, "21"), (CONTACT, "64"), (RACE, "41"), (ENDING, "21")):
@@ -76,7 +72,7 @@ def test_plays_at_1_ply(stakes: Stakes, rules: CubeRules) -> None:
 
 def test_plays_at_2_ply() -> None:
     check(Position(ENDING), "21", stakes_of(False), CubeRules(), 2, NO_TABLES)
-    check(Position(RACE), "11", stakes_of(None, MatchScore(4, 2)), CubeRules(met=MET), 2, NO_TABLES)
+    check(Position(RACE), "11", stakes_of(None, MatchScore(4, 2)), CubeRules(met=published_met()), 2, NO_TABLES)
 
 
 def test_exact_tables_answer_in_money_play(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -89,20 +85,20 @@ def test_exact_tables_answer_in_money_play(tmp_path_factory: pytest.TempPathFact
 
 def test_without_a_cube_plays_are_those_of_cubeless_equity() -> None:
     stakes = kernel_stakes(stakes_of(False), CubeRules())._replace(unit=CUBELESS)
-    tree, player = new_cube_tree(SHIPPED, 1), LookaheadPlayer(NetworkPlayer(SHIPPED, NO_TABLES), 1)
+    tree, player = new_cube_tree(shipped_networks(), 1), LookaheadPlayer(shipped_player(), 1)
     for text, roll in ((CONTACT, "21"), (RACE, "41")):
         board, dice = np.array(Position(text).board, np.int8), to_roll(roll)
         chosen = board.copy()
-        fill_play_ahead(SHIPPED, NO_TABLES, ALL_PLAYS, stakes, 1, board, (dice.high, dice.low), tree, chosen)
+        fill_play_ahead(shipped_networks(), NO_TABLES, ALL_PLAYS, stakes, 1, board, (dice.high, dice.low), tree, chosen)
         best = player.best_play(text, roll)
         assert chosen.tolist() == list(best.play.after_play.board)
         after = np.array(best.play.next_position.board, np.int8)
-        found = worth_ahead(SHIPPED, NO_TABLES, ALL_PLAYS, stakes, 1, after, tree)
+        found = worth_ahead(shipped_networks(), NO_TABLES, ALL_PLAYS, stakes, 1, after, tree)
         assert -found == pytest.approx(best.evaluation.cubeless_equity, abs=2e-6)
 
 
 def test_the_better_plays_are_kept() -> None:
-    tree = new_cube_tree(SHIPPED, 1)
+    tree = new_cube_tree(shipped_networks(), 1)
     tree.worths[:5], tree.equities[:5], tree.rows[:5] = (0.5, 0.2, 0.2, 0.9, 0.25), (0, 2, 1, 0, 0), range(5)
     assert (kept(tree, 5, 3, 0.16), tree.rows[:3].tolist()) == (3, [2, 1, 4])
     assert kept(tree, 3, 3, 0.04) == 2
@@ -111,7 +107,7 @@ def test_the_better_plays_are_kept() -> None:
 
 def test_all_plays_are_looked_at_statically() -> None:
     position = Position(CONTACT)
-    stakes, tree = turned_stakes(kernel_stakes(stakes_of(False), CubeRules())), new_cube_tree(SHIPPED, 1)
-    n = fill_worths(SHIPPED, NO_TABLES, stakes, np.array(position.board, np.int8), (1, 3), tree)
-    ranked = LookaheadPlayer(NetworkPlayer(SHIPPED, NO_TABLES)).rank_plays(position, "31", stakes_of(False))
+    stakes, tree = turned_stakes(kernel_stakes(stakes_of(False), CubeRules())), new_cube_tree(shipped_networks(), 1)
+    n = fill_worths(shipped_networks(), NO_TABLES, stakes, np.array(position.board, np.int8), (1, 3), tree)
+    ranked = LookaheadPlayer(shipped_player()).rank_plays(position, "31", stakes_of(False))
     assert sorted(-tree.worths[:n]) == pytest.approx(sorted(row.cubeful_equity or 0 for row in ranked), abs=1e-6)

@@ -18,19 +18,15 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.cube_tables import MoneyBearoff
 from bgdata.evaluation.cube_values import CUBELESS, MATCH, MONEY, CubeStakes, turned_owner, value_of
 from bgdata.evaluation.evaluator import AnswerSource
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.named import find_network
 from bgdata.game.dice import ROLLS
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
-from bgdata.warehouse import Warehouse
 from tests.cli.command_line import position_id
 from tests.equity.samples import published_met
+from tests.evaluation.sample_networks import shipped_networks
 
-MET = published_met()
 STRATEGY = janowski(0.6)
-NETWORKS = open_networks(find_network("network", Warehouse("nowhere", {})))
 OWNERS = (CubeOwner.CENTERED, CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
 BOARD = np.array(Position("start").board, np.int8)
 CHANCES = np.array([[0.7, 0.2, 0.01, 0.1, 0.0], [0.35, 0.1, 0.0, 0.2, 0.02], [0.9, 0.5, 0.02, 0.01, 0.0]], np.float32)
@@ -41,7 +37,7 @@ def stakes_for(
 ) -> CubeStakes:
     """Stakes as kernels have them."""
     game = MatchGame(score.away, score.opponent_away, score.is_crawford) if score else MatchGame(0, 0)
-    return CubeStakes(unit, STRATEGY, jacoby, MET.cells, game, cube, OWNER_CODES[owner])
+    return CubeStakes(unit, STRATEGY, jacoby, published_met().cells, game, cube, OWNER_CODES[owner])
 
 
 @pytest.mark.parametrize("owner", OWNERS)
@@ -57,7 +53,7 @@ def test_values_are_the_equities_of_best_decisions(chances: list[float], owner: 
         decided = decide_cube(row.tolist(), Stakes(Money(jacoby), Cube(cube, owner)), money)
         assert value(stakes_for(MONEY, owner, jacoby=jacoby)) == pytest.approx(decided.equity, abs=1e-6)
     for score in (MatchScore(5, 3), MatchScore(2, 7), MatchScore(1, 4, is_crawford=cube == 1), MatchScore(9, 9)):
-        decided = decide_cube(row.tolist(), Stakes(score, Cube(cube, owner)), CubeRules(STRATEGY, MET))
+        decided = decide_cube(row.tolist(), Stakes(score, Cube(cube, owner)), CubeRules(STRATEGY, published_met()))
         assert value(stakes_for(MATCH, owner, score, cube)) == pytest.approx(decided.equity, abs=1e-6)
     cubeless = float(cubeless_equities(row[None])[0])
     assert value(None) == value(stakes_for(CUBELESS, owner)) == cubeless
@@ -81,14 +77,14 @@ def test_plays_by_exact_tables(bearoff: BearoffEvaluator, owner: CubeOwner) -> N
     assert bearoff.two_sided is not None
     table, random = MoneyBearoff(bearoff.two_sided), np.random.default_rng(5)
     theirs = Stakes(Money(is_jacoby=False), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
-    differ, scratch = 0, new_scratch(NETWORKS)
+    differ, scratch = 0, new_scratch(shipped_networks())
     for _ in range(100):
         sides = [np.bincount(random.integers(0, 6, 6), minlength=6).tolist() for _ in range(2)]
         position = Position(position_id(*sides))
         for roll in ROLLS:
             plays = legal_plays(position, roll)
             after = np.array([play.after_play.board for play in plays], np.int8)
-            args = NETWORKS, bearoff.arrays, after, len(plays), scratch
+            args = shipped_networks(), bearoff.arrays, after, len(plays), scratch
             chosen, _ = choose_by_chances(*args, stakes_for(MONEY, owner))
             values = [exact_value(table, play.next_position, theirs) for play in plays]
             assert values[chosen] == min(values)
@@ -107,12 +103,12 @@ def exact_value(table: MoneyBearoff, position: Position, stakes: Stakes) -> floa
 
 def test_static_evaluations_stay_what_they_were() -> None:
     """Without stakes, and with those of a game without a cube, the same plays are chosen."""
-    scratch = new_scratch(NETWORKS)
+    scratch = new_scratch(shipped_networks())
     for roll in ROLLS:
         after = np.array([play.after_play.board for play in legal_plays(Position("start"), roll)], np.int8)
-        args = NETWORKS, NO_TABLES, after, len(after), scratch
+        args = shipped_networks(), NO_TABLES, after, len(after), scratch
         chances = evaluations(
-            NETWORKS, NO_TABLES, np.array([Position(row.tolist()).flip().board for row in after], np.int8)
+            shipped_networks(), NO_TABLES, np.array([Position(row.tolist()).flip().board for row in after], np.int8)
         )
         lowest = int(np.argmin(cubeless_equities(chances.chances)))
         assert choose_by_chances(*args)[0] == lowest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,13 +29,17 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import Boards
 from bgdata.game.position import START
 from bgdata.kernel import threads
-from bgdata.play.random_games import random_game_positions
+from bgdata.play.random_games import GamePositions, random_game_positions
 from tests.evaluation.network_versions import random_networks
 from tests.evaluation.sample_evaluators import OnRollWins, Scrambled, judge
 from tests.reference.lookahead import chances_ahead, ranked, turned
 
-GAMES = random_game_positions(30, seed=23)
 ROUNDING = 3e-7  # of chances
+
+
+@cache
+def sample_games() -> GamePositions:
+    return random_game_positions(30, seed=23)
 
 
 def few_checkers(count: int, seed: int) -> Boards:
@@ -56,7 +60,7 @@ def as_floats(values: object) -> np.ndarray:
 
 
 def test_one_ply_is_the_mean_of_the_best_replies() -> None:
-    boards = np.concatenate([GAMES.boards[::120], few_checkers(15, 1)])
+    boards = np.concatenate([sample_games().boards[::120], few_checkers(15, 1)])
     found = evaluate_ahead(Scrambled(), boards, 1)
     static = Scrambled().evaluate_many(boards)
     expected = [chances_ahead(judge, tuple(board), 1) for board in boards.tolist()]
@@ -82,7 +86,9 @@ NARROW = (PlayFilter(3, 0.5), PlayFilter(2, 0.25))
 @pytest.mark.parametrize(("ply", "filters"), [(0, NARROW), (1, FILTERS), (1, NARROW), (2, NARROW)])
 def test_ranking(ply: int, filters: tuple[PlayFilter, ...]) -> None:
     """Chances, plies and losses of every play, and the best."""
-    boards = np.concatenate([GAMES.boards[::400] if ply < 2 else GAMES.boards[:0], few_checkers(5, 3)])
+    boards = np.concatenate(
+        [sample_games().boards[::400] if ply < 2 else sample_games().boards[:0], few_checkers(5, 3)]
+    )
     rolls = np.array([(1 + row % 6, 1 + row // 3 % 6) for row in range(len(boards))])
     found = rank_all(partial(evaluate_ahead, Scrambled()), boards, rolls, ply, filters)
     best = found.best()
@@ -124,7 +130,7 @@ def test_the_first_of_equals_is_chosen_and_passes() -> None:
 
 def test_of_plays_that_are_worth_the_same_those_of_the_highest_equity_go_on() -> None:
     """As where the opponent will cash after every play: not those that happen to be listed first."""
-    boards, look = GAMES.boards[::100], partial(evaluate_ahead, Scrambled())
+    boards, look = sample_games().boards[::100], partial(evaluate_ahead, Scrambled())
     rolls = np.array([(3, 1)] * len(boards))
     equities = rank_all(look, boards, rolls, 0).worths
     found = rank_all(look, boards, rolls, 1, [PlayFilter(3, 1.0)], lambda boards, *_: np.zeros(len(boards)))
@@ -219,7 +225,7 @@ def test_finished_games_and_no_positions() -> None:
 
 def test_neither_batches_nor_threads_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     player = NetworkPlayer(random_networks(2), map_tables(None, None, None))
-    boards = GAMES.boards[::60]
+    boards = sample_games().boards[::60]
     expected = evaluate_ahead(player, boards, 1)
     for count in (1, 2):
         with threads(count):

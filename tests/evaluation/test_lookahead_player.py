@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +37,20 @@ from bgdata.game.identifiers import identify
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
-from bgdata.play.random_games import random_game_positions
+from bgdata.play.random_games import GamePositions, random_game_positions
 from tests.evaluation.network_versions import random_networks, write_network
 from tests.evaluation.networks.test_mapped import is_mapped
 from tests.evaluation.sample_evaluators import Scrambled
 
-GAMES = random_game_positions(80, seed=29)
 BEAROFF = "CgAAEAEAAAAAAA"  # two checkers a side
 RACE = Position([0, 2, 3, 3, 3, 2, 2, *[0] * 12, -2, -2, -3, -3, -3, -2, 0])
 CLOSED_OUT = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
 WON = Position([0] * 18 + [-15] + [0] * 7)
+
+
+@cache
+def sample_games() -> GamePositions:
+    return random_game_positions(80, seed=29)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +105,7 @@ def test_what_is_missing_is_not_promised(player_root: Path, tmp_path: Path) -> N
 
 def test_choices_are_those_of_the_kernel(evaluator: NetworkPlayer) -> None:
     """Thousands of decisions of every class, evaluated one way and in steps from boards before."""
-    boards, rolls = GAMES.boards[:6000], GAMES.rolls[:6000]
+    boards, rolls = sample_games().boards[:6000], sample_games().rolls[:6000]
     assert set(evaluator.evaluate_many(boards).sources.tolist()) == set(range(1, 6))
     expected = evaluator.choose_plays(boards, rolls)
     player = LookaheadPlayer(evaluator)
@@ -112,7 +117,7 @@ def test_choices_are_those_of_the_kernel(evaluator: NetworkPlayer) -> None:
 
 def test_choices_ahead_are_the_first_of_the_ranking(evaluator: NetworkPlayer) -> None:
     player, rows = LookaheadPlayer(evaluator, 1), slice(0, 6000, 251)
-    boards, rolls = GAMES.boards[rows], GAMES.rolls[rows]
+    boards, rolls = sample_games().boards[rows], sample_games().rolls[rows]
     chosen = player.choose_plays(boards, rolls)
     for board, dice, found in zip(boards.tolist(), rolls.tolist(), chosen.tolist(), strict=True):
         best = player.best_play(Position(board), roll_of(*dice))
@@ -173,7 +178,7 @@ def test_final_answers_do_not_depend_on_the_ply(evaluator: NetworkPlayer) -> Non
 
 def test_cached_answers_are_the_fresh_ones(evaluator: NetworkPlayer) -> None:
     """To the last bit: asked again, one by one, twice in one batch, and after the memory was full."""
-    boards = GAMES.boards[::700]
+    boards = sample_games().boards[::700]
     fresh = evaluate_ahead(evaluator, boards, 1)
     player = LookaheadPlayer(evaluator, 1)
     twice = np.concatenate([boards, boards[::-1]])
@@ -188,7 +193,7 @@ def test_cached_answers_are_the_fresh_ones(evaluator: NetworkPlayer) -> None:
 
 def test_memory() -> None:
     evaluator = Scrambled()
-    look, boards = EvaluationCache(evaluator, 50), GAMES.boards[:400:4]
+    look, boards = EvaluationCache(evaluator, 50), sample_games().boards[:400:4]
     open_rows = boards[:30]
     look(open_rows, 0)
     assert (len(look), evaluator.asked) == (0, 30)
@@ -210,7 +215,7 @@ def test_memory() -> None:
 def test_arrays_of_boards(evaluator: NetworkPlayer) -> None:
     for ply in (0, 1):
         player = LookaheadPlayer(evaluator, ply)
-        nothing = player.evaluate_many(GAMES.boards[:0])
+        nothing = player.evaluate_many(sample_games().boards[:0])
         assert (nothing.chances.shape, nothing.chances.dtype) == ((0, 5), np.float32)
         assert (nothing.sources.shape, nothing.sources.dtype) == ((0,), np.int8)
         shapes: tuple[NDArray[Any], ...] = np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26))
@@ -224,16 +229,16 @@ def test_arrays_of_boards(evaluator: NetworkPlayer) -> None:
         with pytest.raises(InvalidPositionError, match="in row 0"):
             player.evaluate_many(sixteen)
         with pytest.raises(InvalidRollError, match="expected rolls as integers"):
-            player.choose_plays(GAMES.boards[:3], GAMES.rolls[:2])
+            player.choose_plays(sample_games().boards[:3], sample_games().rolls[:2])
         with pytest.raises(InvalidRollError, match="expected dice from 1 to 6"):
-            player.choose_plays(GAMES.boards[:3], GAMES.rolls[:3] + np.int8(6))
+            player.choose_plays(sample_games().boards[:3], sample_games().rolls[:3] + np.int8(6))
 
 
 def test_threads_do_not_matter(evaluator: NetworkPlayer) -> None:
     answers = []
     for count in (1, 2):
         with threads(count):
-            found = LookaheadPlayer(evaluator, 1).evaluate_many(GAMES.boards[:3000:100])
+            found = LookaheadPlayer(evaluator, 1).evaluate_many(sample_games().boards[:3000:100])
             answers.append(found.chances.tobytes() + found.sources.tobytes())
     assert answers[0] == answers[1]
 

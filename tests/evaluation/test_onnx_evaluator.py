@@ -5,7 +5,10 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from hashlib import sha256
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +34,26 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.board_kernels import game_outcomes
+from bgdata.game.codec import Boards
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
 from tests.evaluation.sample_networks import random_networks
 from tests.formats.onnx.boards import all_boards
 
 REASON = "the extra onnx is not installed"
-onnx = pytest.importorskip("onnx", reason=REASON)
-pytest.importorskip("onnxruntime", reason=REASON)
-BOARDS = all_boards(800, seed=5)
-NETWORKS = random_networks(1)
+pytestmark = pytest.mark.skipif(not (find_spec("onnx") and find_spec("onnxruntime")), reason=REASON)
 FLOAT, INT8 = "FLOAT", "INT8"
 Sizes = Sequence[int | str] | None
+
+
+def onnx() -> Any:
+    """The package, which is only imported when a test needs it."""
+    return import_module("onnx")
+
+
+@cache
+def sample_boards() -> Boards:
+    return all_boards(800, seed=5)
 
 
 def write_model(
@@ -56,15 +67,15 @@ def write_model(
     """An ONNX file of others."""
     given, found = (
         [
-            onnx.helper.make_tensor_value_info(name, getattr(onnx.TensorProto, kind), sizes)
+            onnx().helper.make_tensor_value_info(name, getattr(onnx().TensorProto, kind), sizes)
             for name, (kind, sizes) in each.items()
         ]
         for each in (inputs, outputs)
     )
-    tensors = [onnx.numpy_helper.from_array(values, name) for name, values in constants.items()]
-    graph = onnx.helper.make_graph(nodes, "others", given, found, tensors)
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
-    onnx.helper.set_model_props(model, dict(properties))
+    tensors = [onnx().numpy_helper.from_array(values, name) for name, values in constants.items()]
+    graph = onnx().helper.make_graph(nodes, "others", given, found, tensors)
+    model = onnx().helper.make_model(graph, opset_imports=[onnx().helper.make_opsetid("", 17)], ir_version=8)
+    onnx().helper.set_model_props(model, dict(properties))
     path.write_bytes(model.SerializeToString())
     return path
 
@@ -79,9 +90,9 @@ def write_constant(
     **properties: str,
 ) -> Path:
     """A file that gives these figures to every position, or says of itself what is not so."""
-    node = onnx.helper.make_node
+    node = onnx().helper.make_node
     nodes = [
-        node("Cast", ["x"], ["numbers"], to=getattr(onnx.TensorProto, FLOAT)),
+        node("Cast", ["x"], ["numbers"], to=getattr(onnx().TensorProto, FLOAT)),
         node("ReduceSum", ["numbers", "axis"], ["total"], keepdims=1),
         node("Mul", ["total", "zero"], ["nothing"]),
         node("Add", ["nothing", "chances"], ["y"]),
@@ -100,16 +111,16 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from bgdata.formats.onnx.write import onnx_bytes
 
     path = tmp_path_factory.mktemp("onnx") / "Ours, of 8.onnx"
-    path.write_bytes(onnx_bytes(NETWORKS, {}))
+    path.write_bytes(onnx_bytes(random_networks(1), {}))
     return path
 
 
 def test_our_file_answers_as_our_networks(ours: Path) -> None:
     evaluator = OnnxEvaluator(ours)
-    found = evaluator.evaluate_many(BOARDS)
-    expected = NetworkPlayer(NETWORKS, BearoffEvaluator().arrays).evaluate_many(BOARDS)
+    found = evaluator.evaluate_many(sample_boards())
+    expected = NetworkPlayer(random_networks(1), BearoffEvaluator().arrays).evaluate_many(sample_boards())
     np.testing.assert_array_equal(found.chances, expected.chances)
-    is_over = game_outcomes(BOARDS) != 0
+    is_over = game_outcomes(sample_boards()) != 0
     np.testing.assert_array_equal(found.sources, np.where(is_over, AnswerSource.OVER, AnswerSource.PROGRAM))
     assert isinstance(evaluator, Evaluator)
     assert evaluator.version == sha256(ours.read_bytes()).hexdigest()
@@ -119,24 +130,24 @@ def test_our_file_answers_as_our_networks(ours: Path) -> None:
 
 def test_the_same_on_any_number_of_threads_and_after_a_pickle(ours: Path) -> None:
     with threads(1):
-        alone = OnnxEvaluator(ours).evaluate_many(BOARDS[::7]).chances
-    np.testing.assert_array_equal(OnnxEvaluator(ours).evaluate_many(BOARDS[::7]).chances, alone)
+        alone = OnnxEvaluator(ours).evaluate_many(sample_boards()[::7]).chances
+    np.testing.assert_array_equal(OnnxEvaluator(ours).evaluate_many(sample_boards()[::7]).chances, alone)
     content = pickle.dumps(OnnxEvaluator(ours))
     assert len(content) < 1000
-    np.testing.assert_array_equal(pickle.loads(content).evaluate_many(BOARDS[::7]).chances, alone)
+    np.testing.assert_array_equal(pickle.loads(content).evaluate_many(sample_boards()[::7]).chances, alone)
 
 
 def test_no_positions(ours: Path) -> None:
     evaluator = OnnxEvaluator(ours)
     over = np.zeros((2, 26), np.int8)
     over[:, 1] = -1
-    assert evaluator.evaluate_many(BOARDS[:0]).chances.shape == (0, 5)
+    assert evaluator.evaluate_many(sample_boards()[:0]).chances.shape == (0, 5)
     assert evaluator.evaluate_many(over).sources.tolist() == [AnswerSource.OVER] * 2
 
 
 def test_a_file_is_a_player_by_its_name(ours: Path) -> None:
-    network = NetworkPlayer(NETWORKS, BearoffEvaluator().arrays)
-    boards = BOARDS[game_outcomes(BOARDS) == 0][:40]
+    network = NetworkPlayer(random_networks(1), BearoffEvaluator().arrays)
+    boards = sample_boards()[game_outcomes(sample_boards()) == 0][:40]
     rolls = np.tile(np.array([6, 3], np.int8), (len(boards), 1))
     for ply in (0, 1):
         player = open_named_player(str(ours), ply)
@@ -157,9 +168,9 @@ def test_a_file_is_a_player_by_its_name(ours: Path) -> None:
 @pytest.mark.parametrize("input_set", list(InputSet), ids=lambda each: each.label)
 def test_a_file_that_takes_a_set_of_inputs(tmp_path: Path, input_set: InputSet) -> None:
     """Logistic functions of sums of inputs: they need no order, so they are brought into it."""
-    count = encode(input_set, BOARDS[:1]).shape[1]
+    count = encode(input_set, sample_boards()[:1]).shape[1]
     weights = np.random.default_rng(3).normal(0, 0.3, (count, 5)).astype(np.float32)
-    node = onnx.helper.make_node
+    node = onnx().helper.make_node
     path = write_model(
         tmp_path / "x.onnx",
         [node("MatMul", ["x", "weights"], ["sums"]), node("Sigmoid", ["sums"], ["y"])],
@@ -168,7 +179,7 @@ def test_a_file_that_takes_a_set_of_inputs(tmp_path: Path, input_set: InputSet) 
         {"weights": weights},
         {"inputs": input_set.label},
     )
-    running = BOARDS[game_outcomes(BOARDS) == 0]
+    running = sample_boards()[game_outcomes(sample_boards()) == 0]
     sums = (encode(input_set, running) / 64.0) @ weights.astype(np.float64)
     found = OnnxEvaluator(path).evaluate_many(running).chances
     np.testing.assert_allclose(found, ordered_chances(1 / (1 + np.exp(-sums))), atol=1e-5)
@@ -235,9 +246,9 @@ def test_other_inputs_and_outputs(tmp_path: Path, said: dict[str, Any], shown: s
 
 def test_outputs_of_other_forms(tmp_path: Path) -> None:
     """Files that are what they say, but no evaluators."""
-    node, path = onnx.helper.make_node, tmp_path / "x.onnx"
+    node, path = onnx().helper.make_node, tmp_path / "x.onnx"
     boards, constants = {"x": (INT8, ("N", 26))}, dict[str, np.ndarray]()
-    cast = [node("Cast", ["x"], ["y"], to=getattr(onnx.TensorProto, FLOAT))]
+    cast = [node("Cast", ["x"], ["y"], to=getattr(onnx().TensorProto, FLOAT))]
     for nodes, outputs, shown in (
         (cast, {"y": (FLOAT, ("N", 26))}, "-> float32[N, 26]"),
         ([node("Identity", ["x"], ["y"])], {"y": (INT8, ("N", 26))}, "-> int8[N, 26]"),
@@ -256,8 +267,8 @@ def test_outputs_of_other_forms(tmp_path: Path) -> None:
 
 
 def test_more_answers_than_positions(tmp_path: Path) -> None:
-    node, path = onnx.helper.make_node, tmp_path / "x.onnx"
-    cast = node("Cast", ["x"], ["numbers"], to=getattr(onnx.TensorProto, FLOAT))
+    node, path = onnx().helper.make_node, tmp_path / "x.onnx"
+    cast = node("Cast", ["x"], ["numbers"], to=getattr(onnx().TensorProto, FLOAT))
     nodes = [cast, node("Gather", ["numbers", "five"], ["found"], axis=1), node("Concat", ["found"] * 2, ["y"], axis=0)]
     write_model(path, nodes, {"x": (INT8, ("N", 26))}, {"y": (FLOAT, ("M", 5))}, {"five": np.arange(5)}, {})
     with pytest.raises(ExternalProgramError, match=r"expected chances \[1, 5\] from .*, got \[2, 5\]"):
@@ -265,9 +276,9 @@ def test_more_answers_than_positions(tmp_path: Path) -> None:
 
 
 def test_a_file_that_fails_while_it_runs(tmp_path: Path) -> None:
-    node, path = onnx.helper.make_node, tmp_path / "x.onnx"
+    node, path = onnx().helper.make_node, tmp_path / "x.onnx"
     shape = {"shape": np.array([-1, 5])}
-    cast = node("Cast", ["x"], ["numbers"], to=getattr(onnx.TensorProto, FLOAT))
+    cast = node("Cast", ["x"], ["numbers"], to=getattr(onnx().TensorProto, FLOAT))
     nodes = [cast, node("Reshape", ["numbers", "shape"], ["y"])]
     write_model(path, nodes, {"x": (INT8, ("N", 26))}, {"y": (FLOAT, ("M", 5))}, shape, {})
     with pytest.raises(ExternalProgramError, match=f"expected answers of {path}, got ") as error:
@@ -305,7 +316,7 @@ def test_versions_that_onnxruntime_refuses(tmp_path: Path, field: str, capfd: py
     """Of the operations, of the file, and operations of a library that nobody has: one line says so, and onnxruntime
     itself says nothing beside it."""
     path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0])
-    model = onnx.load(path)
+    model = onnx().load(path)
     if field == "opset":
         model.opset_import[0].version = 9999
     elif field == "ir":
@@ -322,8 +333,8 @@ def test_versions_that_onnxruntime_refuses(tmp_path: Path, field: str, capfd: py
 
 def test_data_in_other_files_are_not_read(tmp_path: Path) -> None:
     path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0])
-    model = onnx.load(path)
-    onnx.save_model(model, path, save_as_external_data=True, location="data.bin", size_threshold=0)
+    model = onnx().load(path)
+    onnx().save_model(model, path, save_as_external_data=True, location="data.bin", size_threshold=0)
     assert (tmp_path / "data.bin").exists()
     with pytest.raises(CorruptFileError, match="expected an ONNX file that onnxruntime can run"):
         OnnxEvaluator(path)

@@ -3,46 +3,53 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgdata.errors import InvalidRollError, UnknownPlayerError
 from bgdata.evaluation import player
 from bgdata.evaluation.player import RandomPlayer, open_named_player
-from bgdata.game.codec import flip_boards
+from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 
-GAMES = random_game_positions(40, seed=17)
+
+@cache
+def turns() -> tuple[Boards, NDArray[np.int8]]:
+    games = random_game_positions(40, seed=17)
+    return games.boards, games.rolls
 
 
 @pytest.mark.parametrize("name", ["random", "pubeval"])
 def test_choices_are_legal(name: str) -> None:
-    chosen = flip_boards(open_named_player(name).choose_plays(GAMES.boards, GAMES.rolls)).tolist()
-    offsets, after_play = batch_plays(GAMES.boards, GAMES.rolls)
+    chosen = flip_boards(open_named_player(name).choose_plays(*turns())).tolist()
+    offsets, after_play = batch_plays(*turns())
     candidates = after_play.tolist()
     for row, board in enumerate(chosen):
         assert board in candidates[offsets[row] : offsets[row + 1]]
 
 
 def test_random_choices_depend_on_seed_and_place_alone() -> None:
-    expected = RandomPlayer(5).choose_plays(GAMES.boards, GAMES.rolls)
+    expected = RandomPlayer(5).choose_plays(*turns())
     for count in (1, 2):
         with threads(count):
-            assert np.array_equal(RandomPlayer(5).choose_plays(GAMES.boards, GAMES.rolls), expected)
-    assert np.array_equal(RandomPlayer(5).choose_plays(GAMES.boards[:300], GAMES.rolls[:300]), expected[:300])
-    others = RandomPlayer(6).choose_plays(GAMES.boards, GAMES.rolls)
+            assert np.array_equal(RandomPlayer(5).choose_plays(*turns()), expected)
+    boards, rolls = turns()
+    assert np.array_equal(RandomPlayer(5).choose_plays(boards[:300], rolls[:300]), expected[:300])
+    others = RandomPlayer(6).choose_plays(*turns())
     assert 0.1 < (others == expected).all(axis=1).mean() < 0.7
 
 
 def test_random_choices_do_not_depend_on_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = RandomPlayer().choose_plays(GAMES.boards, GAMES.rolls)
+    expected = RandomPlayer().choose_plays(*turns())
     monkeypatch.setattr(player, "BATCH", 13)
-    assert np.array_equal(RandomPlayer().choose_plays(GAMES.boards, GAMES.rolls), expected)
+    assert np.array_equal(RandomPlayer().choose_plays(*turns()), expected)
 
 
 def test_random_choices_are_fair() -> None:
@@ -62,8 +69,9 @@ def test_players_name_themselves() -> None:
 
 
 def test_no_decisions() -> None:
+    boards, rolls = turns()
     for name in ("random", "pubeval"):
-        assert open_named_player(name).choose_plays(GAMES.boards[:0], GAMES.rolls[:0]).shape == (0, 26)
+        assert open_named_player(name).choose_plays(boards[:0], rolls[:0]).shape == (0, 26)
 
 
 def test_players_by_name() -> None:

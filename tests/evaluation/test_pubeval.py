@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -14,11 +16,14 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
-from bgdata.play.random_games import random_game_positions
+from bgdata.play.random_games import GamePositions, random_game_positions
 from tests.formats.samples import shared_file
 from tests.reference.pubeval import CONTACT, RACE, best_plays, is_race, score
 
-GAMES = random_game_positions(60, seed=31)
+
+@cache
+def sample_games() -> GamePositions:
+    return random_game_positions(60, seed=31)
 
 
 def choose(board: list[int], roll: tuple[int, int]) -> Position:
@@ -42,7 +47,7 @@ def test_weights_are_the_published_ones(row: int) -> None:
 
 def test_every_choice_in_random_games() -> None:
     """The first of those that no play beats by the twin's exact score; ties are rare."""
-    boards, rolls = GAMES.boards, GAMES.rolls
+    boards, rolls = sample_games().boards, sample_games().rolls
     assert len(boards) > 5000
     offsets, after_play = batch_plays(boards, rolls)
     chosen = flip_boards(PubEval().choose_plays(boards, rolls)).tolist()
@@ -74,10 +79,10 @@ def test_first_of_equals(board: list[int], roll: tuple[int, int]) -> None:
 
 def test_scores() -> None:
     """Exactly, but for the constant of 15 checkers borne off."""
-    for row in range(0, len(GAMES.boards), 10):
+    for row in range(0, len(sample_games().boards), 10):
         for kind, exact in enumerate((CONTACT, RACE)):
-            found = pubeval_kernels.score(published_tables(), kind, GAMES.boards, row)
-            assert found == score(GAMES.boards[row].tolist(), exact) - 30 * exact[121]
+            found = pubeval_kernels.score(published_tables(), kind, sample_games().boards, row)
+            assert found == score(sample_games().boards[row].tolist(), exact) - 30 * exact[121]
 
 
 def test_scores_of_every_count() -> None:
@@ -100,7 +105,7 @@ def test_races() -> None:
     edges[1][0], edges[1][1] = 1, 1
     edges[2][12], edges[2][13] = 1, -1
     edges[3][12], edges[3][13] = -1, 1
-    boards = np.concatenate([GAMES.boards, np.array(edges, np.int8)])
+    boards = np.concatenate([sample_games().boards, np.array(edges, np.int8)])
     found = [pubeval_kernels.is_race(board) for board in boards]
     assert found == [is_race(board) for board in boards.tolist()]
     assert found[-4:] == [False, False, True, False]
@@ -121,7 +126,7 @@ def test_choices_by_hand() -> None:
 
 
 def test_threads_do_not_matter() -> None:
-    boards, rolls = GAMES.boards[:1000], GAMES.rolls[:1000]
+    boards, rolls = sample_games().boards[:1000], sample_games().rolls[:1000]
     expected = PubEval().choose_plays(boards, rolls)
     for count in (1, 2):
         with threads(count):

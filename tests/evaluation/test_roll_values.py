@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,19 +29,22 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.play.random_games import random_game_positions
 from tests.evaluation.sample_networks import random_networks
 
-NETWORKS = random_networks(4)
-GAMES = random_game_positions(12, seed=8).boards
-CLASSES = position_classes(GAMES)
-BOARDS = np.concatenate([GAMES[CLASSES > PositionClass.RACE][::30], GAMES[CLASSES == PositionClass.RACE][::12]])
 ENDING = np.zeros((1, 26), np.int8)  # two checkers left, against some
 ENDING[0, [1, 2, 20]] = 1, 1, -12
 DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
 
 
+@cache
+def sample_boards() -> Boards:
+    boards = random_game_positions(12, seed=8).boards
+    classes = position_classes(boards)
+    return np.concatenate([boards[classes > PositionClass.RACE][::30], boards[classes == PositionClass.RACE][::12]])
+
+
 def played(board: Boards, roll: int, likely: LikelyPlays) -> Any:
     """The scratch after `fill_roll_values` for a position of which a roll is played."""
-    scratch = new_roll_scratch(NETWORKS)
-    fill_roll_values(NETWORKS, NO_TABLES, likely, board, scratch, None, roll)
+    scratch = new_roll_scratch(random_networks(4))
+    fill_roll_values(random_networks(4), NO_TABLES, likely, board, scratch, None, roll)
     return scratch
 
 
@@ -48,10 +52,10 @@ def played(board: Boards, roll: int, likely: LikelyPlays) -> Any:
 def test_the_play_of_a_roll_is_the_best_of_all(most: int) -> None:
     """However few plays of it are likely; values stay those of the likely ones."""
     likely, narrower = likely_plays(most), 0
-    for number, board in enumerate(np.concatenate([BOARDS, ENDING])):
+    for number, board in enumerate(np.concatenate([sample_boards(), ENDING])):
         roll = number % len(ROLLS)
         scratch = played(board, roll, likely)
-        expected = chosen_boards(network_chooser(NETWORKS, NO_TABLES), board[None], DICE[roll : roll + 1])
+        expected = chosen_boards(network_chooser(random_networks(4), NO_TABLES), board[None], DICE[roll : roll + 1])
         assert flip_boards(scratch.played[None]).tolist() == expected.tolist()
         alone = played(board, -1, likely)
         assert np.array_equal(scratch.values, alone.values)
@@ -63,8 +67,8 @@ def test_the_play_of_a_roll_is_the_best_of_all(most: int) -> None:
 def test_each_position_once() -> None:
     """All plays of all rolls, in the order of their rolls; positions that several rolls lead to have one row."""
     saved = 0
-    for board in BOARDS:
-        scratch = new_roll_scratch(NETWORKS)
+    for board in sample_boards():
+        scratch = new_roll_scratch(random_networks(4))
         n = collect_plays(ALL_PLAYS, board, scratch, -1)
         offsets, plays = batch_plays(np.repeat(board[None], len(ROLLS), 0), DICE)
         assert scratch.ends.tolist() == [*offsets[1:].tolist(), len(plays)]
@@ -76,8 +80,8 @@ def test_each_position_once() -> None:
 
 def test_likely_plays_of_rolls() -> None:
     """At most so many of each roll, among them one that ends the game."""
-    for board in np.concatenate([BOARDS, ENDING]):
-        scratch = new_roll_scratch(NETWORKS)
+    for board in np.concatenate([sample_boards(), ENDING]):
+        scratch = new_roll_scratch(random_networks(4))
         collect_plays(likely_plays(2), board, scratch, 20)
         counts = np.diff(scratch.ends[:-1], prepend=0)
         offsets, plays = batch_plays(np.repeat(board[None], len(ROLLS), 0), DICE)
@@ -92,10 +96,10 @@ def test_likely_plays_of_rolls() -> None:
 
 def test_many_positions() -> None:
     """After FULL positions nothing is looked for: a position may then have two rows."""
-    scratch = new_roll_scratch(NETWORKS)
+    scratch = new_roll_scratch(random_networks(4))
     scratch.buckets[:] = 0
     found = Found(scratch.plays, scratch.hashes, scratch.buckets)
-    assert [row_of(board, found, n) for n, board in enumerate(BOARDS[:3])] == [(0, 1), (1, 2), (2, 3)]
-    assert row_of(BOARDS[1], found, 3) == (1, 3)
-    assert row_of(BOARDS[1], found, FULL) == (FULL, FULL + 1)
-    assert np.array_equal(scratch.plays[FULL], BOARDS[1])
+    assert [row_of(board, found, n) for n, board in enumerate(sample_boards()[:3])] == [(0, 1), (1, 2), (2, 3)]
+    assert row_of(sample_boards()[1], found, 3) == (1, 3)
+    assert row_of(sample_boards()[1], found, FULL) == (FULL, FULL + 1)
+    assert np.array_equal(scratch.plays[FULL], sample_boards()[1])

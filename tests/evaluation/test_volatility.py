@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
 
-from bgdata.datasets import all_kinds
 from bgdata.errors import InvalidPositionError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.named import find_network
-from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.roll_values import ALL_PLAYS, likely_plays
 from bgdata.evaluation.volatility import (
     chances_in_two_rolls,
@@ -20,17 +17,20 @@ from bgdata.evaluation.volatility import (
     local_volatility_by,
     new_volatility_scratch,
 )
+from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS, Roll
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.play.corpus import self_play
-from bgdata.warehouse import Warehouse
 from tests.evaluation.sample_evaluators import Scrambled, judge
+from tests.evaluation.sample_networks import shipped_networks, shipped_player
 
-NETWORKS = open_networks(find_network("network", Warehouse("nowhere", all_kinds())))
-PLAYER = NetworkPlayer(NETWORKS, NO_TABLES)
-BOARDS = self_play(PLAYER.chooser, 6, 7).boards[::9]
 LAST_ROLLS = Position([0, 0, 0, 0, 0, 0, 1, *[0] * 17, -1, 0])  # the opponent bears off next
+
+
+@cache
+def game_boards() -> Boards:
+    return self_play(shipped_player().chooser, 6, 7).boards[::9]
 
 
 def best_after(position: Position, roll: Roll) -> tuple[Position, Fraction]:
@@ -84,13 +84,13 @@ def check_by_plain_enumeration(position: Position) -> None:
 
 
 def test_the_kernel_agrees() -> None:
-    scratch = new_volatility_scratch(NETWORKS)
+    scratch = new_volatility_scratch(shipped_networks())
     on_the_bar = [0, *[0] * 17, 0, *[-2] * 6, 1]
-    boards = [*BOARDS, np.array(on_the_bar, np.int8), np.array(LAST_ROLLS.board, np.int8)]
-    slow = [local_volatility_by(PLAYER, Position(board.tolist())) for board in boards]
-    found = [local_volatility(NETWORKS, NO_TABLES, ALL_PLAYS, board, scratch) for board in boards]
+    boards = [*game_boards(), np.array(on_the_bar, np.int8), np.array(LAST_ROLLS.board, np.int8)]
+    slow = [local_volatility_by(shipped_player(), Position(board.tolist())) for board in boards]
+    found = [local_volatility(shipped_networks(), NO_TABLES, ALL_PLAYS, board, scratch) for board in boards]
     assert found == pytest.approx(slow, abs=1e-6)
-    likely = [local_volatility(NETWORKS, NO_TABLES, likely_plays(6), board, scratch) for board in boards]
+    likely = [local_volatility(shipped_networks(), NO_TABLES, likely_plays(6), board, scratch) for board in boards]
     assert likely == pytest.approx(slow, abs=0.02)
     assert max(slow[:-1]) > 1.5 * np.median(slow)
     assert slow[-1] == pytest.approx(2 * 0.75 * 0.25)
@@ -98,4 +98,4 @@ def test_the_kernel_agrees() -> None:
 
 def test_a_finished_game_has_none() -> None:
     with pytest.raises(InvalidPositionError):
-        local_volatility_by(PLAYER, Position([0, -1, *[0] * 24]))
+        local_volatility_by(shipped_player(), Position([0, -1, *[0] * 24]))

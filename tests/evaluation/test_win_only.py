@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -14,17 +16,21 @@ from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.win_only import win_only, win_only_chooser
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
-from bgdata.play.random_games import random_game_positions
+from bgdata.play.random_games import GamePositions, random_game_positions
 from tests.evaluation.sample_networks import SHAPES, random_networks
 
-POSITIONS = random_game_positions(6, 4)
 NETWORKS = (AnswerSource.RACE_NETWORK, AnswerSource.CRASHED_NETWORK, AnswerSource.CONTACT_NETWORK)
+
+
+@cache
+def sample_games() -> GamePositions:
+    return random_game_positions(6, 4)
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_chances_to_win_stay_and_gammons_go(number: int) -> None:
     networks = random_networks(number)
-    before, found = (evaluations(each, NO_TABLES, POSITIONS.boards) for each in (networks, win_only(networks)))
+    before, found = (evaluations(each, NO_TABLES, sample_games().boards) for each in (networks, win_only(networks)))
     assert np.array_equal(found.chances[:, 0], before.chances[:, 0])
     is_network = np.isin(found.sources, NETWORKS)
     assert found.chances[is_network, 1:].max() < 1e-6
@@ -36,7 +42,7 @@ def test_chances_to_win_stay_and_gammons_go(number: int) -> None:
 def test_it_chooses_the_play_that_wins_most(number: int) -> None:
     chooser = network_chooser(random_networks(number, 30.0), NO_TABLES)
     rows = slice(0, 120)
-    boards, rolls = POSITIONS.boards[rows], POSITIONS.rolls[rows]
+    boards, rolls = sample_games().boards[rows], sample_games().rolls[rows]
     found = chosen_boards(win_only_chooser(chooser), boards, rolls)
     offsets, after_play = batch_plays(boards, rolls)
     after = flip_boards(after_play)

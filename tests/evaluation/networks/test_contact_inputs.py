@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from hashlib import sha256
 
 import numpy as np
@@ -15,13 +16,17 @@ from bgdata.evaluation.networks.contact_inputs import (
     contact_inputs,
     fill_contact_inputs,
 )
-from bgdata.game.codec import flip_boards
+from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from tests.reference.contact_inputs import inputs
 
-BOARDS = random_game_positions(60, seed=31).boards  # races too: every input has a meaning there
+
+@cache
+def sample_boards() -> Boards:
+    """Races too: every input has a meaning there."""
+    return random_game_positions(60, seed=31).boards
 
 
 def named(board: list[int]) -> dict[str, int]:
@@ -40,7 +45,7 @@ def test_order_is_frozen() -> None:
 
 
 def test_twin() -> None:
-    boards = BOARDS[::17]
+    boards = sample_boards()[::17]
     assert len(boards) > 300
     for board, found in zip(boards.tolist(), contact_inputs(boards).tolist(), strict=True):
         assert found == inputs(board), board
@@ -92,7 +97,7 @@ def test_full_prime_and_closed_board() -> None:
 
 
 def test_range_and_use() -> None:
-    found = contact_inputs(BOARDS)
+    found = contact_inputs(sample_boards())
     assert found.dtype == np.int16
     assert found.min() == 0
     assert found.max() == 128
@@ -100,17 +105,19 @@ def test_range_and_use() -> None:
 
 
 def test_sides_change_places() -> None:
-    assert np.array_equal(contact_inputs(flip_boards(BOARDS)), np.roll(contact_inputs(BOARDS), SIDE_INPUTS, axis=1))
+    assert np.array_equal(
+        contact_inputs(flip_boards(sample_boards())), np.roll(contact_inputs(sample_boards()), SIDE_INPUTS, axis=1)
+    )
 
 
 def test_one_row_as_many_and_any_threads() -> None:
-    expected = contact_inputs(BOARDS)
+    expected = contact_inputs(sample_boards())
     row = np.full(66, -7, np.int16)
-    fill_contact_inputs(BOARDS[5], row)
+    fill_contact_inputs(sample_boards()[5], row)
     assert row.tolist() == [*expected[5].tolist(), -7, -7]
     with threads(1):
-        assert np.array_equal(contact_inputs(BOARDS), expected)
-    assert contact_inputs(BOARDS[:0]).shape == (0, 64)
+        assert np.array_equal(contact_inputs(sample_boards()), expected)
+    assert contact_inputs(sample_boards()[:0]).shape == (0, 64)
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26), np.int16)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from math import tanh
 
 import numpy as np
@@ -34,14 +35,24 @@ from bgdata.evaluation.networks.inference import (
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode, fill_inputs
 from bgdata.evaluation.networks.products import LANES, STEP
+from bgdata.game.codec import Boards
 from bgdata.game.play_kernels import batch_plays
-from bgdata.play.random_games import random_game_positions
+from bgdata.play.random_games import GamePositions, random_game_positions
 from tests.evaluation.sample_networks import SHAPES, pips_networks, random_networks
 from tests.reference.networks import answer, first_sums, logistic, tangent, unpacked
+from tests.together import each
 
-GAMES = random_game_positions(20, seed=71)
-BOARDS = GAMES.boards[::4]
-each_network = pytest.mark.parametrize(("number", "which"), [(n, w) for n in range(len(SHAPES)) for w in range(3)])
+each_network = each(("number", "which"), [(n, w) for n in range(len(SHAPES)) for w in range(3)])
+
+
+@cache
+def sample_boards() -> Boards:
+    return sample_games().boards[::4]
+
+
+@cache
+def sample_games() -> GamePositions:
+    return random_game_positions(20, seed=71)
 
 
 def new_changes() -> Changes:
@@ -84,8 +95,8 @@ def outputs_of(networks: Networks, which: int, sums: np.ndarray) -> np.ndarray:
     gathered = Gathered(np.full(most + STEP, 77, np.int16), np.full((LANES, most + STEP), 77, np.int16))
     hidden, later = np.full((LANES, most), 77, np.int16), np.full((LANES, most), 77, np.int32)  # not clean
     chances = np.empty((LANES, 5), np.float32)
-    for lane, each in enumerate(sums):
-        fill_first_hidden(network, each, hidden[lane])
+    for lane, of_lane in enumerate(sums):
+        fill_first_hidden(network, of_lane, hidden[lane])
     fill_outputs(network, packed, len(sums), gathered, hidden, later, chances)
     return chances[: len(sums)]
 
@@ -97,21 +108,21 @@ def test_twin(number: int, which: int) -> None:
     networks = random_networks(number)
     layers, input_set = unpacked(networks, which), SHAPES[number][0][which]
     certain = 0
-    for board, values in zip(BOARDS, encode(input_set, BOARDS).tolist(), strict=True):
+    for board, values in zip(sample_boards(), encode(input_set, sample_boards()).tolist(), strict=True):
         sums, chances = kernel_answer(networks, which, board)
         assert sums.tolist() == first_sums(layers, values)
         expected = answer(layers, values)
         assert chances.tolist() == pytest.approx(expected.chances, abs=1e-6 if expected.margin > 0.003 else 1e-3)
         certain += expected.margin > 0.003
-    assert certain > 0.6 * len(BOARDS)
-    assert len(BOARDS) > 300
+    assert certain > 0.6 * len(sample_boards())
+    assert len(sample_boards()) > 300
 
 
 @each_network
 def test_together_as_alone(number: int, which: int) -> None:
     """Chances of several boards at a time, to the last bit those of each."""
     networks = random_networks(number)
-    found = [kernel_answer(networks, which, board) for board in BOARDS[: LANES * (LANES + 1) // 2]]
+    found = [kernel_answer(networks, which, board) for board in sample_boards()[: LANES * (LANES + 1) // 2]]
     for count in range(1, LANES + 1):
         some, found = found[:count], found[count:]
         together = outputs_of(networks, which, np.stack([sums for sums, _ in some]))
@@ -121,14 +132,14 @@ def test_together_as_alone(number: int, which: int) -> None:
 def test_opinions_differ() -> None:
     """The networks of the tests are no constants, so that comparing them says something."""
     networks = random_networks(0)
-    found = np.array([kernel_answer(networks, 2, board)[1] for board in BOARDS])
+    found = np.array([kernel_answer(networks, 2, board)[1] for board in sample_boards()])
     assert (found.std(axis=0) > 0.02).all()
 
 
 def test_known_network() -> None:
     """A win chance that is known in closed form from the pips alone."""
     networks = pips_networks()
-    for board in BOARDS:
+    for board in sample_boards():
         pips = sum(max(int(n), 0) * p for p, n in enumerate(board) if p) - int(board[0]) * 25
         pips -= sum(max(-int(n), 0) * (25 - p) for p, n in enumerate(board))
         sums, chances = kernel_answer(networks, 2, board)
@@ -180,7 +191,7 @@ def test_changed_sums_are_those_computed_anew(number: int, which: int) -> None:
     """Between any two boards, not only a play apart: integers do not care."""
     networks = random_networks(number)
     network = network_of(networks, which)
-    boards = np.concatenate([BOARDS[:60], batch_plays(GAMES.boards[:2], GAMES.rolls[:2])[1]])
+    boards = np.concatenate([sample_boards()[:60], batch_plays(sample_games().boards[:2], sample_games().rolls[:2])[1]])
     sums, anew = np.empty(network.sizes[0], np.int32), np.empty(network.sizes[0], np.int32)
     inputs = [inputs_of(network, board) for board in boards]
     fill_sums(network, inputs[0], sums)
@@ -213,7 +224,7 @@ def test_largest_weights_fit_into_sums(sign: int) -> None:
     networks = Networks(shapes, np.full_like(weights, sign * 32767), np.full_like(biases, sign * 2**30))
     for which, input_set in enumerate(SHAPES[0][0]):
         layers = unpacked(networks, which)
-        for board, values in zip(BOARDS[::10], encode(input_set, BOARDS[::10]).tolist(), strict=True):
+        for board, values in zip(sample_boards()[::10], encode(input_set, sample_boards()[::10]).tolist(), strict=True):
             assert kernel_answer(networks, which, board)[0].tolist() == first_sums(layers, values)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 
 import numpy as np
 import pytest
@@ -24,12 +25,12 @@ from bgdata.evaluation.networks.inputs import (
 )
 from bgdata.evaluation.networks.shots import ROLL_NUMBERS
 from bgdata.game.board_kernels import position_classes
+from bgdata.game.codec import Boards
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from tests.reference.networks import INPUT_SETS, base_inputs, inputs
 
-BOARDS = random_game_positions(60, seed=61).boards
 # by input set: its revision, and the beginning of the SHA-256 of what it says of BOARDS
 VALUES = {
     InputSet.TESAURO_196: (1, "e3c747499e6ab129"),
@@ -38,6 +39,11 @@ VALUES = {
     InputSet.CONTACT: (1, "d63977f23b7177a6"),
 }
 each_input_set = pytest.mark.parametrize("input_set", InputSet)
+
+
+@cache
+def sample_boards() -> Boards:
+    return random_game_positions(60, seed=61).boards
 
 
 def test_labels_and_numbers_are_frozen() -> None:
@@ -52,7 +58,7 @@ def test_labels_and_numbers_are_frozen() -> None:
 
 @each_input_set
 def test_values_change_with_the_revision_alone(input_set: InputSet) -> None:
-    digest = hashlib.sha256(encode(input_set, BOARDS).astype("<i2").tobytes()).hexdigest()
+    digest = hashlib.sha256(encode(input_set, sample_boards()).astype("<i2").tobytes()).hexdigest()
     assert (input_set.revision, digest[:16]) == VALUES[input_set]
 
 
@@ -60,14 +66,15 @@ def test_values_change_with_the_revision_alone(input_set: InputSet) -> None:
 @pytest.mark.parametrize("together", [1, 5, MOST_BOARDS])
 def test_inputs_of_many_boards_are_those_of_each(input_set: InputSet, together: int) -> None:
     numbers = np.full(ROLL_NUMBERS, 1 << 30, np.int32)  # what another player left
-    alone, many = encode(input_set, BOARDS), np.full((len(BOARDS), MOST_INPUTS), -1, np.int16)
+    alone, many = encode(input_set, sample_boards()), np.full((len(sample_boards()), MOST_INPUTS), -1, np.int16)
     count = input_count(input_set)
-    for begin in range(0, len(BOARDS), together):
+    for begin in range(0, len(sample_boards()), together):
         rows = slice(begin, begin + together)
-        fill_many_inputs(int(input_set), BOARDS[rows], len(BOARDS[rows]), numbers, many[rows])
+        fill_many_inputs(int(input_set), sample_boards()[rows], len(sample_boards()[rows]), numbers, many[rows])
     assert np.array_equal(many[:, :count], alone)
     assert (many[:, count:] == -1).all()
-    ours, theirs = BOARDS[:, 25] > 0, BOARDS[:, 0] > 0  # sides with checkers on the bar, whose rolls are counted alone
+    # sides with checkers on the bar, whose rolls are counted alone
+    ours, theirs = sample_boards()[:, 25] > 0, sample_boards()[:, 0] > 0
     assert min((ours & ~theirs).sum(), (theirs & ~ours).sum()) > 100
     assert (ours & theirs).any()
 
@@ -75,14 +82,15 @@ def test_inputs_of_many_boards_are_those_of_each(input_set: InputSet, together: 
 @each_input_set
 def test_boards_in_any_order_of_memory(input_set: InputSet) -> None:
     """Kernels read the slots of a board as neighbours."""
-    boards = BOARDS[:40]
+    boards = sample_boards()[:40]
     assert np.array_equal(encode(input_set, np.asfortranarray(boards)), encode(input_set, boards))
     assert np.array_equal(contact_inputs(np.asfortranarray(boards)), contact_inputs(boards))
 
 
 @each_input_set
 def test_twin(input_set: InputSet) -> None:
-    boards = BOARDS[:: 40 if input_set == InputSet.CONTACT else 3]  # the twin moves checkers for its shots: slow
+    step = 40 if input_set == InputSet.CONTACT else 3  # the twin moves checkers for its shots: slow
+    boards = sample_boards()[::step]
     found = encode(input_set, boards)
     assert found.dtype == np.int16
     assert found.tolist() == [inputs(input_set.label, board) for board in boards.tolist()]
@@ -114,7 +122,7 @@ def test_start_position_by_hand() -> None:
 
 def test_sides_change_places() -> None:
     """The points from 24 down with both halves exchanged, and both extras of a kind."""
-    own, flipped = (encode(InputSet.TESAURO_196, boards) for boards in (BOARDS, flip(BOARDS)))
+    own, flipped = (encode(InputSet.TESAURO_196, boards) for boards in (sample_boards(), flip(sample_boards())))
     points = own[:, :POINT_INPUTS].reshape(-1, 24, 2, 4)[:, ::-1, ::-1].reshape(-1, POINT_INPUTS)
     assert np.array_equal(flipped, np.hstack([points, own[:, [193, 192, 195, 194]]]))
 
@@ -127,13 +135,13 @@ def flip(boards: np.ndarray) -> np.ndarray:
 
 @each_input_set
 def test_one_board_as_many_and_any_threads(input_set: InputSet) -> None:
-    expected, row = encode(input_set, BOARDS), np.full(300, -7, np.int16)
+    expected, row = encode(input_set, sample_boards()), np.full(300, -7, np.int16)
     with threads(1):
-        assert np.array_equal(encode(input_set, BOARDS), expected)
+        assert np.array_equal(encode(input_set, sample_boards()), expected)
     count = input_count(input_set)
-    fill_inputs(int(input_set), BOARDS[5], row[:count])
+    fill_inputs(int(input_set), sample_boards()[5], row[:count])
     assert row.tolist() == [*expected[5].tolist(), *[-7] * (300 - count)]
-    assert encode(input_set, BOARDS[:0]).shape == (0, count)
+    assert encode(input_set, sample_boards()[:0]).shape == (0, count)
     assert EXTRAS[input_set] >= BASE_EXTRAS
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +19,17 @@ from bgdata.evaluation.networks.mapped import find_flaw, layer_sizes, open_netwo
 from bgdata.store.arrays import save_array
 from bgdata.store.table import Table
 from tests.evaluation.network_versions import HIDDEN, random_networks, write_network
+from tests.together import each
 
-GOOD = random_networks(3)
+
+@cache
+def good_networks() -> Networks:
+    return random_networks(3)
 
 
 def test_networks_are_mapped(tmp_path: Path) -> None:
-    opened = open_networks(Table(write_network(tmp_path, "good", GOOD)))
-    for name, written in GOOD._asdict().items():
+    opened = open_networks(Table(write_network(tmp_path, "good", good_networks())))
+    for name, written in good_networks()._asdict().items():
         found = getattr(opened, name)
         assert np.array_equal(found, written)
         assert found.dtype == written.dtype
@@ -45,7 +50,7 @@ def test_what_is_in_memory_is_noticed() -> None:
 
 
 def test_layers() -> None:
-    assert [layer_sizes(row) for row in GOOD.shapes.tolist()] == [[*hidden, 5] for hidden in HIDDEN]
+    assert [layer_sizes(row) for row in good_networks().shapes.tolist()] == [[*hidden, 5] for hidden in HIDDEN]
 
 
 def corrupted_shapes(row: int, column: int, value: int) -> Callable[[Networks], Networks]:
@@ -90,13 +95,13 @@ FLAWS: dict[str, tuple[Callable[[Networks], Networks], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FLAWS)
+@each("name", list(FLAWS))
 def test_flaws(tmp_path: Path, name: str) -> None:
     corrupt, message = FLAWS[name]
-    assert find_flaw(GOOD) == ""
-    folder = write_network(tmp_path, "bad", corrupt(GOOD))
+    assert find_flaw(good_networks()) == ""
+    folder = write_network(tmp_path, "bad", corrupt(good_networks()))
     if name == "shapes in columns":  # saving would put them in rows
-        np.save(folder / "shapes.npy", np.asfortranarray(GOOD.shapes))
+        np.save(folder / "shapes.npy", np.asfortranarray(good_networks().shapes))
     with pytest.raises(CorruptFileError) as caught:
         open_networks(Table(folder))
     text = str(caught.value)
@@ -112,11 +117,11 @@ def test_flaws(tmp_path: Path, name: str) -> None:
 
 
 def test_arrays_that_are_missing_or_cut(tmp_path: Path) -> None:
-    folder = write_network(tmp_path, "bad", GOOD)
+    folder = write_network(tmp_path, "bad", good_networks())
     (folder / "biases.npy").unlink()
     with pytest.raises(MissingTableError, match=r"expected the array .*biases\.npy, found no such file"):
         open_networks(Table(folder))
-    save_array(folder / "biases.npy", GOOD.biases)
+    save_array(folder / "biases.npy", good_networks().biases)
     whole = (folder / "weights.npy").read_bytes()
     (folder / "weights.npy").write_bytes(whole[:-10])
     with pytest.raises(CorruptFileError, match=r"expected a whole \.npy array in .*weights\.npy"):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
@@ -14,23 +16,27 @@ from bgdata.evaluation.choices import KernelPlayer
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer, version_by
 from bgdata.evaluation.pubeval import PubEval
-from bgdata.game.codec import flip_boards
+from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads
 from bgdata.play.games import play_games
 from bgdata.play.random_games import random_game_positions
 from tests.evaluation.sample_networks import random_networks
 
-GAMES = random_game_positions(10, seed=95)
+
+@cache
+def turns() -> tuple[Boards, NDArray[np.int8]]:
+    games = random_game_positions(10, seed=95)
+    return games.boards, games.rolls
 
 
 def test_choices_leave_the_opponent_least() -> None:
     networks = random_networks(0)
-    offsets, after_play = batch_plays(GAMES.boards, GAMES.rolls)
+    offsets, after_play = batch_plays(*turns())
     next_boards = flip_boards(after_play)
     equities = cubeless_equities(evaluations(networks, NO_TABLES, next_boards).chances)
     best = [begin + equities[begin:end].argmin() for begin, end in pairwise(offsets)]
-    chosen = NetworkPlayer(networks, NO_TABLES).choose_plays(GAMES.boards, GAMES.rolls)
+    chosen = NetworkPlayer(networks, NO_TABLES).choose_plays(*turns())
     assert np.array_equal(chosen, next_boards[best])
     assert len(best) > 500
 
@@ -45,9 +51,9 @@ def test_versions_of_players_follow_values_and_not_revisions() -> None:
 
 def test_choices_do_not_depend_on_threads() -> None:
     player = NetworkPlayer(random_networks(1), NO_TABLES)
-    expected = player.choose_plays(GAMES.boards, GAMES.rolls)
+    expected = player.choose_plays(*turns())
     with threads(1):
-        assert np.array_equal(player.choose_plays(GAMES.boards, GAMES.rolls), expected)
+        assert np.array_equal(player.choose_plays(*turns()), expected)
 
 
 def test_it_plays_games_as_a_kernel_and_turn_by_turn() -> None:

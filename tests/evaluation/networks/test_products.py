@@ -25,6 +25,7 @@ from bgdata.evaluation.networks.products import (
     weigh_points,
 )
 from bgdata.kernel import kernel
+from tests.together import each
 
 COUNTS = [1, STEP - 1, STEP, STEP + 1, 3 * STEP, 5 * STEP + 1, 1024, 1000]
 Numbers = NDArray[np.int16]
@@ -88,8 +89,8 @@ def numbers(generator: np.random.Generator, *shape: int) -> Numbers:
     return found
 
 
-@pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize("n", [0, 2, 6])
+@each("count", COUNTS)
+@each("n", [0, 2, 6])
 def test_rows(count: int, n: int) -> None:
     """Exact sums, which start again beyond 32 bits; units that fill no vector are left alone."""
     generator = np.random.default_rng(count)
@@ -103,8 +104,8 @@ def test_rows(count: int, n: int) -> None:
     assert (sums[reached:] == 7).all()
 
 
-@pytest.mark.parametrize("count", [1, STEP - 1, STEP, 196, 260])
-@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
+@each("count", [1, STEP - 1, STEP, 196, 260])
+@each("share", [0.0, 0.1, 1.0])
 def test_changes(count: int, share: float) -> None:
     """Every item that differs, once, in order, with the difference; a zero after them; what lies beyond is ignored."""
     generator = np.random.default_rng(count)
@@ -168,8 +169,8 @@ def test_gathering(count: int) -> None:
     assert not gathered[:, m : m + STEP].any()
 
 
-@pytest.mark.parametrize("lanes", [1, LANES])
-@pytest.mark.parametrize("units", [1, 5, 16, 17, 32, 46, 64, 65, 100])
+@each("lanes", [1, LANES])
+@each("units", [1, 5, 16, 17, 32, 46, 64, 65, 100])
 def test_products(lanes: int, units: int) -> None:
     """Exact sums for any number of units, from some of those below, an odd number or none."""
     generator = np.random.default_rng(units)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from hashlib import sha256
 
 import numpy as np
@@ -11,13 +12,22 @@ from bgdata.errors import InvalidPositionError
 from bgdata.evaluation.networks.race_inputs import RACE_INPUTS, RACE_NAMES, SIDE_INPUTS, fill_race_inputs, race_inputs
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
-from bgdata.game.codec import flip_boards
+from bgdata.game.codec import Boards, flip_boards
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from tests.reference.race_inputs import inputs
 
-BOARDS = random_game_positions(100, seed=41).boards  # contact too: every input has a meaning there
-RACES = np.ascontiguousarray(BOARDS[position_classes(BOARDS) <= PositionClass.RACE])
+
+@cache
+def sample_boards() -> Boards:
+    """Contact too: every input has a meaning there."""
+    return random_game_positions(100, seed=41).boards
+
+
+@cache
+def sample_races() -> Boards:
+    boards = sample_boards()
+    return np.ascontiguousarray(boards[position_classes(boards) <= PositionClass.RACE])
 
 
 def named(board: list[int]) -> dict[str, int]:
@@ -36,21 +46,23 @@ def test_order_is_frozen() -> None:
 
 
 def test_twin() -> None:
-    assert len(RACES) > 500
-    boards = np.concatenate([RACES, BOARDS[::4]])
+    assert len(sample_races()) > 500
+    boards = np.concatenate([sample_races(), sample_boards()[::4]])
     assert race_inputs(boards).tolist() == [inputs(board) for board in boards.tolist()]
 
 
 def test_range() -> None:
-    found = race_inputs(BOARDS)
+    found = race_inputs(sample_boards())
     assert found.dtype == np.int16
     assert found.min() == 0
     assert 128 < found.max() <= 192
-    assert (race_inputs(RACES).max(axis=0) >= 50).all()  # every input is used
+    assert (race_inputs(sample_races()).max(axis=0) >= 50).all()  # every input is used
 
 
 def test_sides_change_places() -> None:
-    assert np.array_equal(race_inputs(flip_boards(RACES)), np.roll(race_inputs(RACES), SIDE_INPUTS, axis=1))
+    assert np.array_equal(
+        race_inputs(flip_boards(sample_races())), np.roll(race_inputs(sample_races()), SIDE_INPUTS, axis=1)
+    )
 
 
 def test_by_hand() -> None:
@@ -77,13 +89,13 @@ def test_backgammon_danger() -> None:
 
 
 def test_one_row_as_many_and_any_threads() -> None:
-    expected = race_inputs(RACES)
+    expected = race_inputs(sample_races())
     row = np.full(62, -7, np.int16)
-    fill_race_inputs(RACES[5], row)
+    fill_race_inputs(sample_races()[5], row)
     assert row.tolist() == [*expected[5].tolist(), -7, -7]
     with threads(1):
-        assert np.array_equal(race_inputs(RACES), expected)
-    assert race_inputs(RACES[:0]).shape == (0, 60)
+        assert np.array_equal(race_inputs(sample_races()), expected)
+    assert race_inputs(sample_races()[:0]).shape == (0, 60)
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26), np.int16)])

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
-import pytest
 
 from bgdata.evaluation.networks.point_sets import FIELD, bit_count, lowest, side_sets
 from bgdata.evaluation.networks.shots import shot_counts
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
+from bgdata.game.codec import Boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.play.random_games import random_game_positions
+from tests.together import each
 
-BOARDS = random_game_positions(40, seed=6).boards
-BOARDS = np.ascontiguousarray(BOARDS[position_classes(BOARDS) >= PositionClass.CRASHED][::3])
+
+@cache
+def sample_boards() -> Boards:
+    boards = random_game_positions(40, seed=6).boards
+    return np.ascontiguousarray(boards[position_classes(boards) >= PositionClass.CRASHED][::3])
 
 
 def counts(board: np.ndarray) -> tuple[int, int, int]:
@@ -38,7 +44,7 @@ def board_of(own: dict[int, int], opponent: dict[int, int]) -> np.ndarray:
 KNOWN = [11, 12, 14, 15, 15, 17, 6, 6, 5, 3, 2, 3, 0, 0, 1, 1, 0, 1, 0, 1, 0, 0, 0]
 
 
-@pytest.mark.parametrize(("away", "rolls"), list(enumerate(KNOWN, start=1)))
+@each(("away", "rolls"), list(enumerate(KNOWN, start=1)))
 def test_known_shots(away: int, rolls: int) -> None:
     assert counts(board_of({24: 2}, {24 - away: 1})) == (rolls, 0, rolls * (24 - away))
 
@@ -68,12 +74,14 @@ def test_from_the_bar() -> None:
 
 def test_against_legal_plays() -> None:
     """Equal but for rolls that must be played in full by other checkers, which are rare and only count too many."""
-    found = np.array([counts(board) for board in BOARDS])
+    found = np.array([counts(board) for board in sample_boards()])
     expected = np.zeros_like(found)
     for die in range(1, 7):
         for other in range(1, die + 1):
-            offsets, after = batch_plays(BOARDS, np.tile(np.array([die, other], np.int8), (len(BOARDS), 1)))
-            before = np.repeat(BOARDS, np.diff(offsets), axis=0)
+            offsets, after = batch_plays(
+                sample_boards(), np.tile(np.array([die, other], np.int8), (len(sample_boards()), 1))
+            )
+            before = np.repeat(sample_boards(), np.diff(offsets), axis=0)
             hits = after[:, 0] - before[:, 0]
             lost = (((before == -1) & (after >= 0))[:, 1:25] * np.arange(1, 25)).max(axis=1)
             best = [np.maximum.reduceat(each, offsets[:-1]) for each in (hits > 0, hits > 1, lost)]
