@@ -11,7 +11,7 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 from bgdata.training.temporal_difference.run import Trainer
 from bgdata.warehouse import Warehouse
-from tests.training.labels import BOARDS, CONTACT, LABELS, sample_boards, write_labels
+from tests.training.labels import CONTACT, LABELS, label_boards, sample_boards, write_labels
 
 TINY = TemporalDifferenceRecipe(
     games=2000, round_games=20, inputs="tesauro-196", race_inputs="tesauro-196",
@@ -30,7 +30,7 @@ def trained(recipe: TemporalDifferenceRecipe, rounds: int | None = None) -> Trai
 @pytest.fixture
 def labels_root(tmp_path: Path) -> Path:
     """Folder of a warehouse with two labelled versions, one of half as many rows."""
-    write_labels(tmp_path, CONTACT, BOARDS)
+    write_labels(tmp_path, CONTACT, label_boards())
     write_labels(tmp_path, LABELS, sample_boards(25, seed=2))
     return tmp_path
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,11 @@ def rows_of(batches: Iterable[Batch]) -> list[int]:
 def sample_boards(games: int, seed: int = 1) -> Boards:
     """Different positions of random games."""
     return np.unique(random_game_positions(games, seed).boards, axis=0)
+
+
+@cache
+def label_boards() -> Boards:
+    return sample_boards(60)
 
 
 def sample_chances(count: int) -> Array:
@@ -106,6 +112,3 @@ def write_version(root: Path, name: str, arrays: Mapping[str, Array], source: st
 def file_entry(path: Path) -> FileEntry:
     """A file as manifests list it."""
     return FileEntry(path.name, path.stat().st_size, sha256_file(path))
-
-
-BOARDS = sample_boards(60)

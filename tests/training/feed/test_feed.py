@@ -25,9 +25,9 @@ from bgdata.training.feed.recipe import FeedRecipe
 from bgdata.training.feed.rows import Batch
 from bgdata.warehouse import Warehouse
 from tests.training.labels import (
-    BOARDS,
     CONTACT,
     LABELS,
+    label_boards,
     rows_of,
     sample_boards,
     small_blocks,
@@ -46,7 +46,7 @@ def assert_equal(found: Iterable[Batch], expected: Iterable[Batch]) -> None:
 
 
 def test_an_epoch_has_each_row_of_the_split_once(labels: Warehouse) -> None:
-    splits = splits_of_hashes(position_hashes(BOARDS))
+    splits = splits_of_hashes(position_hashes(label_boards()))
     for number, split in enumerate(SPLITS):
         feed = small_blocks(labels, split=split, epochs=2)
         batches = list(feed)
@@ -57,7 +57,9 @@ def test_an_epoch_has_each_row_of_the_split_once(labels: Warehouse) -> None:
             assert sorted(rows) == expected
             assert rows != expected
         assert feed.row_count == len(expected)
-    assert np.bincount(splits).tolist() == pytest.approx([0.8 * len(BOARDS), *[0.1 * len(BOARDS)] * 2], rel=0.15)
+    assert np.bincount(splits).tolist() == pytest.approx(
+        [0.8 * len(label_boards()), *[0.1 * len(label_boards())] * 2], rel=0.15
+    )
 
 
 def test_batches_hold_what_their_rows_say(labels: Warehouse) -> None:
@@ -107,7 +109,7 @@ def test_the_order_is_the_same_on_every_machine(labels: Warehouse) -> None:
 
 def test_nothing_depends_on_the_order_of_names(labels: Warehouse, labels_root: Path) -> None:
     """JSON may sort them; and `some-more` comes after `some` but `some-more/` before `some/`."""
-    write_labels(labels_root, "rollout_labels/some-more", BOARDS[::3])
+    write_labels(labels_root, "rollout_labels/some-more", label_boards()[::3])
     weights, strata = {CONTACT: 2, "rollout_labels": 1}, {"race": 1, "contact": 2}
     feed = labels.batches(weights, strata=strata, batch_size=90)
     turned = [dict(reversed(entry.items())) for entry in (weights, strata)]
@@ -150,7 +152,7 @@ def test_a_state_of_other_data_is_refused(labels: Warehouse, labels_root: Path) 
         labels.batches(CONTACT, seed=1, state={**state, "batch": 10**6})
     with pytest.raises(UsageError, match="expected the numbers of an epoch and a batch, got -1 and 1"):
         labels.batches(CONTACT, seed=1, state={**state, "epoch": -1, "batch": 1})
-    write_labels(labels_root, CONTACT, BOARDS[:-1])
+    write_labels(labels_root, CONTACT, label_boards()[:-1])
     with pytest.raises(UsageError, match=r"expected the state of a feed with sources .*r1-"):
         labels.batches(CONTACT, seed=1, state=state)
 
@@ -158,7 +160,7 @@ def test_a_state_of_other_data_is_refused(labels: Warehouse, labels_root: Path) 
 def test_adding_a_benchmark_changes_the_feed(labels: Warehouse, labels_root: Path) -> None:
     feed = labels.batches(CONTACT)
     state = feed.state_after(next(iter(feed)))
-    write_benchmark(labels_root, "contact", BOARDS[:3], BOARDS[3:5])
+    write_benchmark(labels_root, "contact", label_boards()[:3], label_boards()[3:5])
     with pytest.raises(UsageError, match="expected the state of a feed with benchmarks"):
         labels.batches(CONTACT, state=state)
 
@@ -178,7 +180,7 @@ def test_a_feed_can_be_sent_to_another_process(labels: Warehouse) -> None:
 
 
 def test_the_set_is_never_in_memory(tmp_path: Path) -> None:
-    boards = np.tile(BOARDS, (200_000 // len(BOARDS), 1))
+    boards = np.tile(label_boards(), (200_000 // len(label_boards()), 1))
     write_labels(tmp_path, CONTACT, boards)
     labels = bgdata.open_warehouse(tmp_path)
     recipe = replace(labels.batches(CONTACT).recipe, block_rows=2000, pool_blocks=4)
@@ -209,7 +211,7 @@ def test_all_variants_of_a_kind_are_one_source(labels: Warehouse, labels_root: P
 
 def test_a_version_can_be_named(labels: Warehouse, labels_root: Path) -> None:
     old = labels.batches(CONTACT).versions[0]
-    new = write_labels(labels_root, CONTACT, BOARDS[::2])
+    new = write_labels(labels_root, CONTACT, label_boards()[::2])
     assert labels.batches(CONTACT).versions == (new,)
     assert labels.batches(old).versions == (old,)
 
@@ -221,8 +223,8 @@ def test_the_rows_of_a_run_are_listed_again(labels: Warehouse, labels_root: Path
     feed = labels.batches({CONTACT: 2, LABELS: 1}, batch_size=100, features="race", seed=8, epochs=2)
     batches = [batch for batch, _ in zip(feed, range(len(feed) + 3), strict=False)]
     seen = json.loads(json.dumps(feed.seen(batches[-1])))
-    write_labels(labels_root, CONTACT, BOARDS[::2])  # another version is current by now
-    write_benchmark(labels_root, "contact", BOARDS[:100], BOARDS[:0])
+    write_labels(labels_root, CONTACT, label_boards()[::2])  # another version is current by now
+    write_benchmark(labels_root, "contact", label_boards()[:100], label_boards()[:0])
     listed = list(listed_rows(labels, seen))
     assert len(listed) == len(batches)
     for found, batch in zip(listed, batches, strict=True):

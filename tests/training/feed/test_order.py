@@ -7,10 +7,11 @@ import pytest
 from bgdata.training.feed.order import shuffled
 from bgdata.training.feed.recipe import shared_out
 from tests.reference.position_hash import shuffled as shuffled_twin
+from tests.together import each
 
 
-@pytest.mark.parametrize("key", [(0,), (0, 0), (1, 2, 3), ((1 << 63) - 1, 5)])
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 1000])
+@each("key", [(0,), (0, 0), (1, 2, 3), ((1 << 63) - 1, 5)])
+@each("count", [0, 1, 2, 3, 1000])
 def test_shuffling_agrees_with_its_twin(key: tuple[int, ...], count: int) -> None:
     assert shuffled(key, count).tolist() == shuffled_twin(key, count)
 

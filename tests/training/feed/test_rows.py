@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +10,28 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.game.codec import flip_boards
+from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.position_hash import position_hashes
 from bgdata.play.splits import SPLITS
 from bgdata.training.feed.rows import Guard
 from tests.training.labels import sample_boards, write_benchmark, write_labels
 
-BOARDS = sample_boards(40)
-DECISIONS, PLAYS = BOARDS[::7], BOARDS[3::11]
+
+@cache
+def some_boards() -> Boards:
+    return sample_boards(40)
+
+
+def benchmark_boards() -> tuple[Boards, Boards]:
+    """The decisions and the plays of a benchmark."""
+    return some_boards()[::7], some_boards()[3::11]
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A warehouse whose training data has the positions of its benchmark and their flips."""
-    write_labels(tmp_path, "gnubg_training/contact", np.concatenate([BOARDS, flip_boards(BOARDS)]))
-    write_benchmark(tmp_path, "contact", DECISIONS, PLAYS)
+    write_labels(tmp_path, "gnubg_training/contact", np.concatenate([some_boards(), flip_boards(some_boards())]))
+    write_benchmark(tmp_path, "contact", *benchmark_boards())
     return tmp_path
 
 
@@ -34,7 +42,7 @@ def positions(root: Path, **options: Any) -> list[bytes]:
 
 @pytest.mark.parametrize("split", ["train", "validation"])
 def test_planted_positions_never_appear(root: Path, split: str) -> None:
-    both = np.concatenate([DECISIONS, PLAYS])
+    both = np.concatenate(benchmark_boards())
     planted = {board.tobytes() for boards in (both, flip_boards(both)) for board in boards}
     without, found = positions(root, split=split, guard=False), positions(root, split=split)
     assert planted & set(without)
@@ -60,7 +68,7 @@ def test_the_test_split_is_left_alone(root: Path) -> None:
 
 
 def test_a_split_of_benchmark_positions_alone_is_empty(root: Path) -> None:
-    write_benchmark(root, "race", BOARDS, BOARDS)
+    write_benchmark(root, "race", some_boards(), some_boards())
     with pytest.raises(ValueError, match=r"found none; [0-9,]+ were left out for benchmarks"):
         positions(root)
 
@@ -72,10 +80,10 @@ def test_splits_do_not_move_with_the_guard(root: Path) -> None:
 
 @pytest.mark.parametrize("known", [0, 1, 2, 3, 1000])
 def test_hashes_are_found_among_the_known_ones(tmp_path: Path, known: int) -> None:
-    version = write_benchmark(tmp_path, "contact", BOARDS[:known], BOARDS[:0])
+    version = write_benchmark(tmp_path, "contact", some_boards()[:known], some_boards()[:0])
     kind, variant, name = version.split("/")
     guard = Guard([bgdata.open_warehouse(tmp_path).open(kind, variant, name)])
-    hashes = position_hashes(BOARDS)
+    hashes = position_hashes(some_boards())
     edges = np.array([0, 1, (1 << 64) - 1, 1 << 63], np.uint64)
     asked = np.concatenate([hashes, hashes + np.uint64(1), edges])
     assert len(guard) == len(set(hashes[:known].tolist()))

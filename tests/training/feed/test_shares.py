@@ -13,9 +13,9 @@ from bgdata.game.classes import PositionClass
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.warehouse import Warehouse
 from tests.training.labels import (
-    BOARDS,
     CONTACT,
     LABELS,
+    label_boards,
     rows_of,
     sample_boards,
     small_blocks,
@@ -51,9 +51,9 @@ def test_strata_share_out_every_batch(labels: Warehouse) -> None:
 
 
 def test_a_source_without_a_class_leaves_its_share_to_the_others(tmp_path: Path) -> None:
-    write_labels(tmp_path, CONTACT, BOARDS)
+    write_labels(tmp_path, CONTACT, label_boards())
     is_race = np.isin(bgdata.open_warehouse(tmp_path).open(*CONTACT.split("/")).array("classes"), (4, 6, 8))
-    write_labels(tmp_path, LABELS, BOARDS[is_race])
+    write_labels(tmp_path, LABELS, label_boards()[is_race])
     feed = bgdata.open_warehouse(tmp_path).batches(
         {CONTACT: 1, LABELS: 1}, strata=("contact", "race"), batch_size=80, guard=False
     )
@@ -65,7 +65,7 @@ def test_splits_never_move_when_data_grow(labels: Warehouse, labels_root: Path) 
         return {board.tobytes() for batch in labels.batches(CONTACT, split=split) for board in batch.boards}
 
     before = {split: positions(split) for split in SPLITS}
-    write_labels(labels_root, CONTACT, np.concatenate([sample_boards(20, seed=77), BOARDS[::-1]]))
+    write_labels(labels_root, CONTACT, np.concatenate([sample_boards(20, seed=77), label_boards()[::-1]]))
     for split in SPLITS:
         assert before[split] < positions(split)
 
@@ -73,21 +73,21 @@ def test_splits_never_move_when_data_grow(labels: Warehouse, labels_root: Path) 
 def test_a_position_and_its_flip_are_in_one_split(tmp_path: Path) -> None:
     from bgdata.game.codec import flip_boards
 
-    write_labels(tmp_path, CONTACT, np.concatenate([BOARDS, flip_boards(BOARDS)]))
+    write_labels(tmp_path, CONTACT, np.concatenate([label_boards(), flip_boards(label_boards())]))
     for split in SPLITS:
         rows = rows_of(bgdata.open_warehouse(tmp_path).batches(CONTACT, split=split))
-        assert {(row + len(BOARDS)) % (2 * len(BOARDS)) for row in rows} == set(rows)
+        assert {(row + len(label_boards())) % (2 * len(label_boards())) for row in rows} == set(rows)
 
 
 def test_games_are_split_whole_where_there_are_games(tmp_path: Path) -> None:
-    games = np.arange(len(BOARDS), dtype=np.int32) // 20
+    games = np.arange(len(label_boards()), dtype=np.int32) // 20
     expected = splits_of_games(5, games)
-    write_labels(tmp_path, CONTACT, BOARDS, games=games)
-    positions = {"boards": BOARDS, "classes": np.zeros(len(BOARDS), np.uint8), **split_by(games)}
+    write_labels(tmp_path, CONTACT, label_boards(), games=games)
+    positions = {"boards": label_boards(), "classes": np.zeros(len(label_boards()), np.uint8), **split_by(games)}
     sample = write_version(tmp_path, "position_sample/some", positions)
     labels = bgdata.open_warehouse(tmp_path)
     digest = labels.open(*sample.split("/")).manifest.digest
-    write_labels(tmp_path, LABELS, BOARDS, source=f"position_sample/some@{digest}")
+    write_labels(tmp_path, LABELS, label_boards(), source=f"position_sample/some@{digest}")
     for name in (CONTACT, LABELS):  # of their own, and of the positions that they label
         for number, split in enumerate(SPLITS):
             rows = rows_of(labels.batches(name, split=split))

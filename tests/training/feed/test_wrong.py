@@ -15,9 +15,9 @@ from bgdata.play.splits import splits_of_hashes
 from bgdata.store.arrays import save_array
 from bgdata.warehouse import Warehouse
 from tests.training.labels import (
-    BOARDS,
     CONTACT,
     LABELS,
+    label_boards,
     sample_chances,
     small_blocks,
     write_labels,
@@ -60,18 +60,18 @@ def test_what_is_not_there_is_named(labels: Warehouse) -> None:
 
 
 def test_an_empty_split_is_refused(tmp_path: Path) -> None:
-    splits = splits_of_hashes(position_hashes(BOARDS))
-    write_labels(tmp_path, CONTACT, BOARDS[splits == 0])
+    splits = splits_of_hashes(position_hashes(label_boards()))
+    write_labels(tmp_path, CONTACT, label_boards()[splits == 0])
     labels = bgdata.open_warehouse(tmp_path)
     with pytest.raises(UsageError, match=r"expected rows in the split test of gnubg_training/contact, found none$"):
         labels.batches(CONTACT, split="test")
-    write_labels(tmp_path, LABELS, BOARDS[(splits == 0)][:0])
+    write_labels(tmp_path, LABELS, label_boards()[(splits == 0)][:0])
     with pytest.raises(UsageError, match="expected rows in the split train of rollout_labels/some, found none"):
         labels.batches({CONTACT: 1, LABELS: 1})
     with pytest.raises(UsageError, match="expected rows in the split train of rollout_labels/some, found none"):
         labels.batches(LABELS)  # which has no row at all
     races = np.isin(labels.open(*CONTACT.split("/")).array("classes"), (4, 6, 8))
-    write_labels(tmp_path, CONTACT, BOARDS[splits == 0][~races])
+    write_labels(tmp_path, CONTACT, label_boards()[splits == 0][~races])
     with pytest.raises(UsageError, match="expected rows of the class race in the split train"):
         labels.batches(CONTACT, strata=("race",))
 
@@ -91,9 +91,9 @@ def test_an_empty_split_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_targets_that_are_no_chances_are_refused(tmp_path: Path, wrong: tuple[float, ...]) -> None:
-    chances = sample_chances(len(BOARDS))
+    chances = sample_chances(len(label_boards()))
     chances[712] = wrong
-    version = write_labels(tmp_path, CONTACT, BOARDS, chances)
+    version = write_labels(tmp_path, CONTACT, label_boards(), chances)
     with pytest.raises(CheckFailedError, match=f"in row 712 of {version}, found .*; try: bgdata verify"):
         small_blocks(bgdata.open_warehouse(tmp_path))
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import cache
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgdata.evaluation.answers import network_of
 from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
@@ -24,14 +26,22 @@ from bgdata.training.supervised.trainer import KernelTrainer
 from tests.evaluation.sample_networks import random_floats
 from tests.reference.networks import unpacked
 from tests.reference.supervised import gradients, matrices, total_loss, trained, trained_averages
+from tests.together import each
 
-BOARDS = random_game_positions(30, seed=17).boards
-CLASSES = np.array([network_of(number) for number in position_classes(BOARDS)])
+
+@cache
+def sample_boards() -> Boards:
+    return random_game_positions(30, seed=17).boards
+
+
+@cache
+def sample_classes() -> NDArray[np.int64]:
+    return np.array([network_of(number) for number in position_classes(sample_boards())])
 
 
 def examples(which: int, count: int, seed: int = 4) -> Examples:
     """Positions of a network's class with random chances that the rules allow."""
-    boards = np.ascontiguousarray(BOARDS[which == CLASSES][:count])
+    boards = np.ascontiguousarray(sample_boards()[which == sample_classes()][:count])
     found: Chances = np.random.default_rng(seed).random((len(boards), 5), np.float32)
     for row, board in zip(found, boards, strict=True):
         limit_chances(possible_outcomes(board), row)
@@ -52,7 +62,7 @@ def train(
 @pytest.mark.parametrize("batch", [7, 64])
 def test_sparse_inputs(input_set: InputSet, batch: int) -> None:
     """Put back together, by position and by input, they are the inputs of the input set, to the last bit."""
-    boards = np.ascontiguousarray(BOARDS[:200])
+    boards = np.ascontiguousarray(sample_boards()[:200])
     expected = encode(input_set, boards) / np.float32(64)
     found = []
     for fill in (fill_sparse, fill_sparse_alone):
@@ -83,7 +93,7 @@ def full_house() -> Boards:
 
 @pytest.mark.parametrize("input_set", list(InputSet))
 def test_there_is_room_for_the_fullest_board(input_set: InputSet) -> None:
-    boards = np.concatenate([full_house(), BOARDS])
+    boards = np.concatenate([full_house(), sample_boards()])
     assert (encode(input_set, boards) != 0).sum(axis=1).max() <= most_used(input_set)
 
 
@@ -114,9 +124,9 @@ def test_the_slopes_of_the_twin_are_those_of_finite_differences(number: int, squ
             assert slope[index] == pytest.approx(expected, rel=5e-3, abs=2e-4)  # squashing is a fraction there
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-@pytest.mark.parametrize("loss", ["cross-entropy", "squared"])
-@pytest.mark.parametrize("number", [0, 1, 2, 3, 4])
+@each("optimizer", ["sgd", "adam"])
+@each("loss", ["cross-entropy", "squared"])
+@each("number", [0, 1, 2, 3, 4])
 def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, optimizer: str) -> None:
     rate = 0.001 if optimizer == "adam" else 0.05
     recipe = SupervisedRecipe(batch_size=9, optimizer=optimizer, loss=loss, learning_rate=rate)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from math import cos, pi
 from typing import Any
 
 import pytest
 
-from bgdata.errors import InvalidParameterError
+from bgdata.errors import InvalidParameterError, MissingExtraError
 from bgdata.training.supervised.recipe import CYCLE, Cycles, SupervisedRecipe
+from bgdata.training.supervised.run import open_trainers
+from tests.evaluation.sample_networks import random_floats
+from tests.together import each
 
 SHARES = [step / 50 for step in range(51)]
 
@@ -46,7 +50,7 @@ def test_cycles_as_they_were_done_in_2012() -> None:
     assert recipe.rate_after(0.81, 0) == pytest.approx(CYCLE[-1])  # the last fifth
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"epochs": 0}, "expected epochs from 1 to 2,147,483,647, got 0"),
@@ -73,3 +77,12 @@ def test_wrong_recipes(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError) as error:
         SupervisedRecipe(**change).check()
     assert str(error.value) == message
+
+
+def test_without_pytorch_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "bgdata.training.supervised.torch_trainer", raising=False)
+    with pytest.raises(MissingExtraError) as error:
+        open_trainers(random_floats(0), SupervisedRecipe(trainer="torch"), None)
+    said = f'found none; try: {sys.executable} -m pip install "bgdata[torch]"'
+    assert str(error.value) == f"expected torch for the trainer torch, {said}"

@@ -1,14 +1,15 @@
-"""Pupils in PyTorch against dense NumPy in double precision, on any number of threads; and what is not there."""
+"""Pupils in PyTorch against dense NumPy in double precision, on any number of threads."""
 
 from __future__ import annotations
 
-import sys
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bgdata.errors import MissingExtraError, UsageError
+from bgdata.errors import UsageError
 from bgdata.kernel import threads
 from bgdata.training.supervised.examples import Examples
 from bgdata.training.supervised.kernels import FIRST_LIMIT, LATER_LIMIT
@@ -23,16 +24,12 @@ from tests.training.supervised.test_kernels import examples
 RECIPE = SupervisedRecipe(trainer="torch", batch_size=16, learning_rate=0.01)
 
 
-def test_without_pytorch_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "bgdata.training.supervised.torch_trainer", raising=False)
-    with pytest.raises(MissingExtraError) as error:
-        open_trainers(random_floats(0), RECIPE, None)
-    said = f'found none; try: {sys.executable} -m pip install "bgdata[torch]"'
-    assert str(error.value) == f"expected torch for the trainer torch, {said}"
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is an extra")
 
 
-torch = pytest.importorskip("torch", reason="PyTorch is an extra")
+def torch() -> Any:
+    """The package, which takes long to import."""
+    return import_module("torch")
 
 
 def learn(trainer: NetworkTrainer, *parts: Examples) -> None:
@@ -84,16 +81,16 @@ def test_averages_of_weights() -> None:
 def results(device: str, counts: tuple[int, ...]) -> list[list[bytes]]:
     """All numbers after a run on each number of threads, of kernels and of PyTorch."""
     recipe = SupervisedRecipe(trainer="torch", batch_size=64, learning_rate=0.01, average_decay=0.9, device=device)
-    found, before = [], torch.get_num_threads()
+    found, before = [], torch().get_num_threads()
     for count in counts:
-        torch.set_num_threads(count)
+        torch().set_num_threads(count)
         networks, averages = random_floats(2), random_floats(2)
         with threads(count):
             trainer = open_trainers(networks, recipe, averages)[2]
             learn(trainer, examples(2, 300), examples(2, 150))
         numbers = (*networks[1:], *averages[1:], *trainer.state().values())
         found.append([values.tobytes() for values in numbers])
-    torch.set_num_threads(before)
+    torch().set_num_threads(before)
     return found
 
 
@@ -103,8 +100,9 @@ def test_any_number_of_threads() -> None:
     assert first[0] != random_floats(2).weights.tobytes()
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU that PyTorch can use")
 def test_a_gpu_learns_twice_the_same_and_what_the_processor_does() -> None:
+    if not torch().cuda.is_available():
+        pytest.skip("no GPU that PyTorch can use")
     first, second = results("cuda", (1, 2))
     assert first == second
     found, expected = (np.frombuffer(numbers[0], np.float32) for numbers in (first, results("cpu", (1,))[0]))
@@ -148,9 +146,9 @@ def test_settings_hold_while_learning_alone() -> None:
 
     def now() -> tuple[object, ...]:
         return (
-            torch.get_num_threads(),
-            torch.are_deterministic_algorithms_enabled(),
-            torch.get_float32_matmul_precision(),
+            torch().get_num_threads(),
+            torch().are_deterministic_algorithms_enabled(),
+            torch().get_float32_matmul_precision(),
         )
 
     before = now()
@@ -163,16 +161,16 @@ def test_platforms(monkeypatch: pytest.MonkeyPatch) -> None:
     from bgdata.training.supervised.torch_trainer import platform_name
 
     name = platform_name("cpu")
-    assert name.startswith(f"{torch.__version__} ")
+    assert name.startswith(f"{torch().__version__} ")
     for platform in ("", name):
         open_trainers(random_floats(0), SupervisedRecipe(trainer="torch", platform=platform), None)
     with pytest.raises(UsageError) as error:
         open_trainers(random_floats(0), SupervisedRecipe(trainer="torch", platform="1.0 AVX"), None)
     assert str(error.value) == f"expected PyTorch 1.0 AVX, as the recipe says, found {name}; train under another name"
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch().cuda, "is_available", lambda: False)
     message = r"^expected a GPU for the device cuda, PyTorch .* finds none; try: --device cpu$"
     with pytest.raises(UsageError, match=message):
         open_trainers(random_floats(0), SupervisedRecipe(trainer="torch", device="cuda"), None)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "Imaginary 1")
-    assert platform_name("cuda") == f"{torch.__version__} Imaginary 1"
+    monkeypatch.setattr(torch().cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch().cuda, "get_device_name", lambda: "Imaginary 1")
+    assert platform_name("cuda") == f"{torch().__version__} Imaginary 1"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgdata.evaluation.answers import evaluations, network_of
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
@@ -22,8 +25,15 @@ from tests.reference.games import stream_bits
 from tests.reference.learning import learned, numbers, outputs
 from tests.reference.networks import unpacked
 
-BOARDS = random_game_positions(20, seed=91).boards
-CLASSES = np.array([network_of(number) for number in position_classes(BOARDS)])
+
+@cache
+def sample_boards() -> Boards:
+    return random_game_positions(20, seed=91).boards
+
+
+@cache
+def sample_classes() -> NDArray[np.int64]:
+    return np.array([network_of(number) for number in position_classes(sample_boards())])
 
 
 def targets(boards: Boards, seed: int = 4) -> Chances:
@@ -51,8 +61,8 @@ def copied(networks: FloatNetworks) -> FloatNetworks:
 def test_one_step_follows_the_gradient(number: int, squared: bool) -> None:
     before = random_floats(number, size=3, seed=number + 1)
     for which in range(3):
-        row = np.flatnonzero(which == CLASSES)[7]
-        board, wanted = BOARDS[row : row + 1], targets(BOARDS[row : row + 1])
+        row = np.flatnonzero(which == sample_classes())[7]
+        board, wanted = sample_boards()[row : row + 1], targets(sample_boards()[row : row + 1])
         after = copied(before)
         train(after, board, wanted, rate=0.5, squared=squared)
         layers, found = unpacked(before, which), unpacked(after, which)
@@ -87,7 +97,7 @@ def test_what_the_rules_forbid_is_not_learned() -> None:
 
 def test_positions_are_learned_one_after_the_other() -> None:
     """In the order that is given: the same as one call for each; another order gives other weights."""
-    boards = np.ascontiguousarray(BOARDS[CLASSES == 2][:20])
+    boards = np.ascontiguousarray(sample_boards()[sample_classes() == 2][:20])
     wanted, rate = targets(boards), np.float32(0.3)
     at_once, one_by_one, backwards = (random_floats(1) for _ in range(3))
     ends = np.array([0, 0, 0, 20])
@@ -105,7 +115,7 @@ def test_any_number_of_threads() -> None:
     for count in (1, 2):
         networks = random_floats(1)
         with threads(count):
-            train(networks, BOARDS, targets(BOARDS))
+            train(networks, sample_boards(), targets(sample_boards()))
         results.append((networks.weights.tobytes(), networks.biases.tobytes()))
     assert results[0] == results[1]
     assert results[0][0] != random_floats(1).weights.tobytes()
@@ -114,8 +124,8 @@ def test_any_number_of_threads() -> None:
 @pytest.mark.parametrize("squared", [False, True])
 def test_a_small_set_is_learned(squared: bool) -> None:
     """The mean error on fixed positions with fixed chances falls to a fraction, for the rounded networks as well."""
-    rows = np.concatenate([np.flatnonzero(which == CLASSES)[:30] for which in range(3)])
-    boards = np.ascontiguousarray(BOARDS[rows])
+    rows = np.concatenate([np.flatnonzero(which == sample_classes())[:30] for which in range(3)])
+    boards = np.ascontiguousarray(sample_boards()[rows])
     wanted = targets(boards)
     networks = new_networks(SHAPES[0][0], ((20,), (20,), (20,)), seed=2)
 

@@ -10,6 +10,7 @@ import pytest
 from bgdata.errors import InvalidParameterError, UnknownInputSetError
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe, parse_layers
+from tests.together import each
 
 RECIPE = TemporalDifferenceRecipe()
 
@@ -45,9 +46,7 @@ def test_layers(text: str, layers: tuple[int, ...]) -> None:
     assert parse_layers(text) == layers
 
 
-@pytest.mark.parametrize(
-    "text", ["", "0", "-", "a-b", "8-", "-8", "8--4", "8-0", "2049", "8 4", "+8", "8.0", "٣", "9" * 5000]
-)
+@each("text", ["", "0", "-", "a-b", "8-", "-8", "8--4", "8-0", "2049", "8 4", "+8", "8.0", "٣", "9" * 5000])
 def test_wrong_layers(text: str) -> None:
     with pytest.raises(
         InvalidParameterError, match=r"expected units such as 120 or 120-60, each from 1 to 2048, got '"
@@ -59,7 +58,7 @@ def test_wrong_layers(text: str) -> None:
             replace(RECIPE, **changes).check()
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"games": 0}, r"expected games of at least 1, got 0"),
