@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import functools
 import hashlib
-import os
 import pickle
 import re
 import sys
@@ -13,17 +12,22 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import numba
 from numba.core import event as numba_event
 from numba.core import serialize
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.runtime import nrt
 
-from bgdata.process import compilation
+from bgdata.process import cache_folder, compilation
 
 events: Any = numba_event
 pickled: Any = serialize.dumps
+runtime: Any = nrt.rtsys
+FORMAT = 2  # of the files of compiled kernels
+LARGE_BYTES = 64 << 10  # of machine code, from which a kernel is called where it is: a call costs nothing beside it
 _PACKAGE = Path(__file__).parent
 # an import at the top of a module, where its kernels can see what it names: `from a.b import c, d` or `import a.b`
 _IMPORT = re.compile(
@@ -57,15 +61,28 @@ def source(module: Path) -> bytes:
 
 
 @functools.cache
+def title(module: Path) -> bytes:
+    """The path of a module within the package, or its name."""
+    return bytes(module.relative_to(_PACKAGE) if module.is_relative_to(_PACKAGE) else Path(module.name))
+
+
+@functools.cache
+def module_files(place: Path) -> frozenset[Path]:
+    """The file of a module or package by its path without an ending; none where there is no such module."""
+    return frozenset(file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file())
+
+
+@functools.cache
 def imported_modules(module: Path) -> tuple[Path, ...]:
     """Files of the package that a module imports at its top, sorted; imports inside functions are not for kernels."""
     found: set[Path] = set()
     for home, names, whole in _IMPORT.findall(source(module)):
-        parts = (home or whole).decode().split(".")[1:]
-        inside = [] if whole else re.findall(r"\w+", _COMMENT.sub(b"", names).decode())
-        # what is imported from a package may be a module of it
-        for path in (_PACKAGE.joinpath(*parts), *(_PACKAGE.joinpath(*parts, name) for name in inside)):
-            found.update(file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file())
+        place = _PACKAGE.joinpath(*(home or whole).decode().split(".")[1:])
+        files = module_files(place)
+        found |= files
+        if files != {place.with_suffix(".py")}:  # what is imported from a package may be a module of it
+            inside = re.findall(r"\w+", _COMMENT.sub(b"", names).decode())
+            found.update(*(module_files(place / name) for name in inside))
     return tuple(sorted(found))
 
 
@@ -84,16 +101,13 @@ def closure_fingerprint(module: Path) -> str:
     """Twelve hex digits that change whenever a file of the module's import closure does."""
     digest = hashlib.sha256()
     for path in import_closure(module):
-        name = path.relative_to(_PACKAGE).as_posix() if path.is_relative_to(_PACKAGE) else path.name
-        digest.update(name.encode() + b"\0" + source(path))
+        digest.update(title(path) + b"\0" + source(path))
     return digest.hexdigest()[:12]
 
 
 def kernel_cache() -> Path:
-    """Folder of compiled kernels: `$BGDATA_CACHE`, else `$XDG_CACHE_HOME/bgdata`, else `~/.cache/bgdata`; in it
-    `kernels`."""
-    root = os.environ.get("BGDATA_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bgdata"
-    return Path(root) / "kernels"
+    """Folder of compiled kernels."""
+    return cache_folder() / "kernels"
 
 
 @functools.cache
@@ -118,6 +132,73 @@ def can_cache() -> bool:
         return False
 
 
+class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """Machine code of one function. Large kernels that it calls stay where they are; all else becomes part of it.
+
+    Numba makes whatever a function calls part of that function, and optimises and translates it all again, at each
+    level of calls: a game with the cube is nine levels deep, and took minutes. What is apart is called by its symbol,
+    so it must be in memory before: `needs` says which.
+    """
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self.kept_in = ""  # for a large kernel: its file below `kernel_cache`
+        self.symbols: frozenset[str] = frozenset()  # that a large kernel defines
+        self.needs: dict[str, set[str]] = {}  # symbols that are called in large kernels, by the file of each
+        self.apart: dict[str, str] = {}  # file of the large kernel that defines a symbol
+
+    def finalize(self) -> None:
+        """Link what is not apart, optimise, and translate."""
+        for library in self._linking_libraries:
+            if kept_in := getattr(library, "kept_in", ""):
+                self.apart.update(dict.fromkeys(library.symbols, kept_in))
+            else:
+                self.apart.update(getattr(library, "apart", {}))
+        self._linking_libraries = [each for each in self._linking_libraries if not getattr(each, "kept_in", "")]
+        super().finalize()
+
+    def _verify_declare_only_symbols(self) -> None:
+        super()._verify_declare_only_symbols()
+        for function in self._final_module.functions:
+            if function.is_declaration and function.name in self.apart:
+                self.needs.setdefault(self.apart[function.name], set()).add(function.name)
+
+    def is_large(self) -> bool:
+        """Whether nothing that calls this contains it."""
+        return len(self._get_compiled_object()) >= LARGE_BYTES
+
+    def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, Any]]:
+        """As Numba does, but what is called where it is needs no bitcode."""
+        if not self.is_large():
+            found: tuple[str, str, tuple[bytes, Any]] = super().serialize_using_object_code()
+            return found
+        return self.name, "large", (self._get_compiled_object(), self.defined_symbols())
+
+    def defined_symbols(self) -> frozenset[str]:
+        """Names of the functions and variables that this library defines."""
+        module = self._final_module
+        return frozenset(
+            each.name for found in (module.functions, module.global_variables) for each in found
+            if not each.is_declaration
+        )  # fmt: skip
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: tuple[str, str, tuple[bytes, Any]]) -> Any:
+        name, kind, (machine_code, symbols) = state
+        if kind != "large":
+            return super()._unserialize(codegen, state)
+        library = codegen.create_library(name)
+        library.enable_object_caching()
+        library._set_compiled_object(machine_code)
+        library._finalize_final_module()
+        codegen._engine._defined_symbols.update(symbols)
+        library.symbols = symbols
+        return library
+
+
+JITCPUCodegen._library_class = KernelLibrary
+
+
 class _Result(CompileResultCacheImpl):
     """How Numba makes a compiled function bytes and back; where they are kept is `KernelCache`'s business."""
 
@@ -134,47 +215,71 @@ class KernelCache(FunctionCache):
     A process that needs what another one compiles at this moment waits for it.
     """
 
+    loaded: ClassVar[dict[str, Any]] = {}  # large kernels that this process has in memory, by their files
+
     def __init__(self, function: Callable[..., Any]) -> None:
         self._py_func = function
         self._impl = _Result()
         self._cache_path = str(module_cache(Path(function.__code__.co_filename)))
         self._enabled = True
-        self._locks: dict[
-            Path, IO[bytes]
-        ] = {}  # held while we compile; kernels do not recur, so nobody waits in a ring
+        # held while we compile; kernels do not call themselves, so locks cannot deadlock
+        self._locks: dict[Path, IO[bytes]] = {}
 
     def _file(self, signature: Any, codegen: Any) -> Path:
         """The file of one specialisation on one kind of processor."""
         index_key: Any = self._index_key
-        key = (numba.__version__, sys.version_info[:2], *index_key(signature, codegen))
+        key = (FORMAT, numba.__version__, sys.version_info[:2], *index_key(signature, codegen))
         digest = hashlib.sha256(repr(key).encode()).hexdigest()[:20]
         return Path(self._cache_path) / f"{self._py_func.__qualname__}-{digest}.nbc"
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """What was compiled, as Numba's own method has it, which first makes ready to compile: that takes longer than
+        all kernels of a command, and code that is kept needs nothing of it but the runtime. The compiler makes ready by
+        itself."""
+        runtime.initialize(target)
+        return self._load_overload(signature, target)
 
     def _load_overload(self, signature: Any, target: Any) -> Any:
         """What was compiled before, or by another process just now; None where it is our turn to compile."""
         file = self._file(signature, target.codegen())
         if not file.exists():
             self._lock(file)
-        try:
-            content = file.read_bytes()
-        except OSError:
+        if not file.exists():
             return None
         try:
-            found = self._impl.rebuild(target, pickle.loads(content))
-        except Exception:  # cut off, or of another Numba: whatever is in it, it is compiled anew
+            found = self._load(file.relative_to(kernel_cache()).as_posix(), target)
+        except Exception:  # cut off, of another Numba, or what it calls is gone: whatever it is, it is compiled anew
             with suppress(OSError):
                 file.unlink()
             return None  # with its lock, if we have it
         self._unlock(file)
         return found
 
+    def _load(self, name: str, target: Any) -> Any:
+        """A compiled kernel from its file below `kernel_cache`, after the large ones that it calls."""
+        if name in self.loaded:
+            return self.loaded[name]
+        with (kernel_cache() / name).open("rb") as file:
+            for other, symbols in pickle.load(file).items():
+                if not symbols <= self._load(other, target).library.symbols:
+                    raise LookupError(f"expected {sorted(symbols)} in {other}, which was compiled anew since")
+            found = self._impl.rebuild(target, pickle.load(file))
+        if found.library.symbols:
+            found.library.kept_in, self.loaded[name] = name, found
+        return found
+
     def _save_overload(self, signature: Any, compiled: Any) -> None:
         file = self._file(signature, compiled.codegen)
         with suppress(OSError):  # a full disk costs time, and nothing else
             if self._impl.check_cachable(compiled):
+                library = compiled.library
                 with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as aside:
-                    aside.write(pickled(self._impl.reduce(compiled)))
+                    aside.write(pickle.dumps(library.needs) + pickled(self._impl.reduce(compiled)))
                 Path(aside.name).replace(file)
+                if library.is_large():
+                    library.symbols = library.defined_symbols()
+                    library.kept_in = file.relative_to(kernel_cache()).as_posix()
+                    self.loaded[library.kept_in] = compiled
         self._unlock(file)
 
     def _lock(self, file: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -52,10 +53,12 @@ def fill_doubles_in_parallel(values, doubles):
         doubles[n] = doubled(values[n])
 """
 RUN = """
-import json, sys
+import json, os, sys
 import numpy as np
 import bgdata.kernel_cache
 from bgdata.process import compilation
+
+bgdata.kernel_cache.LARGE_BYTES = int(os.environ.get("LARGE_BYTES", bgdata.kernel_cache.LARGE_BYTES))
 
 lines = []
 compilation.tell = lines.append
@@ -185,6 +188,55 @@ def test_a_file_that_is_cut_off_is_compiled_anew(calling: Path, tmp_path: Path) 
     assert run(calling, tmp_path / "cache")[1] == DOUBLES
     assert run(calling, tmp_path / "cache") == ([[1, 0], [1, 0]], DOUBLES)
     assert not list((tmp_path / "cache").rglob("*.lock"))
+
+
+@pytest.fixture
+def all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No kernel contains another one."""
+    monkeypatch.setenv("LARGE_BYTES", "0")
+
+
+def file_of(kernel: str, cache: Path) -> Path:
+    (file,) = cache.rglob(f"{kernel}-*.nbc")
+    return file
+
+
+@pytest.mark.usefixtures("all_are_large")
+def test_large_kernels_are_called_where_they_are(calling: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    assert run(calling, cache) == ([[0, 1], [0, 1]], DOUBLES)
+    assert run(calling, cache) == ([[1, 0], [1, 0]], DOUBLES)
+    needs = pickle.loads(file_of("fill_doubles", cache).read_bytes())
+    assert list(needs) == [file_of("doubled", cache).relative_to(cache / "kernels").as_posix()]
+    assert [len(symbols) for symbols in needs.values()] == [1]
+
+
+@pytest.mark.usefixtures("all_are_large")
+def test_kernels_are_compiled_anew_where_a_large_one_that_they_call_is_gone(calling: Path, tmp_path: Path) -> None:
+    """The process would end where a symbol is missing."""
+    cache = tmp_path / "cache"
+    assert run(calling, cache) == ([[0, 1], [0, 1]], DOUBLES)
+    for damage in (lambda path: path.unlink(), lambda path: path.write_bytes(path.read_bytes()[:100])):
+        damage(file_of("doubled", cache))
+        assert run(calling, cache)[1] == DOUBLES
+        assert run(calling, cache) == ([[1, 0], [1, 0]], DOUBLES)
+
+
+@pytest.mark.usefixtures("all_are_large")
+def test_kernels_are_compiled_anew_where_a_large_one_has_another_symbol(calling: Path, tmp_path: Path) -> None:
+    """Numba numbers functions in the order in which a process compiles them."""
+    cache = tmp_path / "cache"
+    assert run(calling, cache) == ([[0, 1], [0, 1]], DOUBLES)
+    file_of("doubled", cache).unlink()
+    script = (
+        "import numba, bgdata.kernel_cache; bgdata.kernel_cache.LARGE_BYTES = 0; "
+        "[numba.njit(lambda value: value + 1)(number) for number in range(9)]; "
+        "from bgdata import inner; print(inner.doubled(4))"
+    )
+    variables = os.environ | {"BGDATA_CACHE": str(cache), "PYTHONPATH": str(calling.parent)}
+    assert subprocess.check_output([sys.executable, "-c", script], env=variables, cwd=calling.parent) == b"8\n"
+    assert run(calling, cache) == ([[0, 1], [0, 1]], DOUBLES)
+    assert run(calling, cache) == ([[1, 0], [1, 0]], DOUBLES)
 
 
 def test_without_a_cache_no_stale_kernel_runs(calling: Path, tmp_path: Path) -> None:
