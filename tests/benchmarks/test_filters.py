@@ -7,14 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.lookahead import PlayFilter
-from bgdata.evaluation.networks.player import NetworkPlayer
 from tests.benchmarks import filters
 from tests.benchmarks.filters import WAYS, Chosen, choose, contact_decisions, cost_of
-from tests.evaluation.sample_networks import random_networks
-
-PLAYER = NetworkPlayer(random_networks(0), NO_TABLES)
+from tests.evaluation.sample_networks import random_player
 
 
 def test_costs_are_paired() -> None:
@@ -29,9 +25,9 @@ def test_costs_are_paired() -> None:
 
 def test_who_looks_into_one_play_plays_statically() -> None:
     decisions = contact_decisions(20)
-    chosen = choose(PLAYER, 1, [PlayFilter(1, 0.0)], decisions)
-    assert np.array_equal(chosen.boards, PLAYER.choose_plays(decisions.boards, decisions.rolls))
-    every = choose(PLAYER, 1, WAYS["all"], decisions)
+    chosen = choose(random_player(0), 1, [PlayFilter(1, 0.0)], decisions)
+    assert np.array_equal(chosen.boards, random_player(0).choose_plays(decisions.boards, decisions.rolls))
+    every = choose(random_player(0), 1, WAYS["all"], decisions)
     assert cost_of(chosen, every).others > 0
 
 

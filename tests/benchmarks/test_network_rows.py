@@ -8,17 +8,15 @@ import pytest
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.lookahead_kernels import evaluations_ahead
-from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.roll_values import LIKELY, likely_plays
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from tests.benchmarks import network_rows
 from tests.benchmarks.network_rows import Peer, network_row, rate_text
 from tests.benchmarks.network_workloads import likely_and_all, mixed_positions, rms
-from tests.evaluation.sample_networks import random_networks
+from tests.evaluation.sample_networks import random_player
 
 SECONDS = {"ours": 0.001, "slow": 0.1, "fast": 0.02}
-PLAYER = NetworkPlayer(random_networks(0), NO_TABLES)
 
 
 @pytest.mark.parametrize(
@@ -54,10 +52,10 @@ def test_mixed_positions_are_of_every_class() -> None:
 
 def test_values_from_likely_plays_and_from_all() -> None:
     boards = mixed_positions()[0][:12]
-    found = likely_and_all(PLAYER, boards)
+    found = likely_and_all(random_player(0), boards)
     assert found.shape == (2, 2, 12)
     for row, most in enumerate((LIKELY, 0)):
-        chances = evaluations_ahead(PLAYER.networks, NO_TABLES, boards, 1, likely_plays(most)).chances
+        chances = evaluations_ahead(random_player(0).networks, NO_TABLES, boards, 1, likely_plays(most)).chances
         assert np.array_equal(found[0, row], cubeless_equities(chances))
     assert (found[0] != found[1]).any()
     assert (found[:, 0] != found[:, 1]).any()

@@ -28,6 +28,7 @@ from tests.conftest import sample_files
 from tests.rechecking import check_sample
 from tests.reference.bearoff import layouts
 from tests.reference.match_bearoff import MatchGame
+from tests.together import each
 
 PUBLISHED = "published-12"
 SMALL = MatchBearoffParameters(2, 2, met=PUBLISHED)
@@ -197,7 +198,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "message"), WRONG, ids=lambda value: str(value)[:40])
+@each(("changes", "message"), WRONG)
 def test_wrong_recipes_are_refused(built: Warehouse, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError) as caught:
         built.build(DATASET.name, SMALL.with_changes(changes))

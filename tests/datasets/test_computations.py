@@ -10,11 +10,12 @@ import pytest
 import bgdata
 from bgdata import computations
 from bgdata.store.dataset import Computation, Dataset, ImportedComputation, ImportedDataset
+from tests.together import each
 
 KINDS = bgdata.all_kinds()
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@each("kind", KINDS)
 def test_a_computation_knows_its_kind(kind: Dataset[Any]) -> None:
     assert isinstance(kind.computation, ImportedComputation if isinstance(kind, ImportedDataset) else Computation)
     assert kind.computation.kind is kind

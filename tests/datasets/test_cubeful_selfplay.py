@@ -29,6 +29,7 @@ from tests.datasets.importing import Imports
 from tests.equity.samples import published_met
 from tests.rechecking import check_sample
 from tests.store.toy import Notes
+from tests.together import each
 
 MONEY = CubefulParameters(table_points=3, table_checkers=3, cube="0.2 0.5", games=20, seed=6)
 MATCH = replace(MONEY, cube="0.4 money:0.3", games=10, length=5)
@@ -211,7 +212,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("parameters", "message"), WRONG, ids=[message[:50] for _, message in WRONG])
+@each(("parameters", "message"), WRONG)
 def test_wrong_parameters(parameters: CubefulParameters, message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}"):
         DATASET.check_parameters(parameters)

@@ -21,6 +21,7 @@ from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
+NAMED = tuple(VersionRef("game_scores", name, "r1-01234567") for name in ("a", "b"))
 
 
 def ladder_of(warehouse: Warehouse, *series: GameParameters) -> LadderParameters:
@@ -139,6 +140,7 @@ def test_pairings_connect_all(warehouse: Warehouse) -> None:
         ({"zero": "no player"}, "expected the name of a player"),
         ({"sources": ()}, "expected sources in order, each once"),
         ({"sources": SMALL.sources * 2}, "expected sources in order, each once"),
+        ({"sources": NAMED[::-1]}, "expected sources in order, each once"),
         ({"sources": (VersionRef("game_scores", "x"),)}, "expected sources game_scores/VARIANT/VERSION, got"),
         ({"sources": (VersionRef("selfplay", "x", "r1-01234567"),)}, "expected sources game_scores/VARIANT/VERSION"),
     ],

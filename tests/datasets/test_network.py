@@ -31,11 +31,11 @@ from bgdata.store.table import Table
 from bgdata.training.temporal_difference.learning_curve import COLUMNS
 from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
+from tests.together import each
 
 TINY = DATASET.smallest
 DIGEST = "5d687a21681ac2f472fe8727b8bce2f3afe2bdb485a04116c7f646939d96df2f"  # of TINY, on any machine
 HEADERS_BYTES = 8000  # .npy headers and the footer of the Parquet file
-GENERATOR = np.random.default_rng(0)
 
 
 def opened(root: Path) -> tuple[Table, dict[str, Table]]:
@@ -143,7 +143,7 @@ def test_inputs_depend_on_the_tables() -> None:
 
 def test_sample(small_root: Path) -> None:
     for rows in (1, 1000):
-        check_sample(DATASET, *opened(small_root), rows, GENERATOR)
+        check_sample(DATASET, *opened(small_root), rows, np.random.default_rng(0))
 
 
 class Corrupted(Table):
@@ -182,19 +182,19 @@ def corrupted(table: Table, array: str, place: Any, value: Any) -> Corrupted:
 def test_damage_is_found(small_root: Path, array: str, place: Any, value: Any, message: str) -> None:
     table, inputs = opened(small_root)
     with pytest.raises(CheckFailedError, match=message) as error:
-        check_sample(DATASET, corrupted(table, array, place, value), inputs, 50, GENERATOR)
+        check_sample(DATASET, corrupted(table, array, place, value), inputs, 50, np.random.default_rng(0))
     assert table.name in str(error.value)
 
 
 def test_a_sample_of_the_test_games_has_a_margin(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "LEAST_GAMES", 10)
     table, inputs = opened(small_root)
-    check_sample(DATASET, table, inputs, 1, GENERATOR)
-    check_sample(DATASET, corrupted(table, "curve", (1, 5), -2.1), inputs, 1, GENERATOR)
+    check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
+    check_sample(DATASET, corrupted(table, "curve", (1, 5), -2.1), inputs, 1, np.random.default_rng(0))
     with pytest.raises(
         CheckFailedError, match=r"points per game within 1\.\d*, as in the first 10 test games, .* \+1\.0000$"
     ):
-        check_sample(DATASET, corrupted(table, "curve", (1, 5), 1.0), inputs, 1, GENERATOR)
+        check_sample(DATASET, corrupted(table, "curve", (1, 5), 1.0), inputs, 1, np.random.default_rng(0))
 
 
 def test_networks_that_are_none_are_refused(small_root: Path) -> None:
@@ -202,11 +202,11 @@ def test_networks_that_are_none_are_refused(small_root: Path) -> None:
     with pytest.raises(
         CorruptFileError, match=r"expected networks that bgdata can read in .*: 260 of input set 9; try: bgdata verify"
     ):
-        check_sample(DATASET, corrupted(table, "shapes", (2, 0), 9), inputs, 1, GENERATOR)
+        check_sample(DATASET, corrupted(table, "shapes", (2, 0), 9), inputs, 1, np.random.default_rng(0))
     assert isinstance(open_networks(table), Networks)
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "error", "message"),
     [
         # of the recipe, see tests/training/test_recipe.py

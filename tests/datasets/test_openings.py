@@ -32,6 +32,7 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample, inputs_of
+from tests.together import each
 
 SMALL = DATASET.smallest
 FAST = replace(SMALL, sensible_plays=0)  # the first roll alone
@@ -191,7 +192,7 @@ def test_verify_knows_what_is_answered(small_root: Path, name: str) -> None:
         )
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"objective": "points"}, "expected an objective of money, double-match-point, got 'points'"),

@@ -27,7 +27,6 @@ from tests.rechecking import check_sample
 from tests.reference.self_play import flipped
 
 SMALL = DATASET.smallest
-GENERATOR = np.random.default_rng(0)
 
 
 def small(root: Path) -> Table:
@@ -115,12 +114,12 @@ def test_changed_rows_are_found(small_root: Path, name: str) -> None:
     inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL)
     assert inputs
     table = Changed(small(small_root).folder)
-    check_sample(DATASET, table, inputs, 1000, GENERATOR)
+    check_sample(DATASET, table, inputs, 1000, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[np.flatnonzero(np.asarray(table.array("ranks")) == 2)[3]] += 1
     table.change(name, values)
     with pytest.raises(CheckFailedError, match=f"expected the {name} of the best plays in {table.name}, found others"):
-        check_sample(DATASET, table, inputs, 1000, GENERATOR)
+        check_sample(DATASET, table, inputs, 1000, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

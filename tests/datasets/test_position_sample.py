@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import bgdata
 from bgdata.cli.export import write_text
@@ -17,7 +19,7 @@ from bgdata.datasets.position_sample import DATASET, SampleParameters
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.position import Position
-from bgdata.play.random_games import random_game_positions
+from bgdata.play.random_games import GamePositions, random_game_positions
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.table import Table
 from tests.datasets.test_selfplay import Changed
@@ -25,8 +27,16 @@ from tests.rechecking import check_sample
 from tests.reference.games import MASK, splitmix
 
 SMALL = DATASET.smallest
-GAMES = random_game_positions(30, seed=4)
-CLASSES = position_classes(GAMES.boards).astype(np.uint8)
+
+
+@cache
+def random_classes() -> NDArray[np.uint8]:
+    return position_classes(random_games().boards).astype(np.uint8)
+
+
+@cache
+def random_games() -> GamePositions:
+    return random_game_positions(30, seed=4)
 
 
 def small(root: Path) -> Table:
@@ -58,21 +68,21 @@ def test_rows_are_positions_of_the_corpus(small_root: Path) -> None:
 def test_each_position_once_and_first() -> None:
     """By plain Python: the lowest hashes of each class, each where the position comes first."""
     seen: dict[tuple[int, ...], int] = {}
-    for row, board in enumerate(GAMES.boards.tolist()):
+    for row, board in enumerate(random_games().boards.tolist()):
         seen.setdefault(tuple(board), row)
     hashes = dict(zip(seen, board_hashes(np.array(list(seen), np.int8)).tolist(), strict=True))
     assert len(set(hashes.values())) == len(seen)
     for most in (1, 25, 10**6):
         expected: list[int] = []
         for wanted in ({10}, {9}, {4, 6, 8}):
-            boards = [board for board, row in seen.items() if CLASSES[row] in wanted]
+            boards = [board for board, row in seen.items() if random_classes()[row] in wanted]
             expected += [seen[board] for board in sorted(boards, key=hashes.__getitem__)[:most]]
-        assert chosen_rows(GAMES.boards, CLASSES, most).tolist() == sorted(expected)
-    assert chosen_rows(GAMES.boards[:0], CLASSES[:0], 5).tolist() == []
+        assert chosen_rows(random_games().boards, random_classes(), most).tolist() == sorted(expected)
+    assert chosen_rows(random_games().boards[:0], random_classes()[:0], 5).tolist() == []
 
 
 def test_hashes_are_spread() -> None:
-    distinct = np.unique(GAMES.boards, axis=0)
+    distinct = np.unique(random_games().boards, axis=0)
     tops = board_hashes(distinct) >> np.uint64(62)
     assert np.bincount(tops.astype(np.int64), minlength=4) == pytest.approx(len(distinct) / 4, rel=0.15)
 

@@ -20,6 +20,7 @@ from bgdata.computations.race_rules import SEARCH_PAIRS, formula, searched_pairs
 from bgdata.datasets.race_rules import DATASET, RaceRuleParameters
 from bgdata.errors import InvalidParameterError
 from tests.reference import race_rules as twin
+from tests.together import each
 
 CHECKERS = 6
 FEW = RaceRuleParameters("pubeval", "2", games=300, seed=3, checkers=CHECKERS)
@@ -61,8 +62,8 @@ def rows(root: Path) -> list[Row]:
         ).fetchall()
 
 
-@pytest.mark.parametrize("rule", twin.BY_LAYOUT)
-@pytest.mark.parametrize(("weighting", "part"), [("played", "all"), ("played", "tested"), ("longer", "all")])
+@each("rule", list(twin.BY_LAYOUT))
+@each(("weighting", "part"), [("played", "all"), ("played", "tested"), ("longer", "all")])
 def test_what_rules_lose_in_play(root: Path, rows: list[Row], rule: str, weighting: str, part: str) -> None:
     exact = TwoSidedTable(bgdata.open_warehouse(root).open("bearoff_two_sided", "6x6"))
     lost, wrong, occurrences = [0.0] * 3, [0] * 3, 0

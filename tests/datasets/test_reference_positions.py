@@ -26,6 +26,7 @@ from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample, inputs_of
+from tests.together import each
 
 SMALL = DATASET.smallest
 ROWS = len(THEMES) * SMALL.positions
@@ -179,7 +180,7 @@ def test_a_theme_without_positions(warehouse: Warehouse) -> None:
     assert warehouse.variants(DATASET.name) == [DATASET.slug(SMALL)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"positions": 3}, "expected an even number of positions of each theme, from 2 to 1,048,576, got 3"),

@@ -36,6 +36,7 @@ from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample, inputs_of
+from tests.together import each
 
 SMALL = DATASET.smallest
 SLUG = DATASET.slug(SMALL)
@@ -330,7 +331,7 @@ def test_scores(warehouse: Warehouse) -> None:
         warehouse.build("benchmark_scores", replace(own, version="1"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"position_class": "bearoff"}, "expected a class of contact, crashed, race, got bearoff"),

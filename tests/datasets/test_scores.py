@@ -30,6 +30,7 @@ from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
+from tests.together import each
 
 SMALL = DATASET.smallest
 SOURCES: list[Dataset[Any]] = [
@@ -228,7 +229,7 @@ class Changed(Table):
         self._arrays[name] = values
 
 
-@pytest.mark.parametrize("name", [array.name for array in DATASET.arrays])
+@each("name", [array.name for array in DATASET.arrays])
 def test_changed_figures_are_found(small_root: Path, name: str) -> None:
     table = Changed(smallest(small_root, DATASET).folder)
     inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL) or {}

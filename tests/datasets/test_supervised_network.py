@@ -41,10 +41,10 @@ from bgdata.training.networks import layer_views
 from bgdata.warehouse import Warehouse
 from tests.datasets.killer import Killer
 from tests.rechecking import check_sample, inputs_of
+from tests.together import each
 
 TINY = DATASET.smallest
 DIGEST = "72bda22702f24537cf1e7f1eaa5ba602734d5f36dbb9a4b1215d8ed62937d8cf"  # of TINY, on any machine
-GENERATOR = np.random.default_rng(0)
 
 
 def opened(root: Path) -> tuple[Table, dict[str, Table]]:
@@ -131,7 +131,7 @@ def test_it_plays_by_name(small_root: Path) -> None:
 
 def test_sample(small_root: Path) -> None:
     for rows in (1, 1000):
-        check_sample(DATASET, *opened(small_root), rows, GENERATOR)
+        check_sample(DATASET, *opened(small_root), rows, np.random.default_rng(0))
 
 
 class Corrupted(Table):
@@ -148,9 +148,9 @@ def test_damage_is_found(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> N
         values = np.array(table.array(name))
         values[place] = value
         with pytest.raises(CheckFailedError, match=r"points per game within 0\.0000, as in the first 20 test games"):
-            check_sample(DATASET, Corrupted(table, **{name: values}), inputs, 50, GENERATOR)
+            check_sample(DATASET, Corrupted(table, **{name: values}), inputs, 50, np.random.default_rng(0))
     monkeypatch.setattr(supervised_network, "LEAST_GAMES", 10)
-    check_sample(DATASET, table, inputs, 1, GENERATOR)
+    check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
 
 
 def test_pinned_versions_and_weights(untaught: Warehouse) -> None:
@@ -176,14 +176,17 @@ def test_a_sample_where_the_start_is_gone(untaught: Warehouse) -> None:
     name = "/".join(start.folder.parts[-3:])
     table = untaught.build(DATASET.name, TINY.with_texts({"start": name}))
     inputs = inputs_of(untaught, DATASET, DATASET.recorded(table.manifest))
-    said = check_sample(DATASET, table, inputs, 1, GENERATOR)
+    said = check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
     assert said == "20 of 20 test games; it was not trained again"
     shutil.rmtree(start.folder)
-    assert check_sample(DATASET, table, inputs, 1, GENERATOR) == f"{said}, and {name}, where it began, is not here"
+    assert (
+        check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
+        == f"{said}, and {name}, where it began, is not here"
+    )
     tests = np.array(table.array("tests"))
     tests[1, 0] += 0.5
     with pytest.raises(CheckFailedError, match="in the first 20 test games of supervised_network"):
-        check_sample(DATASET, Corrupted(table, tests=tests), inputs, 1, GENERATOR)
+        check_sample(DATASET, Corrupted(table, tests=tests), inputs, 1, np.random.default_rng(0))
 
 
 def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
@@ -260,7 +263,7 @@ def test_networks_to_start_from_keep_what_they_are(name: str, value: str) -> Non
 # ----------------------------------------------------------------- wrong inputs
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"epochs": 0}, "expected epochs from 1 to 2,147,483,647, got 0"),

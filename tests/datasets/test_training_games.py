@@ -15,6 +15,7 @@ from bgdata.store.parameters import VersionRef
 from bgdata.store.progress import Silence
 from bgdata.store.verify import verify
 from bgdata.warehouse import Warehouse
+from tests.together import each
 
 
 def test_starts_are_written_as_they_are_read() -> None:
@@ -23,7 +24,7 @@ def test_starts_are_written_as_they_are_read() -> None:
     assert StartShare.parse("blitz") == StartShare("blitz", 1.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"name": "No Name"}, "expected a name of small letters, digits and -, got 'No Name'"),

@@ -22,6 +22,7 @@ from tests.cli.command_line import error_of, run, succeeds
 from tests.datasets.importing import IMPORTED, Imports, counts, rows
 from tests.formats import samples
 from tests.store.toy import Notes, whole_versions
+from tests.together import each
 
 each_kind = pytest.mark.parametrize("kind", IMPORTED)
 START_ID, START_BOARD = START.id, list(START.board)
@@ -284,7 +285,7 @@ def test_another_file_is_another_version_and_the_newest_is_current(imports: Impo
     assert imports.warehouse.open(kind, first.manifest.variant).folder == first.folder
 
 
-@pytest.mark.parametrize(
+@each(
     ("files", "name", "variant"),
     [
         (["Sample Set 0009.csv.bz2"], None, "sample-set-0009"),
@@ -301,7 +302,7 @@ def test_another_file_is_another_version_and_the_newest_is_current(imports: Impo
         ),
     ],
 )
-@each_kind
+@each("kind", list(IMPORTED))
 def test_names_of_variants(kind: str, files: list[str], name: str | None, variant: str) -> None:
     """One rule for every kind."""
     if kind == "gnubg_benchmark" and len(files) > 1:
