@@ -79,6 +79,16 @@ def test_flaws_of_texts(text: str, flaw: Flaw) -> None:
     assert codec.parse_position_ids(np.array([text], "S14"))[1].tolist() == [flaw]
 
 
+def test_one_point_that_is_open_is_enough() -> None:
+    """Whichever it is: both sides are on the bar."""
+    closed = np.zeros((13, 26), np.int8)
+    closed[:, [0, 25]], closed[:, 1:7], closed[:, 19:25] = 1, 2, -2
+    points = [*range(1, 7), *range(19, 25)]
+    closed[range(1, 13), points] //= 2
+    assert codec.board_flaws(closed).tolist() == [Flaw.CLOSED_BOARDS] + [Flaw.NONE] * 12
+    assert [board_flaw(board) for board in closed.tolist()] == [Flaw.CLOSED_BOARDS] + [Flaw.NONE] * 12
+
+
 def test_flaws_of_key20s() -> None:
     texts = np.array(["NIKOIJADCANIGOAHADBA", "NIKOIJADCANIGOAHADB", "NIKOIJADCANIGOAHADBa", "P" * 20], "S20")
     _, flaws = codec.parse_key20s(texts)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bgdata.game import legality
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.legality import are_legal_results
+from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
@@ -64,6 +65,14 @@ def test_the_published_opening() -> None:
         found = are_legal_results(board, np.array([roll], np.int64), np.array([0, 3]), both)
         assert found.tolist() == [True, False, False]
     assert not are_legal_results(board, np.array([[4, 1]], np.int8), np.array([0, 3]), both).any()
+
+
+def test_a_checker_more_on_either_bar_is_another_position() -> None:
+    board, roll = np.array([START.board], np.int8), np.array([[3, 1]], np.int8)
+    after = np.array([legal_plays(START, "31")[0].next_position.board], np.int8).repeat(3, axis=0)
+    after[1, 0] += 1
+    after[2, 25] += 1
+    assert are_legal_results(board, roll, np.array([0, 3]), after).tolist() == [True, False, False]
 
 
 def test_nothing_to_ask() -> None:

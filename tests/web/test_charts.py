@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import nan
+from math import inf, nan
 from xml.etree import ElementTree
 
 import pytest
@@ -40,6 +40,11 @@ def test_games_on_a_logarithmic_axis() -> None:
 def test_from_zero_and_what_is_not_known() -> None:
     ((only, last),) = lines_of(Chart("share", "games", [1, 2, 3], (Line("a", [1.0, nan, 2.0]),), from_zero=True))
     assert (only[1], last[1]) == ((TOP + BOTTOM) / 2, TOP)
+
+
+def test_what_is_infinite_is_left_out() -> None:
+    ((first, last),) = lines_of(Chart("rate", "games", [1, 2, 3], (Line("a", [1.0, inf, 2.0]),)))
+    assert (first[1], last[1]) == (BOTTOM, TOP)
 
 
 def test_two_lines_have_a_legend_and_a_mark() -> None:

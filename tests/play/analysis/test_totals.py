@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,13 @@ def test_scores() -> None:
     assert (first.play_rating, first.cube_rating) == pytest.approx((55, 250))
     assert (second.performance_rating, second.cube_rating) == (0, 0)
     assert first.marked == {"doubtful": 0, "bad": 1, "very bad": 1}
+
+
+def test_answers_to_doubles() -> None:
+    """Who beavers has taken."""
+    kinds = (ActKind.TAKE, ActKind.BEAVER, ActKind.PASS)
+    answers = [replace(doubled(0, 0.0), act=Act(kind, 0, 1, BOARD, MONEY)) for kind in kinds]
+    assert (score_of(answers, 0).takes, score_of(answers, 0).passes, score_of(answers, 0).doubles) == (2, 1, 0)
 
 
 def test_totals() -> None:
