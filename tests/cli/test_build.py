@@ -18,6 +18,7 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 from bgdata.store.progress_bars import progress_bars
 from tests.cli.command_line import error_of, run, succeeds
+from tests.together import each
 
 
 def test_list(small_root: Path, tmp_path: Path) -> None:
@@ -28,14 +29,13 @@ def test_list(small_root: Path, tmp_path: Path) -> None:
     assert run(tmp_path / "none", "list").stderr == f"no warehouse in {tmp_path}/none yet; try: bgdata build\n"
 
 
-@pytest.mark.parametrize("name", bgdata.all_kinds())
-def test_explain(tmp_path: Path, name: str) -> None:
-    kind = bgdata.all_kinds()[name]
+@each("kind", bgdata.all_kinds)
+def test_explain(tmp_path: Path, kind: Dataset[Any]) -> None:
     chosen = kind.smallest if kind in SIZED or not kind.defaults else kind.defaults[0]
     options = (
         [text for size in sizes_of(kind) for text in (f"--{size}", str(getattr(chosen, size)))] if kind in SIZED else []
     )
-    shown = succeeds(tmp_path, "explain", name, *options)
+    shown = succeeds(tmp_path, "explain", kind.name, *options)
     assert kind.summary in shown
     for column in kind.columns:
         assert re.search(rf"{column.name} +{re.escape(column.type)} +{re.escape(column.comment)}", shown)
@@ -120,7 +120,7 @@ def titles_of(kind: Dataset[Any], parameters: Parameters) -> Iterator[tuple[str,
         yield from titles_of(bgdata.all_kinds()[name], chosen)
 
 
-@pytest.mark.parametrize("name", [kind.name for kind in bgdata.all_kinds().values() if not kind.defaults])
+@each("name", lambda: [kind.name for kind in bgdata.all_kinds().values() if not kind.defaults])
 def test_kinds_that_are_not_built_by_themselves(tmp_path: Path, name: str) -> None:
     message = error_of(run(tmp_path, "build", name), 2)
     assert re.match(rf"expected a kind that is computed by itself, got {name}; (try|see): bgdata", message)

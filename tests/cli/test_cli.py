@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import json
 import re
 from pathlib import Path
@@ -17,14 +18,19 @@ from bgdata.store.manifest import SEAL
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import POSITION, error_of, position_id, run, succeeds
 from tests.formats.gnubg_files import two_sided_bytes
+from tests.kept import own
 from tests.store import processes
+from tests.together import each
 
-EVERY = dict(every_command(main))
+
+@functools.cache
+def every() -> dict[tuple[str, ...], click.Command]:
+    """All commands by their names."""
+    return dict(every_command(main))
 
 
-@pytest.mark.parametrize("names", EVERY, ids=" ".join)
-def test_every_command_and_option_has_help(tmp_path: Path, names: tuple[str, ...]) -> None:
-    command = EVERY[names]
+@each(("names", "command"), lambda: every().items())
+def test_every_command_and_option_has_help(tmp_path: Path, names: tuple[str, ...], command: click.Command) -> None:
     shown = succeeds(tmp_path, *names, "--help")
     assert command.help
     assert command.help.splitlines()[0] in " ".join(shown.split())
@@ -35,7 +41,7 @@ def test_every_command_and_option_has_help(tmp_path: Path, names: tuple[str, ...
 
 def test_help_and_version(tmp_path: Path) -> None:
     shown = succeeds(tmp_path, "-h")
-    assert all(names[0] in shown for names in EVERY)
+    assert all(names[0] in shown for names in every())
     assert re.fullmatch(r"bgdata.* \d+\.\d+\.\d+\n", succeeds(tmp_path, "--version").replace("main", "bgdata"))
 
 
@@ -97,7 +103,7 @@ FAILURES: list[tuple[list[str], int, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "code", "message"), FAILURES, ids=[" ".join(words) for words, _, _ in FAILURES])
+@each(("arguments", "code", "message"), FAILURES)
 def test_failures(small_root: Path, tmp_path: Path, arguments: list[str], code: int, message: str) -> None:
     result = run(small_root, *(argument.replace("{tmp}", str(tmp_path)) for argument in arguments))
     assert re.match(f".*{message}", error_of(result, code))
@@ -158,7 +164,7 @@ def test_the_warehouse_is_a_file(tmp_path: Path, command: list[str]) -> None:
 def newer_manifest(warehouse: Warehouse) -> str:
     """Give the two-sided table a manifest as a later bgdata would write it; returns the version's name."""
     table = warehouse.open("bearoff_two_sided", "3x3")
-    path = table.folder / "manifest.json"
+    path = own(table.folder / "manifest.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2, "colour": 1, SEAL: "?"}))
     return table.name
 

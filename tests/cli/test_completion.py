@@ -15,6 +15,7 @@ import bgdata
 from bgdata.cli import main
 from bgdata.cli.completion import SHELLS, explained_names
 from tests.cli.command_line import error_of, run, succeeds
+from tests.together import each
 
 
 def completed(root: Path, *words: str) -> set[str]:
@@ -30,7 +31,7 @@ def test_commands_and_options(small_root: Path) -> None:
     assert completed(small_root, "eval", "--format", "") == {"table", "csv", "json"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "found"),
     [
         (("build", "bearoff_t"), {"bearoff_two_sided"}),
@@ -48,7 +49,6 @@ def test_commands_and_options(small_root: Path) -> None:
         (("explain", "take_p"), {"take_point"}),
         (("completion", "z"), {"zsh"}),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_names(small_root: Path, words: tuple[str, ...], found: set[str]) -> None:
     assert completed(small_root, *words) >= found

@@ -19,6 +19,7 @@ from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.match_state import MatchState
 from bgdata.game.position import START, Position
 from tests.cli.command_line import error_of, run, succeeds
+from tests.together import each
 
 START_ID = "4HPwATDgc/ABMA"
 BEAROFF_ID = "CgAAEAEAAAAAAA"
@@ -102,7 +103,7 @@ def test_a_match_in_words(root: Path) -> None:
     assert f"no double       {100 * found.no_double:7.2f} %" in shown
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "stakes", "rules"),
     [
         ((), Stakes(Money(is_jacoby=False)), CubeRules()),
@@ -193,7 +194,7 @@ FAILURES: list[tuple[list[str], int, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "code", "message"), FAILURES, ids=[" ".join(words) for words, _, _ in FAILURES])
+@each(("arguments", "code", "message"), FAILURES)
 def test_failures(root: Path, arguments: list[str], code: int, message: str) -> None:
     assert re.match(f".*{message}", error_of(run(root, "cube", *arguments, *RANDOM), code))
 

@@ -14,12 +14,14 @@ import bgdata
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
 from bgdata.warehouse import Warehouse
-from tests.cli.command_line import error_of, run, succeeds
+from tests.cli.command_line import error_of, lacking, run, succeeds
 from tests.evaluation.network_versions import random_networks, write_network
 
-REASON = "the extra onnx is not installed"
-onnx = pytest.importorskip("onnx", reason=REASON)
-pytest.importorskip("onnxruntime", reason=REASON)
+
+@pytest.fixture(scope="module", autouse=True)
+def _extra() -> None:
+    for package in ("onnx", "onnxruntime"):
+        pytest.importorskip(package, reason="the extra onnx is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +42,8 @@ def file(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def said(path: Path) -> dict[str, str]:
     """The metadata of a file."""
+    import onnx
+
     return {each.key: each.value for each in onnx.load(path).metadata_props}
 
 
@@ -97,8 +101,8 @@ def test_a_file_that_cannot_be_written(root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "module", "message"),
     [
-        ("onnx", "write", "expected onnx to write an ONNX file; try: pip install onnx"),
-        ("torch", "torch_program", "expected PyTorch to write a program of it; try: pip install torch"),
+        ("onnx", "write", "expected onnx to write an ONNX file"),
+        ("torch", "torch_program", "expected torch to write a program of it"),
     ],
 )
 def test_without_the_extra(
@@ -108,7 +112,7 @@ def test_without_the_extra(
     monkeypatch.delitem(sys.modules, f"bgdata.formats.onnx.{module}", raising=False)
     path = tmp_path / "x"
     path.write_text("kept")
-    assert error_of(run(root, "export", form, "random", "-o", path), 1) == message
+    assert error_of(run(root, "export", form, "random", "-o", path), 1) == f"{message}, {lacking(form)}"
     assert path.read_text() == "kept"
 
 

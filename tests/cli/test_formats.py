@@ -18,7 +18,7 @@ from bgdata.datasets.common.race import RaceParameters
 from bgdata.rows import claims
 from bgdata.store.lockfile import save_lock
 from tests.cli.command_line import POSITION, run
-from tests.cli.test_cli import EVERY
+from tests.cli.test_cli import every
 from tests.formats import samples
 from tests.formats.sessions import MAT
 
@@ -118,16 +118,17 @@ NO_DATA = {
     "export onnx", "export torch", "export parquet", "met plot", "train plot", "use", "rm", "lock", "catalog",
     "completion", "external", "fibs", "ubgi", "serve",
 }  # fmt: skip
-PRINTING = {" ".join(names) for names in EVERY if "form" in {each.name for each in EVERY[names].params}} - NO_DATA
 CASES = [(name, form) for name in SAMPLES for form in ("csv", "json")]
 
 
 def test_every_command_has_its_forms_or_prints_no_data() -> None:
-    groups = {" ".join(names) for names in EVERY if isinstance(EVERY[names], click.Group)}
-    assert set(SAMPLES) == PRINTING
-    assert PRINTING | NO_DATA | groups == {" ".join(names) for names in EVERY}
-    for name in PRINTING - {"query"}:
-        (option,) = (each for each in EVERY[tuple(name.split())].params if each.name == "form")
+    commands = {" ".join(names): command for names, command in every().items()}
+    groups = {name for name, command in commands.items() if isinstance(command, click.Group)}
+    printing = {name for name in commands if "form" in {each.name for each in commands[name].params}} - NO_DATA
+    assert set(SAMPLES) == printing
+    assert printing | NO_DATA | groups == set(commands)
+    for name in printing - {"query"}:
+        (option,) = (each for each in commands[name].params if each.name == "form")
         assert isinstance(option.type, click.Choice)
         assert option.opts == ["--format"]
         assert (list(option.type.choices), option.default) == (["table", "csv", "json"], "table"), name

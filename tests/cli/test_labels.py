@@ -13,6 +13,7 @@ from bgdata.evaluation import gnubg_program
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 from tests.oracles import needs_gnubg_tool
+from tests.together import each
 
 SAMPLED = f"{SAMPLE.name}/{SAMPLE.slug(SAMPLE.smallest)}"
 SLUG = SAMPLED.replace("/", "-").replace("_", "-")
@@ -82,7 +83,7 @@ def test_a_program_that_is_not_installed(small_root: Path, monkeypatch: pytest.M
     gnubg_program.gnubg_version.cache_clear()
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (("positions/none", "--engine", "lookahead"), "no positions/none in"),

@@ -17,6 +17,7 @@ from bgdata.store.parameters import value_text
 from tests.cli.command_line import error_of, run, succeeds
 from tests.equity import published
 from tests.oracles import ask_gnubg, needs_gnubg_tool
+from tests.together import each
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +129,7 @@ FAILURES: list[tuple[list[str], int, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "code", "message"), FAILURES, ids=[" ".join(words) for words, _, _ in FAILURES])
+@each(("arguments", "code", "message"), FAILURES)
 def test_failures(root: Path, tmp_path: Path, arguments: list[str], code: int, message: str) -> None:
     folder = tmp_path / "files"
     folder.mkdir()

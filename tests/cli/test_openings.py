@@ -16,6 +16,7 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 from tests.cli.test_themes import texts
+from tests.together import each
 
 TINY = ("openings", "--network", "tiny", "--trials", "72", "--truncate", "1", "--only", "31")
 FEW = (*TINY, "--until", "9", "--only", "2-1", "--sensible-plays", "0")
@@ -132,7 +133,7 @@ def test_what_is_not_as_exact_as_wanted(warehouse: Warehouse) -> None:
     assert line.endswith(" after 72 trials; try: --most-trials 288")
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "arguments", "message"),
     [
         (2, ("37",), "expected two dice such as '31', got '37'"),

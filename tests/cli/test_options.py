@@ -7,6 +7,7 @@ import pytest
 from bgdata.errors import InvalidScoreError, UsageError
 from bgdata.game.match import MatchScore
 from bgdata.rows.stakes import parse_away
+from tests.together import each
 
 
 @pytest.mark.parametrize(("text", "numbers"), [("3-5", (3, 5)), ("1-1", (1, 1)), ("07-120", (7, 120))])
@@ -20,7 +21,7 @@ def test_the_crawford_game() -> None:
         parse_away("3-5", is_crawford=True)
 
 
-@pytest.mark.parametrize("text", ["", "3", "3:5", "3-", "-3-5", "3-5-7", "3-5\n", " 3-5", "a-b", "٣-٥", "1000-5"])
+@each("text", ["", "3", "3:5", "3-", "-3-5", "3-5-7", "3-5\n", " 3-5", "a-b", "٣-٥", "1000-5"])
 def test_what_is_no_score(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_away(text, is_crawford=False)

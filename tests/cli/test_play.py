@@ -30,6 +30,7 @@ from tests.cli.command_line import error_of, run, succeeds
 from tests.conftest import SharedFolder, build_for_player
 from tests.protocols.test_external import Wild
 from tests.protocols.test_fibs import Whims
+from tests.together import each
 
 SEED = 3  # the other side begins
 MONEY, MET = Money(is_jacoby=False), "published-12"
@@ -547,7 +548,7 @@ def test_matches_are_saved_by_the_command(cube_root: Path, tmp_path: Path) -> No
     assert [game.points for game in match.games] == [2, 2, None]
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "code", "said"),
     [
         (("--match-length", "0"), 2, "invalid value for '--match-length': 0 is not in the range 1<=x<=64; see: .*"),
@@ -572,7 +573,6 @@ def test_matches_are_saved_by_the_command(cube_root: Path, tmp_path: Path) -> No
         ),
         (("--money", "--save", "/nowhere/x.mat"), 1, "cannot write /nowhere/x.mat: no such file or directory"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_wrong_options(cube_root: Path, options: tuple[str, ...], code: int, said: str) -> None:
     assert re.fullmatch(said, error_of(run(cube_root, "play", "--network", "random", *options), code))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
 from pathlib import Path
 
 import click
@@ -13,6 +13,7 @@ from bgdata.cli.grammar import every_command
 from bgdata.game.identifiers import identify
 from bgdata.game.position import START, Position
 from tests.cli.command_line import POSITION, error_of, run, succeeds
+from tests.together import each
 
 MORE = {
     "hint": ["31"],
@@ -23,34 +24,34 @@ WON = Position([0] * 13 + [-15] + [0] * 12)
 FINISHED = [WON, WON.flip(), Position([1, *[0] * 25]), Position([0] * 25 + [1]), Position("AAAAAgAAAAAAAA")]
 
 
-def commands() -> Iterator[str]:
+@functools.cache
+def commands() -> list[str]:
     """Names of the commands with an argument `position`."""
-    for names, command in every_command(main):
-        if any(isinstance(each, click.Argument) and each.name == "position" for each in command.params):
-            yield " ".join(names)
-
-
-COMMANDS = sorted(commands())
+    return [
+        " ".join(names)
+        for names, command in every_command(main)
+        if any(isinstance(each, click.Argument) and each.name == "position" for each in command.params)
+    ]
 
 
 def test_commands_that_take_positions_are_found() -> None:
-    assert {"cube", "eval", "hint", "probe", "rollout", "show"} <= set(COMMANDS)
+    assert {"cube", "eval", "hint", "probe", "rollout", "show"} <= set(commands())
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@each("command", commands)
 def test_every_notation_is_read(player_root: Path, command: str) -> None:
     for name, text in identify(Position(POSITION)).items():
         if name != "match_id":
             assert POSITION in succeeds(player_root, command, text, *MORE.get(command, []))
 
 
-@pytest.mark.parametrize("command", sorted({*COMMANDS} - {"probe"}))
+@each("command", lambda: {*commands()} - {"probe"})
 def test_the_start_is_read(player_root: Path, command: str) -> None:
     assert START.id in succeeds(player_root, command, "Start", *MORE.get(command, []))
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("position", FINISHED)
+@each("command", commands)
+@each("position", FINISHED)
 def test_a_finished_game(player_root: Path, command: str, position: Position) -> None:
     result = run(player_root, command, position.id, *MORE.get(command, []))
     if command in OF_FINISHED_GAMES:
@@ -61,8 +62,8 @@ def test_a_finished_game(player_root: Path, command: str, position: Position) ->
         assert error_of(result, 2) == expected
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("text", ["AAAAAAAAAAAAAA", ",".join("0" * 26)])
+@each("command", commands)
+@each("text", ["AAAAAAAAAAAAAA", ",".join("0" * 26)])
 def test_a_board_without_checkers(player_root: Path, command: str, text: str) -> None:
     result = run(player_root, command, text, *MORE.get(command, []))
     assert error_of(result, 2) == "expected a position with checkers, got AAAAAAAAAAAAAA, which has none"

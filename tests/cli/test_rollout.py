@@ -26,6 +26,7 @@ from bgdata.play.rollout import Limits, RolloutSettings, roll_out
 from bgdata.play.rollout_decisions import Window, roll_out_decision
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, position_id, run, succeeds
+from tests.together import each
 
 START_ID = "4HPwATDgc/ABMA"
 BEAROFF_ID = "CgAAEAEAAAAAAA"
@@ -127,7 +128,7 @@ def test_exact_positions(player_root: Path) -> None:
     assert shown.endswith("cubeless equity +0.3422 +/- 0.0000\n\n72 trials\n")
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (("x",), "expected one of position id"),

@@ -12,6 +12,7 @@ from bgdata.cli.studies import Series, draw_study, drawn
 from bgdata.datasets.common.cube_arms import NAMES
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from tests.cli.command_line import error_of, run, succeeds
+from tests.together import each
 
 
 def test_a_study(network_root: Path) -> None:
@@ -109,7 +110,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "message"), WRONG, ids=[" ".join(arguments) for arguments, _ in WRONG])
+@each(("arguments", "message"), WRONG)
 def test_one_line_says_what_is_wrong(memory_path: Path, arguments: tuple[str, ...], message: str) -> None:
     result = run(memory_path, *arguments)
     assert error_of(result, result.exit_code).startswith(message)
