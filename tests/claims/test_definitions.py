@@ -11,6 +11,7 @@ from bgdata.claims.definitions import FOLDER, Claim, parse_published, part_names
 from bgdata.claims.register import FORMULAS, READINGS, parse_call
 from bgdata.datasets.claims import default_variant
 from bgdata.errors import CorruptFileError
+from tests.together import each
 
 ONE = """
 [[group]]
@@ -22,7 +23,7 @@ query = "pairs(1, 1)"
 """
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "number", "half"),
     [
         ("361", 361, 0.5),
@@ -46,7 +47,7 @@ def test_published_numbers(text: str, number: float, half: float) -> None:
     assert isinstance(found[0], int) == isinstance(number, int)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -90,7 +91,7 @@ def test_a_group_is_a_table(tmp_path: Path) -> None:
     assert read_definitions(tmp_path) == (*expected, last)
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after", "message"),
     [
         ('published = "1"', "", "expected a field published in group 1 of "),

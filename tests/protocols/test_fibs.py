@@ -31,6 +31,7 @@ from bgdata.protocols.fibs_messages import Said, parse_message
 from bgdata.protocols.record import Record
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.protocols.fibs_server import OPPONENT, OWN_INFO, PASSWORD, USER, FibsServer
+from tests.together import each
 
 PATIENCE = 60.0
 pytestmark = pytest.mark.slow  # whole matches
@@ -308,7 +309,7 @@ def test_an_opponent_who_leaves_and_a_match_begun_elsewhere(decisions: Decisions
 # lines
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "said", "words"),
     [
         ("mary wants to play a 5 point match with you.", Said.INVITED, {"who": "mary", "length": "5"}),

@@ -34,6 +34,7 @@ from bgdata.players import open_player
 from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.ubgi import KEYS, UbgiEngine, format_moves
 from tests.evaluation.sample_evaluators import Scrambled
+from tests.together import each
 
 PAGE = Path(__file__).parents[2] / "docs/how_to/speak_ubgi.md"
 
@@ -235,7 +236,7 @@ def test_keys_are_told_and_set() -> None:
     assert engine.answers("get game.variant") == ["value game.variant backgammon"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "error"),
     [
         (

@@ -8,9 +8,7 @@ import pytest
 
 from bgdata.equity.cube import CubeRules
 from bgdata.errors import InvalidGameError, InvalidParameterError, UsageError
-from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import JACOBY, Game, Match
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
@@ -18,11 +16,9 @@ from bgdata.play.analysis.acts import ActKind
 from bgdata.steps.match_analysis import judge_all, situations, with_crawford
 from bgdata.store.progress import Silence
 from tests.equity.samples import published_met
-from tests.evaluation.sample_networks import pips_networks
+from tests.evaluation.sample_networks import pips_player
 from tests.formats.sessions import MAT
 
-SESSION = parse_mat(MAT.replace("$", "").encode()).matches[0]
-PLAYER = LookaheadPlayer(NetworkPlayer(pips_networks(), NO_TABLES))
 CUT = """\
  3 point match
 
@@ -33,9 +29,14 @@ CUT = """\
 """
 
 
+def session() -> Match:
+    """Seven games for money."""
+    return parse_mat(MAT.replace("$", "").encode()).matches[0]
+
+
 def test_acts_of_a_session() -> None:
     """Answers keep the cube from before the double, whatever beavers do; rolls have the cube as it is."""
-    found = situations([SESSION], "session")
+    found = situations([session()], "session")
     assert [each.record.result for each in found] == [8, -8, -2, 4, 8, -1, *(each.record.result for each in found[6:])]
     kinds = [act.kind for act in found[3].record.acts]
     assert kinds[-4:] == [ActKind.DOUBLE, ActKind.BEAVER, ActKind.BEAVER, ActKind.PASS]
@@ -57,8 +58,8 @@ def test_acts_of_a_session() -> None:
 )
 def test_the_jacoby_rule_is_that_of_the_record(is_said: bool, asked: bool | None, is_jacoby: bool) -> None:
     """Unless somebody asks for another."""
-    session = replace(SESSION, info=(JACOBY,) * is_said)
-    for each in situations([session], "session", is_jacoby=asked):
+    told = replace(session(), info=(JACOBY,) * is_said)
+    for each in situations([told], "session", is_jacoby=asked):
         assert each.record.stakes == Stakes(Money(is_jacoby))
         assert {act.stakes.score for act in each.record.acts} == {Money(is_jacoby)}
 
@@ -107,18 +108,20 @@ def test_bad_records(change: tuple[str, str], message: str) -> None:
 
 
 def test_judging_needs_a_table_that_fits() -> None:
+    player = LookaheadPlayer(pips_player())
     match = list(parse_mat(CUT.replace("right : 2", "right : 1").encode()).matches)
-    (judged,) = judge_all(PLAYER, CubeRules(met=published_met()), situations(match, "cut"), Silence())
+    (judged,) = judge_all(player, CubeRules(met=published_met()), situations(match, "cut"), Silence())
     assert (judged.judged.result, len(judged.judged.acts)) == (None, 4)
     with pytest.raises(InvalidParameterError, match=r"^expected a match equity table for a match, got none at "):
-        judge_all(PLAYER, CubeRules(), situations(match, "cut"), Silence())
+        judge_all(player, CubeRules(), situations(match, "cut"), Silence())
     long = [replace(match[0], length=20)]
     with pytest.raises(UsageError, match=r"^expected a match equity table to 20-away, got "):
-        judge_all(PLAYER, CubeRules(met=published_met()), situations(long, "cut"), Silence())
+        judge_all(player, CubeRules(met=published_met()), situations(long, "cut"), Silence())
 
 
 def test_a_money_session_is_judged_with_beavers() -> None:
-    games = judge_all(PLAYER, CubeRules(has_beavers=True), situations([SESSION], "session"), Silence())
-    assert [game.judged.result for game in games] == [each.record.result for each in situations([SESSION], "session")]
+    player = LookaheadPlayer(pips_player())
+    games = judge_all(player, CubeRules(has_beavers=True), situations([session()], "session"), Silence())
+    assert [game.judged.result for game in games] == [each.record.result for each in situations([session()], "session")]
     kinds = {act.act.kind for game in games for act in game.judged.acts}
     assert kinds == set(ActKind)

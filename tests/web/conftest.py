@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from starlette.testclient import TestClient
 
 import bgdata
 from bgdata.datasets.claims import DATASET as CLAIMS
@@ -15,7 +15,10 @@ from bgdata.rows import claims
 from bgdata.web.app import create_app
 from bgdata.web.limits import Limits
 from tests.conftest import SharedFolder
-from tests.web.reading import HOST
+from tests.web.reading import open_client
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +39,7 @@ def client(site_root: Path) -> Iterator[TestClient]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(claims, "WHOLE", CLAIMS.smallest)
         app = create_app(bgdata.open_warehouse(site_root), Limits(sql_seconds=2.0, sql_rows=50, stream_trials=216))
-        with TestClient(app, base_url=HOST, follow_redirects=False) as found:
+        with open_client(app, follow_redirects=False) as found:
             yield found
 
 
@@ -44,5 +47,5 @@ def client(site_root: Path) -> Iterator[TestClient]:
 def empty(tmp_path: Path) -> Iterator[TestClient]:
     """A client of the site over a warehouse without anything."""
     app = create_app(bgdata.open_warehouse(tmp_path), Limits(stream_trials=72))
-    with TestClient(app, base_url=HOST, follow_redirects=False) as found:
+    with open_client(app, follow_redirects=False) as found:
         yield found

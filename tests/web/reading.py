@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
-from starlette.testclient import TestClient
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.testclient import TestClient
 
 HOST = "http://localhost"
 EMPTY = {"meta", "link", "input", "br", "img", "hr"}  # elements without an end
+
+
+def open_client(app: Starlette, base_url: str = HOST, **options: Any) -> TestClient:
+    """A client that asks a site without a server."""
+    from starlette.testclient import TestClient
+
+    return TestClient(app, base_url, **options)
 
 
 class PageReader(HTMLParser):

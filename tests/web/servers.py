@@ -7,14 +7,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-import uvicorn
-from starlette.applications import Starlette
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
 
 
 @contextmanager
 def serving(app: Starlette) -> Iterator[int]:
     """The port at which a site answers inside of the block, run as `bgdata serve` runs it."""
+    import uvicorn
+
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run)
     thread.start()

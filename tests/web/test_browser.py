@@ -4,27 +4,23 @@ without JavaScript."""
 from __future__ import annotations
 
 import shutil
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
-import uvicorn
 
 import bgdata
 from bgdata.game.position import Position
 from bgdata.web.app import create_app
 from bgdata.web.limits import Limits
 from tests.cli.command_line import POSITION
+from tests.web.servers import serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the package axe-playwright-python")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the machine")]
 
@@ -44,19 +40,14 @@ PAGES = (
 def host(site_root: Path) -> Iterator[str]:
     """Address of a server over the smallest variant of every kind."""
     app = create_app(bgdata.open_warehouse(site_root), Limits(stream_trials=360))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
+    with serving(app) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A browser that all tests of this module open windows of."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
     with playwright.sync_playwright() as started:
         found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield found
@@ -291,6 +282,7 @@ def test_every_page_on_a_phone(opened: Opener, where: str) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_everybody_can_read_every_page(opened: Opener, scheme: str) -> None:
     """The rules of axe: contrast, names, labels, order of headings."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the package axe-playwright-python")
     page = opened("/", color_scheme=scheme, bypass_csp=True)
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, paper.removeprefix("rgb(").removesuffix(")").split(","))) < 200) == (scheme == "dark")

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from jsonschema import Draft202012Validator
-from starlette.testclient import TestClient
 
 from bgdata.web.openapi import ADDRESSES, JSON, json_path
 from tests.cli.command_line import POSITION, position_id
+from tests.together import each
 from tests.web.reading import read
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
 
 PAGE = Path(__file__).parents[2] / "docs" / "how_to" / "look_around.md"
 SHOWN = re.compile(r"curl 'http://127.0.0.1:8000([^']+)'\n```\n\n```json\n(.*?)```", re.DOTALL)
@@ -148,6 +150,8 @@ def inside(value: object) -> list[tuple[str, Any]]:
 
 def check(told: dict[str, Any], schema: dict[str, Any], answer: object) -> None:
     """Raises ValidationError where an answer is not as told."""
+    from jsonschema import Draft202012Validator
+
     Draft202012Validator({**schema, "components": told["components"]}).validate(answer)
 
 
@@ -161,21 +165,23 @@ def real(client: TestClient, where: str) -> str:
 
 def test_every_address_with_json_is_told_and_no_other(client: TestClient, told: dict[str, Any]) -> None:
     answering = set[str]()
-    for each in ADDRESSES:
-        where = WITHOUT_JSON.get(each.path) or EXAMPLES[json_path(each)][0]
+    for address in ADDRESSES:
+        where = WITHOUT_JSON.get(address.path) or EXAMPLES[json_path(address)][0]
         answer = client.get(real(client, where))
         assert answer.status_code in (200, 303), where
         if answer.headers.get("content-type") == JSON:
-            answering.add(json_path(each))
+            answering.add(json_path(address))
     assert answering == set(told["paths"]) == set(EXAMPLES)
 
 
 def test_the_document_is_openapi(told: dict[str, Any]) -> None:
+    from jsonschema import Draft202012Validator
+
     Draft202012Validator(SMALL).validate(told)
     names = [each["operationId"] for each in operations(told).values()]
     assert len(set(names)) == len(names)
-    for path, each in operations(told).items():
-        parameters = [(given["in"], given["name"]) for given in each["parameters"]]
+    for path, operation in operations(told).items():
+        parameters = [(given["in"], given["name"]) for given in operation["parameters"]]
         assert len(set(parameters)) == len(parameters)
         assert {name for place, name in parameters if place == "path"} == set(re.findall(r"{(\w+)}", path)), path
     for name, link in inside(told):
@@ -194,10 +200,12 @@ def test_the_document_is_openapi(told: dict[str, Any]) -> None:
         assert all(column.get("description", "x") for column in schema.get("properties", {}).values())
 
 
-@pytest.mark.parametrize("path", EXAMPLES)
-def test_real_answers_are_as_told(client: TestClient, told: dict[str, Any], path: str) -> None:
+@each(("path", "examples"), EXAMPLES.items())
+def test_real_answers_are_as_told(
+    client: TestClient, told: dict[str, Any], path: str, examples: tuple[str, ...]
+) -> None:
     content = operations(told)[path]["responses"]["200"]["content"]
-    for where in EXAMPLES[path]:
+    for where in examples:
         answer = client.get(real(client, where))
         assert (answer.status_code, answer.headers["content-type"]) == (200, JSON), where
         check(told, content[JSON]["schema"], answer.json())
@@ -215,7 +223,7 @@ def test_other_types_are_as_told(client: TestClient, told: dict[str, Any]) -> No
     assert several == {"/sql.json", "/file/{kind}/{variant}/{version}/{name}"}
 
 
-@pytest.mark.parametrize("path", EXAMPLES)
+@each("path", list(EXAMPLES))
 def test_parameters_take_what_is_told(client: TestClient, told: dict[str, Any], path: str) -> None:
     """Words of a list and whole numbers up to the largest, and nothing else, at one of the examples: a score may be
     needed."""

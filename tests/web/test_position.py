@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from starlette.testclient import TestClient
 
 import bgdata
 from bgdata.bearoff.match_table import MatchTable
@@ -21,7 +21,11 @@ from bgdata.game.position import Position
 from bgdata.web.answer import percent, signed
 from bgdata.web.asked import Asked
 from tests.cli.command_line import POSITION, position_id, run, succeeds
+from tests.together import each
 from tests.web.reading import PageReader, inner_links, read
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
 
 START = "4HPwATDgc/ABMA"
 XGID = "XGID=-b----E-C---eE---c-e----B-:1:1:1:31:2:3:0:7:10"
@@ -425,11 +429,11 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("where", WRONG)
-def test_wrong_addresses_say_what_was_expected(client: TestClient, where: str) -> None:
-    assert WRONG[where] in read(client, where, 400).text
+@each(("where", "said"), WRONG.items())
+def test_wrong_addresses_say_what_was_expected(client: TestClient, where: str, said: str) -> None:
+    assert said in read(client, where, 400).text
     path, mark, query = where.partition("?")
-    assert WRONG[where] in client.get(f"{path}.json{mark}{query}").json()["error"]
+    assert said in client.get(f"{path}.json{mark}{query}").json()["error"]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
-from starlette.testclient import TestClient
 
 from bgdata.datasets.race_error import DATASET as ERRORS
 from bgdata.datasets.race_rules import DATASET as RULES
 from tests.cli.command_line import succeeds
 from tests.web.reading import read
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
 
 RULE_TABLE, ERROR_TABLE = RULES.slug(RULES.smallest), ERRORS.slug(ERRORS.smallest)
 

@@ -6,10 +6,10 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from starlette.testclient import TestClient
 
 import bgdata
 from bgdata.evaluation.networks.player import NetworkPlayer
@@ -25,6 +25,9 @@ from tests.cli.command_line import POSITION, position_id, succeeds
 from tests.web.reading import read
 from tests.web.servers import asked as asked_of
 from tests.web.servers import serving, wait_until
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
 
 
 def test_the_page_is_the_command(client: TestClient, site_root: Path) -> None:

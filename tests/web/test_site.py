@@ -12,13 +12,12 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from starlette.routing import Router
-from starlette.testclient import TestClient
 
 import bgdata
 from bgdata.store.dataset import ImportedDataset
@@ -28,8 +27,13 @@ from bgdata.web.limits import Budget, Limits
 from bgdata.web.openapi import ADDRESSES
 from bgdata.web.site import Site, folders_in
 from tests.cli.command_line import POSITION
-from tests.web.reading import HOST, inner_links, read
+from tests.kept import own
+from tests.web.reading import inner_links, open_client, read
 from tests.web.servers import asked, serving
+
+if TYPE_CHECKING:
+    from starlette.routing import Router
+    from starlette.testclient import TestClient
 
 START = "4HPwATDgc/ABMA"
 ROOTS = ("/table", "/game", "/file", "/table/bearoff_two_sided", "/table/selfplay/pubeval-20-seed-3")
@@ -203,7 +207,7 @@ def test_an_empty_warehouse(empty: TestClient) -> None:
 
 
 def test_no_warehouse(tmp_path: Path) -> None:
-    with TestClient(create_app(bgdata.open_warehouse(tmp_path / "none")), base_url=HOST) as client:
+    with open_client(create_app(bgdata.open_warehouse(tmp_path / "none"))) as client:
         assert "Nothing is built yet" in read(client, "/").text
         text = read(client, f"/position/{START}", 404).text
         assert "expected a warehouse in warehouse, found no such folder" in text
@@ -212,10 +216,10 @@ def test_no_warehouse(tmp_path: Path) -> None:
 
 def test_a_damaged_version_is_named(warehouse: bgdata.Warehouse) -> None:
     root = warehouse.root
-    site = TestClient(create_app(warehouse), base_url=HOST)
+    site = open_client(create_app(warehouse))
     table = warehouse.open("bearoff_gammon", "3x15")
-    table.parquet.write_bytes(table.parquet.read_bytes()[:-1])
-    other = warehouse.open("bearoff_one_sided", "3x15").folder / "manifest.json"
+    own(table.parquet).write_bytes(table.parquet.read_bytes()[:-1])
+    other = own(warehouse.open("bearoff_one_sided", "3x15").folder / "manifest.json")
     other.write_text("{}")
     page = read(site, "/table/bearoff_gammon/3x15")
     assert "This version is damaged: expected" in page.text
@@ -232,7 +236,7 @@ def test_a_damaged_version_is_named(warehouse: bgdata.Warehouse) -> None:
 
 @pytest.mark.slow
 def test_the_warehouse_may_change_meanwhile(warehouse: bgdata.Warehouse) -> None:
-    with TestClient(create_app(warehouse), base_url=HOST) as client:
+    with open_client(create_app(warehouse)) as client:
         kind = warehouse.kinds["bearoff_two_sided"]
         bigger = kind.smallest.with_changes({"checkers": 4})
         assert client.get("/table/bearoff_two_sided/3x4").status_code == 404
@@ -279,7 +283,7 @@ def test_home_answers_where_the_rest_cannot_be_loaded(site_root: Path, monkeypat
 
     monkeypatch.setattr(web_app, "other_addresses", missing)
     app = create_app(bgdata.open_warehouse(site_root))
-    with TestClient(app, base_url=HOST, raise_server_exceptions=False) as client:
+    with open_client(app, raise_server_exceptions=False) as client:
         assert client.get("/").status_code == 200
         for _ in range(2):
             answer = client.get("/table")
@@ -371,7 +375,7 @@ def test_names_from_others_are_escaped(warehouse: bgdata.Warehouse, tmp_path: Pa
     kind = warehouse.kinds["positions"]
     assert isinstance(kind, ImportedDataset)
     warehouse.build("positions", kind.parameters_of([evil], "evil"), files=[evil])
-    with TestClient(create_app(warehouse), base_url=HOST) as client:
+    with open_client(create_app(warehouse)) as client:
         page = read(client, "/table/positions/evil")
         assert "<script>alert(1)<|script>.txt" in page.text
         assert "<script>alert" not in client.get("/table/positions/evil").text
@@ -448,7 +452,7 @@ def test_requests_in_progress_count(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_clients_from_elsewhere_have_a_budget(small_root: Path) -> None:
     app = create_app(bgdata.open_warehouse(small_root), Limits(client_seconds=0.0), hosts=())
-    with TestClient(app, base_url="http://any.example") as client:
+    with open_client(app, base_url="http://any.example") as client:
         assert read(client, "/", 503).text.count("expected fewer questions at once") == 1
 
 

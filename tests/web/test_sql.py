@@ -11,13 +11,13 @@ import tempfile
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from starlette.testclient import TestClient
 
 import bgdata
 from bgdata.errors import QueryError
@@ -29,7 +29,11 @@ from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Site
 from bgdata.web.sql import EXAMPLES, FILES
 from tests.cli.command_line import succeeds
-from tests.web.reading import HOST, read
+from tests.together import each
+from tests.web.reading import open_client, read
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +41,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """A client of a site whose queries have little memory, and little room for what does not fit into it."""
     limits = Limits(sql_seconds=5.0, sql_bytes=100 << 20, sql_disk_bytes=1 << 20)
     app = create_app(bgdata.open_warehouse(tmp_path_factory.mktemp("empty")), limits)
-    with TestClient(app, base_url=HOST) as found:
+    with open_client(app) as found:
         yield found
 
 
@@ -132,7 +136,7 @@ FORBIDDEN = (
 )
 
 
-@pytest.mark.parametrize("query", FORBIDDEN)
+@each("query", FORBIDDEN)
 def test_what_queries_cannot_do(client: TestClient, query: str) -> None:
     found = ask(client, query, status=400)
     assert isinstance(found, dict)
@@ -182,7 +186,7 @@ def test_no_path_is_shown(client: TestClient, site_root: Path) -> None:
     assert "read_parquet('warehouse/" in row["sql"]
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "from duckdb_settings()",

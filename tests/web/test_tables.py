@@ -8,10 +8,10 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
-from starlette.testclient import TestClient
 
 import bgdata
 from bgdata.bearoff.tables import TwoSidedTable
@@ -32,7 +32,10 @@ from bgdata.web.games import FILTERS
 from bgdata.web.lineage import lineage_svg
 from bgdata.web.tables import SAMPLE
 from tests.cli.command_line import succeeds
-from tests.web.reading import HOST, read
+from tests.web.reading import open_client, read
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
 
 TABLE = "bearoff_two_sided/3x3"
 
@@ -78,7 +81,7 @@ def test_a_table_without_parquet_shows_rows(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
     warehouse = bgdata.open_warehouse(tmp_path)
     exact = TwoSidedTable(warehouse.build("bearoff_two_sided", TwoSidedParameters(3, 3)))
-    with TestClient(create_app(warehouse), base_url=HOST) as client:
+    with open_client(create_app(warehouse)) as client:
         rows = client.get(f"/table/{TABLE}.json").json()["tables"]["bearoff_two_sided"]
         assert len(rows) == SAMPLE
         for row in rows:
@@ -94,7 +97,7 @@ def test_contact_endgames_without_parquet_show_rows(tmp_path: Path, monkeypatch:
         monkeypatch.setattr(contact_endgame, "PARQUET_CHECKERS", most)
         warehouse = bgdata.open_warehouse(tmp_path / str(most))
         table = warehouse.build("contact_endgame", EndgameParameters(1))
-        with TestClient(create_app(warehouse), base_url=HOST) as client:
+        with open_client(create_app(warehouse)) as client:
             pages.append(client.get(f"/table/{table.name}.json").json()["tables"]["contact_endgame"])
     with_parquet, flat = pages
     assert len(with_parquet) == len(flat) == SAMPLE
@@ -249,7 +252,7 @@ def test_two_books_of_openings(site_root: Path, tmp_path: Path) -> None:
     """Every row says of which it is."""
     warehouse = bgdata.open_warehouse(shutil.copytree(site_root, tmp_path / "warehouse"))
     warehouse.build(OPENINGS.name, replace(OPENINGS.smallest, seed=1))
-    with TestClient(create_app(warehouse), base_url=HOST) as client:
+    with open_client(create_app(warehouse)) as client:
         page = read(client, "/openings?objective=double-match-point")
     for book in ("double-match-point-by-tiny-seed-0", "double-match-point-by-tiny-seed-1"):
         assert f"{book}: rolled out by" in page.text
@@ -305,7 +308,7 @@ def known_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 @pytest.fixture(scope="module")
 def known(known_root: Path) -> Iterator[tuple[TestClient, str]]:
     """A site over it, and the address of the four games."""
-    with TestClient(create_app(bgdata.open_warehouse(known_root)), base_url=HOST) as client:
+    with open_client(create_app(bgdata.open_warehouse(known_root))) as client:
         yield client, "/game/matches/known"
 
 
@@ -491,7 +494,7 @@ def test_doubles_that_cannot_be_judged(known_root: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(games, "met_of", missing)
     where = "/game/matches/known"
-    with TestClient(create_app(bgdata.open_warehouse(known_root)), base_url=HOST) as client:
+    with open_client(create_app(bgdata.open_warehouse(known_root))) as client:
         said = "Doubles, takes and passes are not judged: expected a match equity table, found none"
         assert said in read(client, f"{where}/3").text
         found = client.get(f"{where}/3.json").json()
