@@ -26,7 +26,8 @@ from bgdata.process import cache_folder, compilation
 events: Any = numba_event
 pickled: Any = serialize.dumps
 runtime: Any = nrt.rtsys
-FORMAT = 2  # of the files of compiled kernels
+FORMAT = 3  # of the files of compiled kernels
+OURS = "_ZN6bgdata"  # how symbols of kernels begin
 LARGE_BYTES = 64 << 10  # of machine code, from which a kernel is called where it is: a call costs nothing beside it
 _PACKAGE = Path(__file__).parent
 # an import at the top of a module, where its kernels can see what it names: `from a.b import c, d` or `import a.b`
@@ -160,7 +161,8 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     def _verify_declare_only_symbols(self) -> None:
         super()._verify_declare_only_symbols()
         for function in self._final_module.functions:
-            if function.is_declaration and function.name in self.apart:
+            if function.is_declaration and function.name.startswith(OURS):
+                # a KeyError where nobody has it: the process would end when it is called
                 self.needs.setdefault(self.apart[function.name], set()).add(function.name)
 
     def is_large(self) -> bool:
@@ -260,10 +262,13 @@ class KernelCache(FunctionCache):
         if name in self.loaded:
             return self.loaded[name]
         with (kernel_cache() / name).open("rb") as file:
-            for other, symbols in pickle.load(file).items():
+            needs: dict[str, set[str]] = pickle.load(file)
+            for other, symbols in needs.items():
                 if not symbols <= self._load(other, target).library.symbols:
                     raise LookupError(f"expected {sorted(symbols)} in {other}, which was compiled anew since")
             found = self._impl.rebuild(target, pickle.load(file))
+        # whoever links it calls them too
+        found.library.apart = {symbol: other for other, symbols in needs.items() for symbol in symbols}
         if found.library.symbols:
             found.library.kept_in, self.loaded[name] = name, found
         return found

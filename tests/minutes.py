@@ -86,7 +86,8 @@ class Minutes:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Add one part of a test to its own time and to that of its file."""
         for name, seconds in ((report.nodeid.partition("::")[0], self.files), (report.nodeid, self.tests)):
-            seconds[name][report.when] += report.duration
+            if report.when in PARTS:  # where a worker died, nothing is known of a part
+                seconds[name][report.when] += report.duration
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print both tables."""

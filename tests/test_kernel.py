@@ -239,6 +239,34 @@ def test_kernels_are_compiled_anew_where_a_large_one_has_another_symbol(calling:
     assert run(calling, cache) == ([[1, 0], [1, 0]], DOUBLES)
 
 
+def test_whoever_contains_a_caller_of_a_large_kernel_needs_it_too(calling: Path, tmp_path: Path) -> None:
+    """Also where the caller was compiled by a process of before: the last one has only the outermost kernel."""
+    (calling / "middle.py").write_text(OUTER.replace("fill_doubles", "fill_middle"))
+    (calling / "outermost.py").write_text(
+        "from bgdata.kernel import kernel\nfrom bgdata.middle import fill_middle\n\n\n"
+        "@kernel()\ndef fill_all(values, doubles):\n    fill_middle(values, doubles)\n"
+    )
+    script = (
+        "import numpy as np, bgdata.kernel_cache as cache; "
+        "cache.KernelLibrary.is_large = lambda library: 'doubled' in library.name; "
+        "from bgdata.{module} import {kernel}; doubles = np.zeros(5, np.int64); "
+        "{kernel}(np.arange(5), doubles); print(doubles.tolist(), sum({kernel}.stats.cache_hits.values()))"
+    )
+    variables = os.environ | {"BGDATA_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(calling.parent)}
+    for module, name, hits in (
+        ("middle", "fill_middle", 0),
+        ("outermost", "fill_all", 0),
+        ("outermost", "fill_all", 1),
+    ):
+        command = [sys.executable, "-c", script.format(module=module, kernel=name)]
+        said = subprocess.check_output(command, env=variables, cwd=calling.parent, text=True)
+        assert said == f"{DOUBLES[0]} {hits}\n"
+    needs = pickle.loads(file_of("fill_all", tmp_path / "cache").read_bytes())
+    assert list(needs) == [
+        file_of("doubled", tmp_path / "cache").relative_to(tmp_path / "cache" / "kernels").as_posix()
+    ]
+
+
 def test_without_a_cache_no_stale_kernel_runs(calling: Path, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file in its place")
     assert run(calling, tmp_path / "cache")[1] == DOUBLES
