@@ -312,9 +312,11 @@ def test_the_closure_follows_imports_at_the_top(tmp_path: Path, monkeypatch: pyt
     for name in ("__init__", "third", "fourth", "one", "unseen"):
         (package / "inside" / f"{name}.py").write_text("from bgdata.errors import BgdataError\n")
     (package / "inside" / "third.py").write_text("from bgdata.module import name\n")  # a circle
+    (package / "fifth.py").write_text("from bgdata.far import name\n")
+    (package / "far.py").write_text("")
     (package / "module.py").write_text(IMPORTS)
     found = [path.relative_to(package).as_posix() for path in import_closure(package / "module.py")]
-    expected = "__init__ fifth first inside/__init__ inside/fourth inside/third module second"
+    expected = "__init__ far fifth first inside/__init__ inside/fourth inside/third module second"
     assert found == [f"{name}.py" for name in expected.split()]
 
 
@@ -502,6 +504,30 @@ def test_threads_share_out_every_row_once(count: int, least: int) -> None:
         with threads(n_threads):
             in_threads(add_places, count, places, least=least)
         assert places.tolist() == list(range(count))
+
+
+class Ranges:
+    """Stands for a kernel, and keeps the ranges that it is called for."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[int, int]] = []
+
+    def compile(self, _: object) -> None:
+        pass
+
+    def __call__(self, begin: int, end: int) -> None:
+        self.found.append((begin, end))
+
+
+def test_ranges_follow_each_other_to_the_last_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond it a kernel would write what is not its own."""
+    monkeypatch.setattr(kernel, "thread_count", lambda: 2)
+    for count, least in ((1000, 1), (1000, 64), (17, 1)):
+        work = Ranges()
+        in_threads(work, count, least=least)
+        begins, ends = zip(*sorted(work.found), strict=True)
+        assert len(begins) > 1
+        assert (*begins, count) == (0, *ends)
 
 
 def test_errors_come_out_of_threads() -> None:

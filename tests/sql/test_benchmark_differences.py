@@ -149,6 +149,20 @@ def test_the_noise_is_exact_against_the_best_play(connection: duckdb.DuckDBPyCon
     assert row["difference"] > 0
 
 
+def test_the_noise_is_no_more_than_either_bound(connection: duckdb.DuckDBPyConnection) -> None:
+    """That of the equities is the lower one where the best play is the least surely known."""
+    generator, deviations = np.random.default_rng(6), np.array([[0.3], [0.1], [0.1]])
+    means = np.array([[3.0], [2.0], [1.0]])
+    decisions = [Plays(means + deviations * generator.normal(0, 1, (3, 12))) for _ in range(20)]
+    add_set(connection, decisions)
+    add_scores(connection, decisions, {"a": [1] * 20, "b": [2] * 20})
+    bounds = [plays.standard_error(1) + plays.standard_error(2) for plays in decisions]
+    others = [plays.difference_error(1, 0) + plays.difference_error(2, 0) for plays in decisions]
+    assert (np.array(bounds) < others).all()
+    expected = 1000 * np.sqrt(np.square(bounds).sum()) / 20
+    assert rows_of(connection)["a", "b"]["rollout_standard_error"] == pytest.approx(expected)
+
+
 def test_the_standard_error_has_the_noise_in_it(connection: duckdb.DuckDBPyConnection) -> None:
     """Of plays that are worth the same, all of it is noise: the error over decisions says what the rollouts do."""
     generator = np.random.default_rng(5)
