@@ -12,6 +12,7 @@ import hashlib
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -27,6 +28,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "bgdata"
 HOME = ROOT / ".bgdata" / "tests"
 SOURCES = ("datasets", "computations", "store")  # folders of the package that decide what a version holds
+KEPT_SECONDS = 24 * 3600
 LIBRARIES = ("duckdb", "numba", "numpy", "pyarrow")  # that compute values or write files
 
 Stamp = dict[Path, tuple[int, int]]
@@ -83,9 +85,10 @@ def is_whole(folder: Path) -> bool:
 
 
 def forget_others() -> None:
-    """Delete what other sources had left."""
+    """Delete what other sources had left, unless a run of today has used it: it may be running still."""
+    os.utime(kept_home())
     for folder in HOME.glob("*"):
-        if folder.name != fingerprint():
+        if time.time() - folder.stat().st_mtime > KEPT_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)
 
 
