@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import bgdata
+from bgdata.store.catalog import is_stale
 from bgdata.store.table import Table
 from bgdata.store.versions import CURRENT
 from bgdata.warehouse import Warehouse
@@ -51,6 +52,7 @@ def test_the_network_that_was_trained_last_plays(two_networks: tuple[Warehouse, 
 def test_use(two_networks: tuple[Warehouse, Table, Table]) -> None:
     warehouse, first, second = two_networks
     assert succeeds(warehouse.root, "use", first.name) == f"{first.name} is current now\n"
+    assert not is_stale(warehouse), "other clients open the catalog as it is"
     assert succeeds(warehouse.root, "use", first.name) == f"{first.name} is current already\n"
     assert first.name in evaluated(warehouse.root, "--network", "small")
     marks = re.findall(r"^  (.) small +(r1-\w+)", succeeds(warehouse.root, "list"), re.MULTILINE)
