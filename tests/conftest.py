@@ -27,8 +27,8 @@ pytest_plugins = ["tests.minutes"]
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Delete the folders of older sources where the run begins."""
-    if not hasattr(session.config, "workerinput"):
+    """Delete the folders of older sources where a run begins."""
+    if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
         forget_others()
 
 

@@ -40,6 +40,11 @@ class Minutes:
         self.compiling = 0.0
         self.collected: dict[str, float] = {}
 
+    def last_run(self) -> dict[str, float]:
+        """Seconds by file in the runs of before; none where pytest keeps no cache."""
+        cache = getattr(self.config, "cache", None)
+        return dict(cache.get(LAST_RUN, {})) if cache else {}
+
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
         """Time how long a file takes to be imported."""
@@ -62,7 +67,7 @@ class Minutes:
             for name in order:
                 generator.shuffle(files[name])
         else:
-            seconds: dict[str, float] = self.config.cache.get(LAST_RUN, {}) if self.config.cache else {}
+            seconds = self.last_run()
             order = sorted(files, key=lambda name: -seconds.get(name, 0.0))
         items[:] = [item for name in order for item in files[name]]
 
@@ -96,9 +101,8 @@ class Minutes:
         for name, seconds in self.collected.items():
             self.files[name]["collection"] += seconds
         whole = {name: sum(parts.values()) for name, parts in self.files.items()}
-        if self.config.cache:
-            known: dict[str, float] = self.config.cache.get(LAST_RUN, {})
-            self.config.cache.set(LAST_RUN, {**known, **{name: round(value, 2) for name, value in whole.items()}})
+        if cache := getattr(self.config, "cache", None):
+            cache.set(LAST_RUN, {**self.last_run(), **{name: round(value, 2) for name, value in whole.items()}})
         line = terminalreporter.write_line
         line(f"\n{'seconds by folder':<50}" + "".join(f"{part:>12}" for part in PARTS))
         folders: Seconds = defaultdict(lambda: dict.fromkeys(PARTS, 0.0))

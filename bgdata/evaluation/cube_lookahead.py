@@ -29,7 +29,7 @@ from bgdata.evaluation.cube_lookahead_kernels import (
     single_games,
     turned_stakes,
 )
-from bgdata.evaluation.cube_values import CUBELESS, MATCH, MONEY, CubeStakes, turned_owner
+from bgdata.evaluation.cube_values import CUBELESS, MATCH, MONEY, CubeStakes
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.lookahead import BATCH, Look, Worth
 from bgdata.game.codec import Boards, flip_boards
@@ -39,7 +39,7 @@ from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kernel import in_threads, kernel
 
 Values = NDArray[np.float64]
-_TURNED = [turned_owner(code) for code in (CENTERED, ON_ROLL, OPPONENT)]
+_TURNED = [CENTERED, OPPONENT, ON_ROLL]  # `turned_owner` of each code
 _OVER = int(AnswerSource.OVER)
 
 
