@@ -35,7 +35,8 @@ def watch(event, arguments):
 sys.addaudithook(watch)
 import pytest
 code = pytest.main(["--collect-only", "-qq", "-p", "no:xdist", "-p", "no:cacheprovider"])
-print(json.dumps([int(code), time.process_time(), sorted(opened), sorted({name for name in sys.modules if "." not in name})]))
+modules = {name for name in sys.modules if "." not in name}
+print(json.dumps([int(code), time.process_time(), sorted(opened), sorted(modules)]))
 """
 
 
