@@ -10,9 +10,10 @@ by `in_threads`: Numba would compile all that code three times for a parallel lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import numba
@@ -26,6 +27,8 @@ prange = numba.prange
 PARTS = 8  # that each thread does of the work, one after the other, so that none waits long for another
 config: Any = numba.config
 typeof: Any = numba.typeof
+unliteral: Any = numba.types.unliteral
+IntegerLiteral: Any = numba.types.IntegerLiteral
 
 
 def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = False) -> Callable[[F], F]:
@@ -39,14 +42,27 @@ def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = Fals
     def decorate(function: F) -> F:
         # `_nrt` always said: a kernel would else count or not as the first kernel does that it is compiled for
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "parallel": parallel, "_nrt": not borrows}
+        options["no_cfunc_wrapper"] = True  # for callers in C, of which there are none
         if inline:
             options["inline"] = "always"
         dispatcher = numba.njit(**options)(function)
+        dispatcher.get_call_template = partial(call_template, dispatcher.get_call_template)
         if can_cache():  # where no folder can be written, every process compiles anew
             dispatcher._cache = KernelCache(function)
         return dispatcher  # type: ignore[no-any-return]
 
     return decorate
+
+
+def call_template(found: Callable[..., Any], types: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """What Numba finds for a call of a kernel in another one, with whole numbers that are written there as any others:
+    it would compile the kernel, and all that it calls, once more for each such number."""
+    return found([any_integer(each) for each in types], {name: any_integer(each) for name, each in named.items()})
+
+
+def any_integer(given: Any) -> Any:
+    """A type, that of all integers for a whole number. Truth values stay: they choose what is compiled."""
+    return unliteral(given) if isinstance(given, IntegerLiteral) else given
 
 
 def read_only(values: Array) -> Array:

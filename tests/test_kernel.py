@@ -413,6 +413,27 @@ def test_decorating_leaves_other_users_of_numba_alone() -> None:
     assert before == config.CACHE_DIR
 
 
+@kernel.kernel()
+def shifted(value: int, step: int, is_down: bool) -> int:
+    return value - step if is_down else value + step
+
+
+@kernel.kernel()
+def shifted_by_all(value: int) -> int:
+    found = 0
+    for step in range(1, 3):
+        found += shifted(value, step, False) + 10 * shifted(value, 3, False) + 100 * shifted(5, step=4, is_down=False)
+    return found + 1000 * shifted(value, 0, True)
+
+
+def test_a_kernel_is_compiled_once_for_all_numbers_that_callers_write() -> None:
+    """And for each truth value, which chooses a branch."""
+    assert shifted_by_all(7) == (8 + 9) + 20 * 10 + 200 * 9 + 1000 * 7
+    compiled: Any = shifted
+    signatures = [str(signature) for signature in compiled.overloads]
+    assert sorted(signatures) == [f"(int64, int64, Literal[bool]({value}))" for value in (False, True)]
+
+
 def test_borrowing_kernels_count_no_references(monkeypatch: pytest.MonkeyPatch) -> None:
     """A branch and loops in it, where Numba would count; and they cannot create an array."""
     monkeypatch.setattr(kernel, "can_cache", lambda: False)  # code from the cache cannot be inspected
