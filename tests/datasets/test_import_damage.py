@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-import bgdata
 from bgdata.computations.common import benchmarks as _benchmarks
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import CorruptFileError, MissingTableError, NoRowsError, StorageError, UsageError
 from bgdata.game.position import START
 from bgdata.store.progress import Silence
@@ -22,50 +22,52 @@ from tests.datasets.importing import IMPORTED, Imports, rows
 from tests.formats import samples
 from tests.store import processes
 from tests.store.toy import Notes, whole_versions
+from tests.together import Together, each
 
-GAMMON = bgdata.all_kinds()["bearoff_gammon"]
-each_kind = pytest.mark.parametrize("kind", IMPORTED)
+each_kind = each("kind", list(IMPORTED))
 POSITION_TEXT = f"{START.id}\n{START.id[:13]}\n# x\n\nnonsense\n"
 
 
-@pytest.mark.slow
+WITHOUT_ROWS = {  # what is found in each
+    b"": "nothing at all",
+    gzip.compress(b""): "nothing at all",
+    bz2.compress(b""): "nothing at all",
+    b"\n": "none in 1 lines: 1 of comment or blank, 0 quarantined",
+    b"\xef\xbb\xbf": "none in 1 lines: 1 of comment or blank, 0 quarantined",
+    b"# only\n": "none in 1 lines: 1 of comment or blank, 0 quarantined",
+    b"nonsense": r"none in 1 lines: 0 of comment or blank, 1 quarantined \(contact, line 1: expected .*\)",
+    bytes(range(256)) * 40: r"none in 4\d lines: 0 of comment or blank, 4\d quarantined \(contact, line 1: .*\)",
+}
+
+
 @each_kind
-@pytest.mark.parametrize(
-    ("content", "found"),
-    [
-        (b"", "nothing at all"),
-        (gzip.compress(b""), "nothing at all"),
-        (bz2.compress(b""), "nothing at all"),
-        (b"\n", "none in 1 lines: 1 of comment or blank, 0 quarantined"),
-        (b"\xef\xbb\xbf", "none in 1 lines: 1 of comment or blank, 0 quarantined"),
-        (b"# only\n", "none in 1 lines: 1 of comment or blank, 0 quarantined"),
-        (b"nonsense", r"none in 1 lines: 0 of comment or blank, 1 quarantined \(contact, line 1: expected .*\)"),
-        (bytes(range(256)) * 40, r"none in 4\d lines: 0 of comment or blank, 4\d quarantined \(contact, line 1: .*\)"),
-    ],
-    ids=["empty", "gzip", "bzip2", "newline", "byte order mark", "comment", "nonsense", "binary"],
-)
-def test_files_without_rows(imports: Imports, kind: str, content: bytes, found: str) -> None:
+def test_files_without_rows(memory_path: Path, kind: str) -> None:
     """Nothing is published, and what was there stays; the counts are said, and the exit code is 1."""
+    imports = Imports(memory_path)
     before = imports.sample(kind, name="contact")
     files = sorted(imports.warehouse.root.rglob("*"))
-    path = imports.file("contact", content)
-    error = error_of(run(imports.warehouse.root, "import", kind, path), 1)
-    assert re.fullmatch(f"expected a row in contact, found {found}; nothing was imported", error), error
-    with pytest.raises(NoRowsError, match="expected a row in contact, found "):
-        imports.build(kind, [path])
-    assert whole_versions(imports.warehouse) == [before.name]
-    assert imports.warehouse.open(kind, "contact").folder == before.folder
-    assert files == sorted(imports.warehouse.root.rglob("*"))
+    with Together() as together:
+        for content, found in WITHOUT_ROWS.items():
+            with together.case(content):
+                path = imports.file("contact", content)
+                error = error_of(run(imports.warehouse.root, "import", kind, path), 1)
+                assert re.fullmatch(f"expected a row in contact, found {found}; nothing was imported", error), error
+                with pytest.raises(NoRowsError, match="expected a row in contact, found "):
+                    imports.build(kind, [path])
+                assert whole_versions(imports.warehouse) == [before.name]
+                assert imports.warehouse.open(kind, "contact").folder == before.folder
+                assert files == sorted(imports.warehouse.root.rglob("*"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "text", "others"),
     [
         ("gnubg_benchmark", "s version 1.93 weights 1.00\nr 17\n# x\n", "2 without a table of their own, "),
         ("matches", " 3 point match\n\n", "1 without a table of their own, "),
     ],
 )
-def test_lines_that_are_no_rows_by_themselves(imports: Imports, kind: str, text: str, others: str) -> None:
+def test_lines_that_are_no_rows_by_themselves(memory_path: Path, kind: str, text: str, others: str) -> None:
+    imports = Imports(memory_path)
     with pytest.raises(NoRowsError, match=rf"found none in \d lines: {others}1 of comment or blank, 0 quarantined; "):
         imports.text(kind, text)
     assert list(imports.warehouse.versions()) == []
@@ -98,7 +100,8 @@ def problems(warehouse: Warehouse) -> list[str]:
 
 
 @each_kind
-def test_verify(imports: Imports, kind: str) -> None:
+def test_verify(memory_path: Path, kind: str) -> None:
+    imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     path.write_bytes(path.read_bytes() + b"nonsense\n")
     table = imports.build(kind, [path])
@@ -146,12 +149,13 @@ def test_no_file_there(imports: Imports) -> None:
     with pytest.raises(UsageError, match=r"expected files to import; try: bgdata import positions FILE\.\.\."):
         imports.build("positions", [imports.file("x", "")][:0], name="x")
     with pytest.raises(UsageError, match="expected no files for bearoff_gammon, which is computed, got x"):
-        imports.warehouse.build("bearoff_gammon", GAMMON.smallest, files=[Path("x")])
+        imports.warehouse.build("bearoff_gammon", RaceParameters(3), files=[Path("x")])
     assert list(imports.warehouse.versions()) == []
 
 
 @each_kind
-def test_packed_files_that_are_not_whole(imports: Imports, kind: str) -> None:
+def test_packed_files_that_are_not_whole(memory_path: Path, kind: str) -> None:
+    imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     packed = bz2.compress(path.read_bytes())
     for content in (packed[:-1], packed + b"x", packed[:20] + b"x" + packed[21:]):

@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import os
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,9 @@ from tests.cli.command_line import error_of, run, succeeds
 from tests.datasets.importing import IMPORTED, Imports, counts, rows
 from tests.formats import samples
 from tests.store.toy import Notes, whole_versions
-from tests.together import each
+from tests.together import Together, each
 
-each_kind = pytest.mark.parametrize("kind", IMPORTED)
+each_kind = each("kind", list(IMPORTED))
 START_ID, START_BOARD = START.id, list(START.board)
 CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 
@@ -143,7 +142,8 @@ def test_rows_of_gnubg_benchmark(imports: Imports) -> None:
 
 
 @each_kind
-def test_provenance(imports: Imports, kind: str) -> None:
+def test_provenance(memory_path: Path, kind: str) -> None:
+    imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     os.utime(path, (0, datetime(2012, 2, 12, 12, tzinfo=UTC).timestamp()))
     packed = imports.file(f"{path.name}.bz2", bz2.compress(path.read_bytes()))
@@ -161,7 +161,8 @@ def test_provenance(imports: Imports, kind: str) -> None:
 
 
 @each_kind
-def test_the_same_file_again_is_nothing_to_do(imports: Imports, kind: str) -> None:
+def test_the_same_file_again_is_nothing_to_do(memory_path: Path, kind: str) -> None:
+    imports = Imports(memory_path)
     first = imports.sample(kind)
     before = {path: path.stat().st_mtime_ns for path in imports.warehouse.root.rglob("*")}
     notes = Notes()
@@ -173,24 +174,26 @@ def test_the_same_file_again_is_nothing_to_do(imports: Imports, kind: str) -> No
     assert again.manifest.created > first.manifest.created
 
 
-@pytest.mark.slow
 @each_kind
-@pytest.mark.parametrize("how", ["bz2", "gz", "bz2 without its ending"])
-def test_packed_files_give_the_same_version(imports: Imports, kind: str, how: str) -> None:
+def test_packed_files_give_the_same_version(memory_path: Path, kind: str) -> None:
+    imports = Imports(memory_path)
     plain = imports.sample(kind)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
-    pack: Callable[[bytes], bytes] = gzip.compress if how == "gz" else bz2.compress
-    packed = imports.file("packed/" + path.name + ("" if " " in how else f".{how}"), pack(path.read_bytes()))
-    notes = Notes()
-    assert imports.build(kind, [packed], progress=notes).folder == plain.folder
-    assert "already built" in notes.texts[0]
-    alone = Imports(imports.folder / "alone").build(kind, [packed]).manifest
-    assert (alone.digest, alone.recipe_key) == (plain.manifest.digest, plain.manifest.recipe_key)
+    with Together() as together:
+        for pack, ending in ((bz2.compress, ".bz2"), (gzip.compress, ".gz"), (bz2.compress, "")):
+            with together.case((pack.__module__, ending)):
+                packed = imports.file(f"packed/{path.name}{ending}", pack(path.read_bytes()))
+                notes = Notes()
+                assert imports.build(kind, [packed], progress=notes).folder == plain.folder
+                assert "already built" in notes.texts[0]
+                alone = Imports(imports.folder / f"alone{ending}").build(kind, [packed]).manifest
+                assert (alone.digest, alone.recipe_key) == (plain.manifest.digest, plain.manifest.recipe_key)
 
 
 @each_kind
-def test_files_are_read_once(imports: Imports, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_read_once(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """For their hashes and their rows together; again, when nothing is to do, without reading rows."""
+    imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     opened: list[Path] = []
     parsed: list[str] = []
@@ -212,12 +215,10 @@ def test_files_are_read_once(imports: Imports, kind: str, monkeypatch: pytest.Mo
         assert parsed == [path.name]
 
 
-TWO_FILES = [kind for kind in IMPORTED if kind != "gnubg_benchmark"]
-
-
-@pytest.mark.parametrize("kind", TWO_FILES)
-def test_two_files_in_one_import(imports: Imports, kind: str) -> None:
+@each("kind", [kind for kind in IMPORTED if kind != "gnubg_benchmark"])
+def test_two_files_in_one_import(memory_path: Path, kind: str) -> None:
     """In the order of their names, in whatever order they are given."""
+    imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     files = [imports.file(f"contact-{name}", path.read_bytes()) for name in ("b", "a")]
     table = imports.build(kind, files, name="two")
@@ -266,9 +267,9 @@ def test_the_same_content_under_another_name_is_another_version(imports: Imports
     assert [rows(table)[0]["source"] for table in tables] == ["a.csv", "b.csv"]
 
 
-@pytest.mark.slow
 @each_kind
-def test_another_file_is_another_version_and_the_newest_is_current(imports: Imports, kind: str) -> None:
+def test_another_file_is_another_version_and_the_newest_is_current(memory_path: Path, kind: str) -> None:
+    imports = Imports(memory_path)
     first = imports.sample(kind)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     path.write_bytes(path.read_bytes() + b"# more\n")
@@ -314,8 +315,9 @@ def test_names_of_variants(kind: str, files: list[str], name: str | None, varian
 
 
 @each_kind
-def test_names_that_are_no_variants(imports: Imports, kind: str) -> None:
+def test_names_that_are_no_variants(memory_path: Path, kind: str) -> None:
     """They are refused, not changed: whoever names a variant finds it under this name."""
+    imports = Imports(memory_path)
     declared = IMPORTED[kind]
     message = "expected a name of at most 64 small letters, digits and single - between them, got"
     files = [imports.file("contact", "")]
@@ -330,7 +332,7 @@ def test_names_that_are_no_variants(imports: Imports, kind: str) -> None:
     assert sorted(path.name for path in imports.folder.iterdir()) == ["contact"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("files", "message"),
     [
         (["äöü.csv"], "expected a file name with letters a to z, got äöü.csv; try: --name NAME"),
