@@ -7,7 +7,9 @@ it tidies up, says one line and ends the process. Nothing published suffers: ver
 
 from __future__ import annotations
 
+import atexit
 import errno
+import gc
 import os
 import signal
 import sys
@@ -23,6 +25,8 @@ UNWIND_SECONDS = 0.4  # that the main thread has to unwind
 TIDY_SECONDS = 2.0  # that tidying up may take then, which takes milliseconds where the disk answers
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 BROKEN_PIPE = 128 + signal.SIGPIPE  # exit code where nobody reads the output any more
+# objects after which Python looks for unreachable ones: by its own 700 it does so hundreds of times while it imports
+COLLECTED_OBJECTS = 50_000
 
 
 class Compilation:
@@ -64,6 +68,7 @@ class _Stop:
         self.keeps_nothing = False
         self.actions: list[Callable[[], object]] = []  # see `when_cut_off`
         self.said = threading.Lock()  # taken for good by who says the line
+        self.code: int | None = None  # to exit with, once the work is done
 
 
 compilation = Compilation()
@@ -162,6 +167,7 @@ def begin() -> None:
     """Hear signals from now on, but for those that this process was started to ignore. Once is enough."""
     if _stop.ours:
         return
+    atexit.register(_end)  # the first one is called last
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed: the next file would get its number, and what is printed
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
@@ -243,6 +249,13 @@ def _leave(code: int) -> NoReturn:
     os._exit(code)
 
 
+def cache_folder() -> Path:
+    """Folder of what this user's processes can make again: `$BGDATA_CACHE`, else `$XDG_CACHE_HOME/bgdata`, else
+    `~/.cache/bgdata`."""
+    named = os.environ.get("BGDATA_CACHE")
+    return Path(named or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bgdata")
+
+
 def data_bytes() -> int:
     """Bytes of data and heap that this process holds, which RLIMIT_DATA counts; on Linux."""
     import psutil
@@ -293,6 +306,7 @@ def run(work: Callable[[], object]) -> NoReturn:
     """Do the work of a command line and exit with what it returns, or exits with: 128 and the signal where one ends it,
     141 where nobody reads the output, 1 where it cannot be written."""
     begin()
+    gc.set_threshold(COLLECTED_OBJECTS)
     compilation.tell = print_line
     code: Any = None
     try:
@@ -313,7 +327,19 @@ def run(work: Callable[[], object]) -> NoReturn:
     for number in _stop.ours:  # Python is about to go, and would answer with a traceback
         signal.signal(number, signal.SIG_DFL)
     _stop.ours = set()
+    if code is None or isinstance(code, int):
+        _stop.code = (code or 0) & 0xFF
     sys.exit(code)
+
+
+def _end() -> None:
+    """Exit at once after what others have to do at the end: to take all modules apart takes Python longer than many a
+    command."""
+    if _stop.code is not None:
+        with suppress(OSError, ValueError):  # Python itself says so
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(_stop.code)
 
 
 def _lost(error: OSError) -> int:
