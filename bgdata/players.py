@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 
-from bgdata import Folder, all_kinds, open_warehouse
+from bgdata import Folder, open_warehouse
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.named import map_player
-
-all_kinds()  # loaded here, so that opening is quick
 
 
 def open_player(root: Folder = "warehouse", network: str | os.PathLike[str] = "", ply: int = 0) -> LookaheadPlayer:

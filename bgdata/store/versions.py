@@ -26,7 +26,6 @@ from bgdata.errors import (
     UsageError,
     shown,
 )
-from bgdata.store.dataset import Dataset, Input
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import RawFile, recipe_key
@@ -37,7 +36,7 @@ from bgdata.store.storage import open_regular, storage_errors, write_file
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
-    pass
+    from bgdata.store.dataset import Dataset, Input
 
 VERSION = VERSION_NAME  # other folders, such as copies made by hand, are none
 CATALOG = "catalog.duckdb"
@@ -90,11 +89,15 @@ class Versions:
 
     def kind(self, name: str) -> Dataset[Any]:
         """The declaration of a dataset kind. Raises UnknownKindError."""
+        return self.kinds[self.checked_kind(name)]
+
+    def checked_kind(self, name: str) -> str:
+        """The name of a kind itself: to open its versions takes no more. Raises UnknownKindError."""
         if name not in self.kinds:
             near = difflib.get_close_matches(name[:100].lower(), self.kinds, n=3, cutoff=0.5)
             step = f"do you mean {' or '.join(near)}?" if near else "see: bgdata list"
             raise UnknownKindError(f"expected a kind of dataset, got {shown(name)}; {step}")
-        return self.kinds[name]
+        return name
 
     def require(self) -> None:
         """Raise MissingWarehouseError when the folder does not exist."""
@@ -115,7 +118,7 @@ class Versions:
 
     def versions(self, kind: str | None = None, variant: str | None = None) -> Iterator[Table]:
         """Every version, or those of one kind or variant; a damaged manifest shows only when it is read."""
-        for name in sorted(self.kinds) if kind is None else [self.kind(kind).name]:
+        for name in sorted(self.kinds) if kind is None else [self.checked_kind(kind)]:
             named = [self.root / name / variant] if variant is not None and is_name("variant", variant) else []
             for folder in self.variant_folders(name) if variant is None else named:
                 for path in sorted(folder.glob("r*-*")) if folder.is_dir() else []:
@@ -155,7 +158,7 @@ class Versions:
 
     def current(self, kind: str | None = None) -> Iterator[Table]:
         """The current version of every variant, or of those of one kind. Raises what `open` raises."""
-        for name in sorted(self.kinds) if kind is None else [self.kind(kind).name]:
+        for name in sorted(self.kinds) if kind is None else [self.checked_kind(kind)]:
             for variant in self.variants(name):
                 yield self.open(name, variant)
 

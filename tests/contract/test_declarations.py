@@ -38,6 +38,7 @@ def test_there_are_kinds() -> None:
     assert len(numbered()) >= 5
     assert len(all_kinds()) >= 32
     assert list(all_kinds()) == sorted(all_kinds())
+    assert {name: kind.name for name, kind in all_kinds().items()} == {name: name for name in all_kinds()}
 
 
 @each_kind

@@ -9,12 +9,14 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from bgdata.datasets import all_kinds
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Dataset, Estimate, SmallDataset, sampled
 from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.kinds import Kinds
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
 from bgdata.warehouse import Warehouse
@@ -148,3 +150,15 @@ def problems(warehouse: Warehouse, rows: int = 5) -> list[str]:
 
     found = verify(warehouse, list(warehouse.versions()), sample_rows=rows, seed=0, progress=Silence())
     return [finding.problem for finding in found if finding.problem]
+
+
+def declare_toys(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Kinds:
+    """The toy kinds as modules of a package in a folder of a test, which nobody has imported yet."""
+    package = folder / f"toys_of_{folder.name}"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    for toy in (Squares, SquareSums):
+        name = toy.__name__
+        (package / f"{toy.name}.py").write_text(f"from tests.store.toy import {name}\n\nDATASET = {name}()\n")
+    monkeypatch.syspath_prepend(folder)
+    return Kinds({toy.name: f"{package.name}.{toy.name}" for toy in (Squares, SquareSums)})
