@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bgdata.store.versions import Versions
 
 BOARD_SLOTS = 26
+TWO_SIDED = "bearoff_two_sided"
 Column: TypeAlias = pa.Array | pa.ChunkedArray
 BINOMIAL = np.array([[comb(n, r) for r in range(MAX_POINTS + 2)] for n in range(MAX_POINTS + MAX_CHECKERS + 2)])
 
@@ -77,10 +78,10 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
 def define_flat_tables(connection: duckdb.DuckDBPyConnection, warehouse: Versions) -> None:
     """A view of each large two-sided table, which is in no Parquet file: a function looks every pair up that is asked
     for, so that conditions on either index cost next to nothing."""
-    kind = warehouse.kinds.get("bearoff_two_sided")
-    if kind is None:
-        return
-    for table in warehouse.versions(kind.name):
+    for table in warehouse.versions(TWO_SIDED) if TWO_SIDED in warehouse.kinds else ():
+        if table.parquet.exists():  # most have one, and need no declaration to be passed over
+            continue
+        kind = warehouse.kinds[TWO_SIDED]
         with suppress(BgdataError):  # a damaged version shows when it is opened
             variant = table.manifest.variant
             if kind.tables_of(kind.recorded(table.manifest)) or warehouse.open(kind.name, variant).name != table.name:

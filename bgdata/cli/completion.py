@@ -1,7 +1,7 @@
 """Completion in the shell: kinds, versions, networks, players, match equity tables, and all that `explain` knows.
 
 A completion only reads names of folders and small files; it loads neither DuckDB nor PyArrow. It never fails: a
-warehouse that cannot be read completes nothing.
+warehouse that cannot be read completes nothing. What it needs is imported then: every command has options to complete.
 """
 
 from __future__ import annotations
@@ -13,11 +13,6 @@ from collections.abc import Callable, Iterable
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from bgdata.equity.stored_met import KINDS as METS
-from bgdata.equity.stored_met import met_names
-from bgdata.evaluation.networks.shipped import KINDS as NETWORKS
-from bgdata.evaluation.networks.shipped import SHIPPED
-from bgdata.store.scripts import SQL
 from bgdata.warehouse import Warehouse
 
 SHELLS = ("bash", "zsh", "fish")
@@ -89,7 +84,9 @@ def complete_players(warehouse: Warehouse, _: str) -> Iterable[str]:
 @completing
 def complete_mets(warehouse: Warehouse, _: str) -> Iterable[str]:
     """Completion of match equity tables of the warehouse."""
-    return (name for kind in METS for table in warehouse.current(kind) for name in met_names(table.arrays()))
+    from bgdata.equity.stored_met import KINDS, met_names
+
+    return (name for kind in KINDS for table in warehouse.current(kind) for name in met_names(table.arrays()))
 
 
 @completing
@@ -100,14 +97,18 @@ def complete_explained(warehouse: Warehouse, _: str) -> Iterable[str]:
 
 def network_names(warehouse: Warehouse) -> list[str]:
     """Names of the networks of the warehouse and of those that come with bgdata."""
+    from bgdata.evaluation.networks.shipped import KINDS, SHIPPED
+
     shipped = (path.name for path in SHIPPED.iterdir() if path.is_dir())
-    return sorted({*shipped, *(name for kind in NETWORKS for name in warehouse.variants(kind))})
+    return sorted({*shipped, *(name for kind in KINDS for name in warehouse.variants(kind))})
 
 
 def explained_names(warehouse: Warehouse) -> list[str]:
     """Names of kinds, of their tables, and of everything that the SQL scripts of the catalog create."""
+    from bgdata.store.scripts import catalog_scripts
+
     tables = (shape.name for kind in warehouse.kinds.values() for shape in kind.tables)
-    scripts = (path.read_text() for folder in ("macros", "lookups", "views") for path in (SQL / folder).glob("*.sql"))
+    scripts = (path.read_text() for path in catalog_scripts())
     created = (name for text in scripts for name in re.findall(r"(?im)^create\s+(?:view|macro|table)\s+(\w+)", text))
     return sorted({*warehouse.kinds, *tables, *created})
 

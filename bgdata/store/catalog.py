@@ -1,20 +1,18 @@
 """The catalog: every table as a commented view over its Parquet file, with the SQL macros and views.
 
-Connections opened here have it in memory, made from the manifests: a catalog.duckdb that came with a warehouse may hold
-anything, and is never opened to be queried. For other DuckDB clients the file is written aside and renamed, and can be
-deleted at any time. Its views find their files below the folder that it was written in, which a file beside it names;
-where a warehouse was moved, whatever opens it with bgdata writes it anew, and until then `set variable warehouse =
-'<folder>'` puts it right in any client.
+Connections opened here have it in memory, made from the manifests. Queries of strangers, which change nothing, take the
+file catalog.duckdb instead where this user wrote it and nothing has changed since: one that came with a warehouse may
+hold anything, and is never opened to be queried (see `seal`). For other DuckDB clients the file is written aside and
+renamed, and can be deleted at any time. Its views find their files below the folder that it was written in, which a
+file beside it names; where a warehouse was moved, whatever opens it with bgdata writes it anew, and until then `set
+variable warehouse = '<folder>'` puts it right in any client.
 """
 
 from __future__ import annotations
 
-import inspect
 import json
-import os
 import re
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -37,7 +35,8 @@ from bgdata.store.declaration import Column, TableShape
 from bgdata.store.leakage import leakage_views
 from bgdata.store.locked_sql import QueryLimits, keep_to, lock, open_memory
 from bgdata.store.names import identifier, quoted
-from bgdata.store.scripts import SQL, created_names, run_scripts
+from bgdata.store.scripts import created_names, run_scripts
+from bgdata.store.seal import catalog_state, is_own, seal, sealed, version_files
 from bgdata.store.storage import locked, open_regular, storage_errors, write_file
 from bgdata.store.table import Table
 
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
 
 # the oldest layout that holds all we write: clients from 1.2 on can open the catalog
 STORAGE_VERSION = "v1.2.0"
+KEEP_FOOTERS = "set parquet_metadata_cache = true"  # versions never change
 
 
 def write_catalog(warehouse: Versions) -> None:
@@ -53,24 +53,16 @@ def write_catalog(warehouse: Versions) -> None:
     partial = warehouse.root / ".catalog.partial"
     with storage_errors("write", warehouse.catalog), locked(warehouse.staging / "catalog.lock"):
         try:
-            began = time_of_begin(partial)
+            state = catalog_state(warehouse)  # what is published while it is written may be missing in it
             write_catalog_to(partial, warehouse)
-            os.utime(partial, ns=(began, began))
+            content = partial.read_bytes()
             partial.replace(warehouse.catalog)
             write_file(warehouse.catalog_place, str(warehouse.root.resolve()).encode())
+            seal(warehouse, state, content)
         except duckdb.Error as error:
             raise StorageError(f"cannot write {warehouse.catalog}: {str(error).splitlines()[0]}") from error
         finally:
             remove_database(partial)
-
-
-def time_of_begin(path: Path) -> int:
-    """A time, in nanoseconds as the disk has it, after all versions that are there now and before those to come: what
-    is published while a catalog is written is missing in it, which `is_stale` has to see. `path` is a file that is
-    written anew later."""
-    time.sleep(0.01)  # clocks of disks tick every few milliseconds
-    path.touch()
-    return path.stat().st_mtime_ns
 
 
 def write_catalog_to(path: Path, warehouse: Versions) -> None:
@@ -132,7 +124,7 @@ def fill_catalog(
     opened = {table.folder: table for table in versions}
     current, flaws = current_versions(warehouse, opened)
     readable = [table for table in versions if is_readable(table)]
-    connection.execute("set parquet_metadata_cache = true")  # versions never change, so their footers may be kept
+    connection.execute(KEEP_FOOTERS)
     run_scripts(connection, "macros")
     create_manifests(connection, readable, {table.folder for table in current})
     taken = {shape.name for kind in warehouse.kinds.values() for shape in kind.tables}
@@ -265,10 +257,11 @@ def leading_columns(shape: TableShape) -> list[Column]:
 
 def comment_on(connection: duckdb.DuckDBPyConnection, view: str, shape: TableShape, text: str) -> None:
     """Comment a view and its columns from the declaration."""
-    connection.execute(f"comment on view {identifier(view)} is {quoted(text)}")
+    comments = [f"comment on view {identifier(view)} is {quoted(text)}"]
     for column in (*leading_columns(shape), *shape.columns):
         place = f"{identifier(view)}.{identifier(column.name)}"
-        connection.execute(f"comment on column {place} is {quoted(column.comment)}")
+        comments.append(f"comment on column {place} is {quoted(column.comment)}")
+    connection.execute("; ".join(comments))  # a call for each would take a third longer
 
 
 def connect(
@@ -283,26 +276,29 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """A connection of its own to the catalog in memory: it opens the tables of the warehouse and no other files.
 
-    With `limits` its configuration is locked too: for queries that anybody may have written, see `reading_query`.
-    `allow_files` lets it open any file; `outputs` are files that it may write; `functions` adds
-    functions to it. Raises MissingWarehouseError or
-    StorageError. Brings catalog.duckdb up to date, for other clients, where it is old and can be written, unless
-    `mend` is false: then nothing is written.
+    With `limits` its configuration is locked too: for queries that anybody may have written, see `reading_query`. It
+    takes catalog.duckdb then, if it may. `allow_files` lets it open any file; `outputs` are files that it may write;
+    `functions` adds functions to it. Raises MissingWarehouseError or StorageError. Brings catalog.duckdb up to date,
+    for other clients, where it is old and can be written, unless `mend` is false: then nothing is written.
 
     If it `is_relative`, views name their files as the warehouse was opened: for as long as the process stays in its
     folder, and for queries that should not see where that is. The setting `allowed_paths` says so all the same.
     """
     warehouse.require()
-    if mend and is_stale(warehouse):
+    state = catalog_state(warehouse)
+    if mend and is_stale(warehouse, state):
         with suppress(StorageError):
             write_catalog(warehouse)
-    connection, tables = open_memory(is_relative=is_relative), list(warehouse.versions())
+    is_read = mend and limits is not None and not allow_files and not is_relative
+    connection = open_memory(is_relative=is_relative)
     try:
-        if not allow_files:
-            keep_to(connection, [*parquet_files(warehouse, tables), *outputs])
-        connection.execute("begin transaction")
-        fill_catalog(connection, warehouse, tables, is_file=False, is_relative=is_relative)
-        connection.execute("commit")
+        if not (is_read and is_own(warehouse, state) and take_catalog(connection, warehouse, outputs)):
+            tables = list(warehouse.versions())
+            if not allow_files:
+                keep_to(connection, [*parquet_files(warehouse, tables), *outputs])
+            connection.execute("begin transaction")
+            fill_catalog(connection, warehouse, tables, is_file=False, is_relative=is_relative)
+            connection.execute("commit")
         if functions:
             functions(connection)
         if limits:
@@ -313,20 +309,27 @@ def connect(
     return connection
 
 
-def is_stale(warehouse: Versions) -> bool:
+def take_catalog(connection: duckdb.DuckDBPyConnection, warehouse: Versions, outputs: Iterable[Path]) -> bool:
+    """Open catalog.duckdb, and no other files than those that its views read and the outputs; returns false where
+    another program keeps it from being opened."""
+    try:
+        connection.execute(f"attach {quoted(str(warehouse.catalog.resolve()))} as catalog (read_only)")
+    except duckdb.Error:
+        return False
+    files = [folder / name for folder, name in version_files(warehouse) if name.endswith(".parquet")]
+    keep_to(connection, [*(path.resolve() for path in files if not path.is_symlink()), *outputs])
+    connection.execute("use catalog")
+    connection.execute(KEEP_FOOTERS)
+    return True
+
+
+def is_stale(warehouse: Versions, state: str = "") -> bool:
     """Whether versions came or went after catalog.duckdb was written, the warehouse was moved, or a newer bgdata
-    declares its tables and views; where there are no versions nobody needs it."""
+    declares its tables and views; where there are no versions nobody needs it. `state` is that of now, if it is
+    known."""
     if not warehouse.catalog.exists():
         return next(warehouse.versions(), None) is not None
-    if warehouse.is_moved():
-        return True
-    written = warehouse.catalog.stat().st_mtime_ns
-    kinds = [warehouse.root / kind for kind in warehouse.kinds]
-    variants = [folder for kind in warehouse.kinds for folder in warehouse.variant_folders(kind)]
-    declared = {Path(inspect.getfile(type(kind))) for kind in warehouse.kinds.values()}
-    folders = [SQL / name for name in ("macros", "lookups", "views")]
-    scripts = [path for folder in folders for path in (folder, *folder.glob("*.sql"))]
-    return any(path.stat().st_mtime_ns >= written for path in (*kinds, *variants, *declared, *scripts) if path.exists())
+    return warehouse.is_moved() or sealed(warehouse)[0] != (state or catalog_state(warehouse))
 
 
 WRITE_ANEW = "try: bgdata catalog"

@@ -16,6 +16,11 @@ _PACKAGE = Path(__file__).parents[1]
 SQL = next(folder for folder in (_PACKAGE / "sql", _PACKAGE.parent / "sql") if folder.is_dir())
 
 
+def catalog_scripts() -> list[Path]:
+    """The .sql files that every catalog is made from."""
+    return [path for folder in ("macros", "lookups", "views") for path in (SQL / folder).glob("*.sql")]
+
+
 def sql_checks(table: str) -> Iterator[tuple[str, str]]:
     """(claim, query) of every check of a table; the query reads the view of that name."""
     for path in sorted((SQL / "checks").glob(f"{table}__*.sql")):

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -436,8 +437,7 @@ def test_written_anew_for_views_that_came(toys: Warehouse, tmp_path: Path, monke
     """As after an upgrade: nothing in the warehouse has changed."""
     scripts = tmp_path / "sql"
     shutil.copytree(SQL, scripts)
-    for module in (catalog, store_scripts):
-        monkeypatch.setattr(module, "SQL", scripts)
+    monkeypatch.setattr(store_scripts, "SQL", scripts)
     toys.build("squares", TEN)
     toys.connect().close()
     (scripts / "views" / "ones.sql").write_text("create view ones as select 1 as one;")
@@ -445,19 +445,23 @@ def test_written_anew_for_views_that_came(toys: Warehouse, tmp_path: Path, monke
         assert connection.sql("from ones").fetchall() == [(1,)]
 
 
-def test_written_anew_for_kinds_that_changed(toys: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scripts = tmp_path / "sql"
-    shutil.copytree(SQL, scripts)
-    for module in (catalog, store_scripts):
-        monkeypatch.setattr(module, "SQL", scripts)
-    toys.build("squares", TEN)
-    for path in (*toys.root.rglob("*"), toys.root, *scripts.rglob("*")):
-        os.utime(path, (1000, 1000) if path == toys.catalog else (0, 0))  # only the declarations are newer
-    toys.connect().close()
-    written = toys.catalog.stat().st_mtime
-    assert written > 1000
-    toys.connect().close()
-    assert toys.catalog.stat().st_mtime == written
+def test_written_anew_for_kinds_that_changed(
+    memory_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And for nothing else: the second connection leaves it as it is."""
+    source = tmp_path / "declared_here.py"
+    source.write_text("from tests.store.toy import Squares\n\n\nclass Declared(Squares):\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    warehouse = toy_warehouse(memory_path / "warehouse", squares=import_module("declared_here").Declared())
+    warehouse.build("squares", TEN)
+    written = [warehouse.catalog.stat().st_ino]
+    for _ in range(2):
+        warehouse.connect().close()
+        written.append(warehouse.catalog.stat().st_ino)
+        source.write_text(source.read_text().replace("pass", 'summary = "Other words."'))
+    warehouse.connect().close()
+    assert written[0] == written[1] != written[2]
+    assert warehouse.catalog.stat().st_ino == written[2]
 
 
 def test_junk_in_its_place(toys: Warehouse) -> None:

@@ -1,0 +1,380 @@
+"""Queries take the catalog as it is on disk where this user wrote it and nothing has changed since, and no other."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import bgdata
+from bgdata.store import build, seal
+from bgdata.store import scripts as store_scripts
+from bgdata.store.catalog import is_stale, write_catalog
+from bgdata.store.kinds import Kinds
+from bgdata.store.locked_sql import QueryLimits, reading_query
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+from tests.store import processes
+from tests.store.test_catalog import DAMAGES
+from tests.store.toy import Count, declare_toys
+from tests.together import Together
+
+TEN, TWENTY = Count(10), Count(20)
+LIMITS = QueryLimits(60)
+WHERE = "select current_database()"
+LARGEST = "select max(square) from squares"
+
+
+@pytest.fixture
+def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """SQL that needs no other kinds than the toys, so that a catalog takes a few milliseconds."""
+    place = tmp_path / "sql"
+    shutil.copytree(store_scripts.SQL / "macros", place / "macros")
+    (place / "views").mkdir()
+    shutil.copy(store_scripts.SQL / "views" / "versions.sql", place / "views")
+    monkeypatch.setattr(store_scripts, "SQL", place)
+    return place
+
+
+Make = Callable[[str], Warehouse]
+
+
+@pytest.fixture
+def declare(memory_path: Path, tmp_path: Path, scripts: Path, monkeypatch: pytest.MonkeyPatch) -> Make:  # noqa: ARG001
+    """Makes warehouses of toy kinds that are modules, each with squares up to 9."""
+
+    def make(name: str) -> Warehouse:
+        (folder := tmp_path / name).mkdir()
+        warehouse = Warehouse(memory_path / name, declare_toys(folder, monkeypatch))
+        warehouse.build("squares", TEN)
+        return warehouse
+
+    return make
+
+
+@pytest.fixture
+def declared(declare: Make) -> Warehouse:
+    return declare("warehouse")
+
+
+def ask(warehouse: Warehouse, sql: str, **options: Any) -> Any:
+    """The first value of a query, as `bgdata query` asks it."""
+    with warehouse.connect(limits=LIMITS, **options) as connection:
+        row = connection.execute(reading_query(sql)).fetchone()
+        return row[0] if row else None
+
+
+def test_a_query_takes_what_is_written(declared: Warehouse) -> None:
+    written = declared.catalog.stat()
+    for _ in range(2):
+        assert ask(declared, WHERE) == "catalog"
+        assert ask(declared, LARGEST) == 81
+    assert declared.catalog.stat() == written
+
+
+def test_it_imports_no_kind(declared: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    modules = [module for module in toy_kinds(declared).modules.values() if module in sys.modules]
+    assert len(modules) == 2
+    for module in modules:
+        monkeypatch.delitem(sys.modules, module)
+    assert ask(declared, LARGEST) == 81
+    assert [module for module in modules if module in sys.modules] == []
+
+
+def toy_kinds(warehouse: Warehouse) -> Kinds:
+    """The kinds of a warehouse, which are modules."""
+    assert isinstance(warehouse.kinds, Kinds)
+    return warehouse.kinds
+
+
+def test_whoever_may_change_the_connection_has_it_in_memory(
+    declared: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(declared.root.parent)
+    relative = Warehouse(declared.root.name, declared.kinds)
+    assert ask(declared, WHERE, allow_files=True) == "memory"
+    assert ask(declared, WHERE, mend=False) == "memory"
+    assert ask(relative, WHERE, is_relative=True) == "memory"
+    assert ask(relative, WHERE) == "catalog"
+    with declared.connect() as connection:
+        assert connection.sql(WHERE).fetchall() == [("memory",)]
+        connection.execute("drop view squares_10")
+
+
+def test_kinds_that_are_no_modules_are_in_memory(declared: Warehouse) -> None:
+    """What they declare may be written anywhere."""
+    bare = Warehouse(declared.root, dict(declared.kinds))
+    for _ in range(2):
+        assert ask(bare, WHERE) == "memory"
+
+
+def published(warehouse: Warehouse) -> None:
+    """Another version, by a build that ended before it wrote the catalog."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "refresh_catalog", lambda _: None)
+        warehouse.build("squares", TWENTY)
+
+
+def used(warehouse: Warehouse) -> None:
+    """Another version of the same variant, which is then made the current one."""
+    (table,) = warehouse.versions("squares")
+    other = table.folder.with_name("r1-00000000")
+    shutil.copytree(table.folder, other)
+    write_catalog(warehouse)
+    assert ask(warehouse, WHERE) == "catalog"
+    warehouse.use(Table(other, "squares"))
+
+
+def removed(warehouse: Warehouse) -> None:
+    (table,) = warehouse.versions("squares")
+    shutil.rmtree(table.folder)
+
+
+def declared_anew(warehouse: Warehouse) -> None:
+    (source,) = (path for path in toy_kinds(warehouse).files() if path.name == "squares.py")
+    with source.open("a") as file:
+        file.write("# one more line\n")
+
+
+def damaged(name: str) -> Callable[[Warehouse], object]:
+    return lambda warehouse: DAMAGES[name](next(warehouse.versions("squares")))
+
+
+CHANGES: dict[str, Callable[[Warehouse], object]] = {
+    "a new version": published,
+    "another current version": used,
+    "no version": removed,
+    "an edited declaration": declared_anew,
+    **{name: damaged(name) for name in DAMAGES},
+}
+
+
+def test_every_change_is_seen(declare: Make) -> None:
+    """The next query answers as a catalog in memory does, and writes the file anew."""
+    with Together() as together:
+        for number, (name, change) in enumerate(CHANGES.items()):
+            with together.case(name):
+                warehouse = declare(f"warehouse_{number}")
+                assert ask(warehouse, WHERE) == "catalog"
+                change(warehouse)
+                assert is_stale(warehouse)
+                found = answers(warehouse, mend=True)
+                assert not is_stale(warehouse)
+                assert found == answers(warehouse, mend=True) == answers(warehouse, mend=False)
+
+
+def answers(warehouse: Warehouse, *, mend: bool) -> list[Any]:
+    """What queries say of a warehouse, errors too."""
+    found: list[Any] = []
+    with warehouse.connect(limits=LIMITS, mend=mend) as connection:
+        for sql in (
+            "from squares order by all",
+            "select version, is_current from versions order by all",
+            "select count(*) from square_sums",
+        ):
+            try:
+                found.append(connection.execute(reading_query(sql)).fetchall())
+            except duckdb.Error as error:
+                found.append(str(error).splitlines()[0])
+    return found
+
+
+def test_a_script_that_came_is_seen(declared: Warehouse, scripts: Path) -> None:
+    assert ask(declared, WHERE) == "catalog"
+    (scripts / "views" / "ones.sql").write_text("create view ones as select 1 as one;")
+    assert ask(declared, "select one from ones") == 1
+    assert ask(declared, WHERE) == "catalog"
+
+
+def test_what_others_wrote_is_never_opened(declare: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may hold anything: here views with other numbers."""
+    with Together() as together:
+        for number, (name, forge) in enumerate(FORGERIES.items()):
+            with together.case(name), monkeypatch.context() as patch:
+                patch.setenv("BGDATA_CACHE", str(tmp_path / f"cache_{number}"))
+                warehouse = declare(f"warehouse_{number}")
+                assert ask(warehouse, WHERE) == "catalog"
+                forge(warehouse, patch)
+                assert ask(warehouse, WHERE) == "memory"
+                assert ask(warehouse, LARGEST) == 81
+
+
+def write_forged(warehouse: Warehouse, *_: object) -> None:
+    """A catalog of the same form that says something else."""
+    warehouse.catalog.unlink()
+    with duckdb.connect(str(warehouse.catalog)) as connection:
+        connection.execute("create view squares as select 0 as square")
+
+
+def forge_with_own_seal(warehouse: Warehouse, _: pytest.MonkeyPatch) -> None:
+    """Sealed by somebody with another key."""
+    write_forged(warehouse)
+    key = seal.cache_folder() / "key"
+    mine = key.read_bytes()
+    key.write_bytes(bytes(32))
+    seal.seal(warehouse, seal.catalog_state(warehouse), warehouse.catalog.read_bytes())
+    key.write_bytes(mine)
+
+
+def forge_without_code(warehouse: Warehouse, _: pytest.MonkeyPatch) -> None:
+    write_forged(warehouse)
+    (warehouse.root / seal.FILE_NAME).write_text(f"{seal.catalog_state(warehouse)} ")
+
+
+def seal_with_no_key(warehouse: Warehouse, patch: pytest.MonkeyPatch) -> None:
+    """Nor does one who has no key believe what others without one say."""
+    patch.setenv("BGDATA_CACHE", "/dev/null/none")
+    seal.seal(warehouse, seal.catalog_state(warehouse), warehouse.catalog.read_bytes())
+
+
+def lose_the_key(*_: object) -> None:
+    (seal.cache_folder() / "key").unlink()
+
+
+def cut_the_key_off(*_: object) -> None:
+    (seal.cache_folder() / "key").write_bytes(b"short")
+
+
+def link_the_catalog(warehouse: Warehouse, _: pytest.MonkeyPatch) -> None:
+    warehouse.catalog.rename(warehouse.root / "other.duckdb")
+    warehouse.catalog.symlink_to("other.duckdb")
+
+
+FORGERIES: dict[str, Callable[[Warehouse, pytest.MonkeyPatch], object]] = {
+    "another catalog": write_forged,
+    "sealed by another": forge_with_own_seal,
+    "sealed by nobody": forge_without_code,
+    "sealed without a key": seal_with_no_key,
+    "no key": lose_the_key,
+    "a key that was cut off": cut_the_key_off,
+    "a link": link_the_catalog,
+}
+
+
+def test_a_copy_is_not_taken_for_the_original(declared: Warehouse, memory_path: Path) -> None:
+    """Also where nothing can be written, so that its catalog stays that of the other folder."""
+    shutil.copytree(declared.root, memory_path / "copy")
+    shutil.rmtree(declared.root / "squares")
+    copy = Warehouse(memory_path / "copy", declared.kinds)
+    for path in (copy.root, copy.staging):
+        path.chmod(0o555)
+    with processes.bare_thread() as thread:
+        assert thread.submit(ask, copy, WHERE).result() == "memory"
+        assert thread.submit(ask, copy, LARGEST).result() == 81
+
+
+def test_a_seal_that_cannot_be_read_is_none(declared: Warehouse) -> None:
+    with Together() as together:
+        for content in (b"", b"x", b"a b c", b"\xff\xfe \x00", b"x" * 10_000):
+            with together.case(content[:10]):
+                (declared.root / seal.FILE_NAME).write_bytes(content)
+                assert is_stale(declared)
+                assert ask(declared, WHERE) == "catalog"
+                assert not is_stale(declared)
+
+
+def test_another_program_that_writes_to_it_is_let_alone(declared: Warehouse) -> None:
+    """DuckDB locks a file for one process: then the query does without."""
+    together = processes.barrier(2)
+    process = processes.start(keep_open, declared.catalog, together)
+    together.wait(60)
+    assert ask(declared, WHERE) == "memory"
+    assert ask(declared, LARGEST) == 81
+    together.wait(60)
+    process.join(60)
+    assert process.exitcode == 0
+
+
+def keep_open(path: Path, together: Any) -> None:
+    """In another process: open a database to write, until the other has asked."""
+    with duckdb.connect(str(path)):
+        together.wait(60)
+        together.wait(60)
+
+
+def test_it_opens_what_its_views_read_and_itself(declared: Warehouse, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a\n1\n")
+    (table,) = declared.versions("squares")
+    before = {path: path.read_bytes() for path in declared.root.rglob("*") if path.is_file()}
+    for path in (tmp_path / "x.csv", table.folder / "manifest.json", table.folder / "square.npy", declared.lock):
+        with pytest.raises(duckdb.PermissionException):
+            ask(declared, f"from read_blob('{path}')")
+    with declared.connect(limits=LIMITS) as connection:
+        for statement in (
+            f"copy (select 1) to '{tmp_path / 'y.csv'}'",
+            "create table catalog.main.x as select 1",
+            "drop view squares_10",
+            "set allowed_paths = []",
+        ):
+            with pytest.raises(duckdb.Error):
+                connection.execute(statement)
+    assert ask(declared, f"select count(*) from '{table.parquet}'") == 10
+    assert {path: path.read_bytes() for path in declared.root.rglob("*") if path.is_file()} == before
+
+
+def test_a_link_to_a_table_is_not_followed(declared: Warehouse, memory_path: Path) -> None:
+    """As in a catalog in memory, which says that it is damaged."""
+    (table,) = declared.versions("squares")
+    table.parquet.rename(memory_path / "table.parquet")
+    table.parquet.symlink_to(memory_path / "table.parquet")
+    with pytest.raises(duckdb.Error, match="is damaged"):
+        ask(declared, LARGEST)
+    assert ask(declared, WHERE) == "catalog"
+    for path in (table.parquet, memory_path / "table.parquet"):
+        with pytest.raises(duckdb.PermissionException):
+            ask(declared, f"from '{path}'")
+
+
+def test_variants_on_another_disk(declared: Warehouse, memory_path: Path) -> None:
+    (memory_path / "elsewhere").mkdir()
+    declared.build("squares", TWENTY, directory=memory_path / "elsewhere")
+    assert ask(declared, WHERE) == "catalog"
+    assert ask(declared, LARGEST) == 361
+
+
+def test_a_warehouse_by_another_name(declared: Warehouse, memory_path: Path) -> None:
+    (memory_path / "link").symlink_to(declared.root)
+    other = Warehouse(memory_path / "link", declared.kinds)
+    written = declared.catalog.stat()
+    assert ask(other, LARGEST) == 81
+    assert declared.catalog.stat() == written
+
+
+def test_the_key_is_nobody_elses(declared: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BGDATA_CACHE", str(tmp_path / "new" / "cache"))
+    write_catalog(declared)
+    key = tmp_path / "new" / "cache" / "key"
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert len(key.read_bytes()) == seal.KEY_BYTES == len(seal.own_key())
+    assert key.read_bytes() not in (declared.root / seal.FILE_NAME).read_bytes()
+    assert ask(declared, WHERE) == "catalog"
+
+
+def test_it_says_what_a_catalog_in_memory_says(small_root: Path) -> None:
+    """All tables, views, columns, macros and comments, and that the functions of Python are used by both."""
+    warehouse = bgdata.open_warehouse(small_root)
+    shown = "select * exclude (database_name, database_oid, schema_oid{}) from {} where not internal order by all"
+    queries = {
+        "views": shown.format(", view_oid, sql", "duckdb_views()"),
+        "tables": shown.format(", table_oid", "duckdb_tables()"),
+        "columns": shown.format(", table_oid", "duckdb_columns()"),
+        "names of macros": "select function_name, comment from duckdb_functions() where not internal order by all",
+        "show": "from (show tables)",
+        "versions": "from versions order by all",
+        "a view with functions": "from leakage order by all",
+        "functions": "select position_class(board(position_id)) as class from turns order by all",
+    }
+    with warehouse.connect(limits=LIMITS) as found, warehouse.connect(limits=LIMITS, mend=False) as expected:
+        assert found.sql(WHERE).fetchall() == [("catalog",)]
+        with Together() as together:
+            for name, sql in queries.items():
+                with together.case(name):
+                    assert found.execute(sql).fetchall() == expected.execute(sql).fetchall()
+        plan = "explain select position_class(board(position_id)) from turns"
+        for connection in (found, expected):
+            assert "fast_position_class" in str(connection.execute(plan).fetchall())
