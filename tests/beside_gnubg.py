@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import bgdata
-from bgdata.cli.met import find_met_or_file
+from bgdata.cli.stakes import find_met_or_file
 from bgdata.equity.cube import CubeRules
 from bgdata.evaluation.gnubg_program import ask_gnubg
 from bgdata.evaluation.lookahead_player import LookaheadPlayer

@@ -236,6 +236,29 @@ def test_commands_load_nothing_heavy_before_they_run() -> None:
     assert heavy(loaded) == set()
 
 
+@each(
+    ("arguments", "expected"),
+    {
+        "eval": (["eval", "start"], {"numba"}),
+        "hint": (["hint", "start", "31"], {"numba"}),
+        "query": (["query", "select 1"], {"duckdb", "pyarrow"}),
+        "show": (["show", "start"], set()),
+    },
+)
+def test_commands_load_no_kind_that_they_do_not_open(
+    small_root: Path, arguments: list[str], expected: set[str]
+) -> None:
+    bgdata.open_warehouse(small_root).connect().close()  # else the first query writes the catalog
+    loaded = run_python(
+        "import contextlib\n"
+        "from bgdata.cli import main\n"
+        f"with contextlib.suppress(SystemExit):\n    main(['--warehouse', {str(small_root)!r}, *{arguments}])\n"
+    )
+    kinds = set(bgdata.all_kinds().modules.values())
+    assert kinds & set(loaded) == set()
+    assert heavy(loaded) == expected
+
+
 def test_declarations_load_no_computation() -> None:
     """Whoever asks what kinds there are, what they hold and which variants they have needs no kernel and no library."""
     loaded = run_python(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgdata.cli.completion import complete_tables
-from bgdata.cli.met import find_met_or_file
 from bgdata.cli.options import (
     OUTPUT,
     beavers_option,
@@ -22,6 +21,7 @@ from bgdata.cli.options import (
 )
 from bgdata.cli.output import write_rows
 from bgdata.cli.own_tables import open_player
+from bgdata.cli.stakes import find_met_or_file
 from bgdata.errors import UsageError
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse

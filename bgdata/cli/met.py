@@ -23,13 +23,12 @@ from bgdata.cli.options import (
     refuse_beside,
 )
 from bgdata.cli.output import print_built, write_rows
-from bgdata.cli.own_tables import build_default_met
+from bgdata.cli.stakes import find_met_or_file
 from bgdata.datasets.match_equity import DATASET, MatchEquityParameters
-from bgdata.datasets.met_xml import met_name
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.stored_met import find_met
-from bgdata.errors import CorruptFileError, UsageError
-from bgdata.formats.met_xml import MetTable, read_met, write_met
+from bgdata.errors import UsageError
+from bgdata.formats.met_xml import MetTable, write_met
 from bgdata.game.match import MatchScore
 from bgdata.rows.match_equity import cell_rows, score_rows
 from bgdata.rows.stakes import parse_away
@@ -183,30 +182,6 @@ def build_met(warehouse: Warehouse, network: str, options: dict[str, Any], form:
     figures = table.manifest.statistics
     click.echo(f"{met.name}: to {met.length}-away, gammon rate {100 * figures['gammon_rate']:.2f} %")
     click.echo("\n".join(post_crawford_lines(met, met.length)))
-
-
-def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
-    """The match equity table of this name in the warehouse (the default one for an empty name), or that of an .xml
-    file.
-
-    Raises MissingTableError, StorageError, and CorruptFileError for a file that holds no table of chances.
-    """
-    if not text:
-        build_default_met(warehouse)
-    if not text.lower().endswith((".xml", ".xml.gz", ".xml.bz2")):
-        return find_met(warehouse, text)
-    from bgdata.computations.met_xml import described
-
-    path = Path(text)
-    found = read_met(path)
-    for problem in found.quarantined:
-        if not problem.reason.startswith("expected a table that is whole"):
-            raise CorruptFileError(f"expected a match equity table in {path}, found in {problem}")
-    table = described(met_name(path.name), found.table) if found.table else None
-    if table is None or table.met is None:
-        what = f"a formula ({table.form})" if table else "none"
-        raise CorruptFileError(f"expected a match equity table of chances in {path}, found {what}")
-    return table.met
 
 
 def show_score(met: MatchEquity, away: str, form: str, *, is_crawford: bool) -> None:

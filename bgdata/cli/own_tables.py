@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bgdata.store.parameters import Parameters
-from bgdata.store.progress_bars import progress_bars
-from bgdata.warehouse import Warehouse
-
 if TYPE_CHECKING:
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
+    from bgdata.store.parameters import Parameters
+    from bgdata.warehouse import Warehouse
 
 HERE = "warehouse"  # the folder that is taken where it is
 DATA, OWN = "XDG_DATA_HOME", "~/.local/share"  # of a user's own data
 _POINTS = 6
 _CHECKERS = 6  # a side, of the exact table: 13 MB
-Wanted = Iterable[tuple[str, Parameters]]
 
 
 def default_folder() -> Path:
@@ -45,6 +42,8 @@ def open_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> Lookah
 
 def build_small_tables(warehouse: Warehouse) -> None:
     """Build the bearoff tables of 6 points that the user's own warehouse lacks. Raises StorageError."""
+    if not is_own(warehouse):
+        return
     from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
     from bgdata.datasets.common.race import RaceParameters
 
@@ -56,16 +55,20 @@ def build_small_tables(warehouse: Warehouse) -> None:
 def build_default_met(warehouse: Warehouse) -> None:
     """Build the match equity table of the shipped network if the user's own warehouse lacks it. Raises
     StorageError."""
+    if not is_own(warehouse):
+        return
     from bgdata.datasets.match_equity import DATASET
 
     build_missing(warehouse, [(DATASET.name, DATASET.defaults[0])])
 
 
-def build_missing(warehouse: Warehouse, wanted: Wanted) -> None:
-    """Build what the user's own warehouse lacks, and say so; nothing in any other, of which somebody else decides.
-    Raises StorageError."""
-    if warehouse.root.absolute() != own_folder():
-        return
+def is_own(warehouse: Warehouse) -> bool:
+    """Whether it is the user's own: nothing is built in any other unasked, of which somebody else decides."""
+    return warehouse.root.absolute() == own_folder()
+
+
+def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]) -> None:
+    """Build what a warehouse lacks, and say so. Raises StorageError."""
     missing = [
         (kind, parameters, slug)
         for kind, parameters in wanted
@@ -73,6 +76,8 @@ def build_missing(warehouse: Warehouse, wanted: Wanted) -> None:
     ]
     if not missing:
         return
+    from bgdata.store.progress_bars import progress_bars
+
     names = ", ".join(f"{kind}/{slug}" for kind, _, slug in missing)
     click.echo(f"building {names}: seconds, once; kept in {warehouse.root}", err=True)
     with progress_bars(notes=False) as progress:

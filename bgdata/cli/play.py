@@ -19,7 +19,6 @@ import click
 from bgdata.cli.completion import complete_players
 from bgdata.cli.cube import describe_decision
 from bgdata.cli.external import check_place, save_matches, write_matches
-from bgdata.cli.met import find_met_or_file
 from bgdata.cli.options import (
     OUTPUT,
     beavers_option,
@@ -31,6 +30,7 @@ from bgdata.cli.options import (
 )
 from bgdata.cli.own_tables import open_player
 from bgdata.cli.positions import describe_plays
+from bgdata.cli.stakes import find_met_or_file
 from bgdata.cli.watch import Program, describe_ending, describe_score, until_left, watch_session
 from bgdata.errors import UsageError, shown
 from bgdata.game.board_text import format_board_text
@@ -145,7 +145,7 @@ def chosen_score(options: Mapping[str, Any]) -> MatchScore | Money | None:
 
 def rules_for(warehouse: Warehouse, score: MatchScore | Money, options: Mapping[str, Any]) -> CubeRules:
     """How the cube is handled. Raises UsageError for a match equity table that does not reach as far as the match, and
-    what `met.find_met_or_file` raises."""
+    what `stakes.find_met_or_file` raises."""
     from bgdata.equity.cube import CubeRules
     from bgdata.play.cubeful_series import CubefulRules
 

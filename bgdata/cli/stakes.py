@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bgdata.cli.met import find_met_or_file
-from bgdata.errors import UsageError
+from bgdata.cli.own_tables import build_default_met
+from bgdata.errors import CorruptFileError, UsageError
 from bgdata.game.match import MatchScore, Stakes
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.equity.cube import CubeRules
     from bgdata.equity.doubling import Strategy
+    from bgdata.equity.match_equity import MatchEquity
 
 
 def chosen_rules(
     warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
 ) -> CubeRules:
     """The cube model, the match equity table and the rules; `has_beavers` holds unless an option says otherwise. Raises
-    UsageError, InvalidParameterError, and what `met.find_met_or_file` raises."""
+    UsageError, InvalidParameterError, and what `find_met_or_file` raises."""
     from bgdata.equity.cube import CubeRules
 
     strategy, is_match = chosen_strategy(options), isinstance(stakes.score, MatchScore)
@@ -53,3 +55,31 @@ def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
         raise UsageError(f"expected --volatility with --model jump, got it with janowski: {volatility:g}")
     model = janowski_first if options["model"] == "janowski-first" else janowski
     return model(DEFAULT_INDEX if index is None else index)
+
+
+def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
+    """The match equity table of this name in the warehouse (the default one for an empty name), or that of an .xml
+    file.
+
+    Raises MissingTableError, StorageError, and CorruptFileError for a file that holds no table of chances.
+    """
+    if not text:
+        build_default_met(warehouse)
+    if not text.lower().endswith((".xml", ".xml.gz", ".xml.bz2")):
+        from bgdata.equity.stored_met import find_met
+
+        return find_met(warehouse, text)
+    from bgdata.computations.met_xml import described
+    from bgdata.datasets.met_xml import met_name
+    from bgdata.formats.met_xml import read_met
+
+    path = Path(text)
+    found = read_met(path)
+    for problem in found.quarantined:
+        if not problem.reason.startswith("expected a table that is whole"):
+            raise CorruptFileError(f"expected a match equity table in {path}, found in {problem}")
+    table = described(met_name(path.name), found.table) if found.table else None
+    if table is None or table.met is None:
+        what = f"a formula ({table.form})" if table else "none"
+        raise CorruptFileError(f"expected a match equity table of chances in {path}, found {what}")
+    return table.met

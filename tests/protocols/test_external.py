@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.cli.met import find_met_or_file
+from bgdata.cli.stakes import find_met_or_file
 from bgdata.equity.cube import CubeRules
 from bgdata.errors import ExternalProgramError
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
