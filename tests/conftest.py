@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -30,6 +30,18 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Delete the folders of older sources where a run begins."""
     if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
         forget_others()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Builds write no catalog.duckdb, which takes longer than most of what tests build: connections make their own.
+    Tests that are about the file, or about clients that read it, are marked `catalog`."""
+    from bgdata.store import build
+
+    with pytest.MonkeyPatch.context() as patch:
+        if item.get_closest_marker("catalog") is None:
+            patch.setattr(build, "refresh_catalog", lambda _: None)
+        return (yield)
 
 
 @pytest.fixture(scope="session", autouse=True)

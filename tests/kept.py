@@ -22,6 +22,7 @@ from filelock import FileLock
 import bgdata
 from bgdata.errors import BgdataError
 from bgdata.kernel_cache import import_closure
+from bgdata.store.catalog import write_catalog
 from bgdata.store.verify import check_hashes
 
 ROOT = Path(__file__).parents[1]
@@ -62,6 +63,7 @@ def kept_folder(name: str, fill: Callable[[Path], object], *, goes_on: bool = Fa
                 shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed half-way
             folder.mkdir(exist_ok=True)
             fill(folder)
+            write_catalog(bgdata.open_warehouse(folder / "warehouse"))
             done.touch()
         proven.write_text(run)
     return folder

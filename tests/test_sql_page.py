@@ -14,6 +14,8 @@ from click.testing import CliRunner
 from bgdata.cli import main
 from tests.test_readme import built, pages
 
+pytestmark = pytest.mark.catalog
+
 __all__ = ["built"]  # the fixture
 PAGE = "docs/how_to/sql_questions.md"
 

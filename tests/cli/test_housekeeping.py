@@ -15,6 +15,8 @@ from bgdata.store.versions import CURRENT
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 
+pytestmark = pytest.mark.catalog
+
 TINY = [
     *("train", "td", "small", "--games", "40", "--round-games", "20", "--row-games", "20", "--test-games", "4"),
     *("--hidden", "4", "--crashed-hidden", "4", "--race-hidden", "4", "--no-tables"),

@@ -20,6 +20,8 @@ from tests.cli.command_line import error_of, run, succeeds
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.store import processes
 
+pytestmark = pytest.mark.catalog
+
 QUERY = "select position_index, mean_rolls from bearoff_one_sided_3x15 where position_index < 3 order by all"
 
 

@@ -94,10 +94,9 @@ def rebuilding(small_root: Path) -> Iterator[Path]:
 
 
 @pytest.mark.slow
-def test_every_kind_is_built_again(small_root: Path, rebuilding: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_kind_is_built_again(small_root: Path, rebuilding: Path) -> None:
     """Its values depend on no threads and no processes, and it takes no more memory than is said, once the libraries
     are loaded."""
-    monkeypatch.setattr(build, "refresh_catalog", lambda _: None)  # of which nothing is asked here
     with open_executor("processes:2") as processes, Together() as together:
         for kind in all_kinds().values():
             with together.case(kind.name):

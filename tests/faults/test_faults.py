@@ -6,7 +6,7 @@ import pytest
 
 from tests.faults.campaigns import CAMPAIGNS
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.catalog]
 SEED = 1
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pytest
 
 import bgdata
 from bgdata.errors import InvalidPositionError
@@ -240,6 +241,7 @@ def leaking(root: Path) -> Warehouse:
     return warehouse
 
 
+@pytest.mark.catalog
 def test_leakage(tmp_path: Path) -> None:
     warehouse = leaking(tmp_path)
     query = """select dataset, variant, key->>'source', (key->>'line')::int, position_id, benchmarks

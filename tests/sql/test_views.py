@@ -30,6 +30,8 @@ from bgdata.warehouse import Warehouse
 from tests.reference.bearoff import layouts
 from tests.together import each
 
+pytestmark = pytest.mark.catalog
+
 # what the smallest network and the smallest matches with the cube are made from
 INPUTS = {"bearoff_two_sided/6x6", "bearoff_one_sided/6x15", "bearoff_gammon/6x15", "match_equity/published-12"}
 

@@ -27,6 +27,8 @@ from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, Squares, SquareSums, toy_warehouse, whole_versions
 
+pytestmark = pytest.mark.catalog
+
 TEN = Count(10)
 
 

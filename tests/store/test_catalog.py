@@ -36,6 +36,8 @@ from tests.store import processes
 from tests.store.test_verify import reseal
 from tests.store.toy import Count, Squares, toy_warehouse
 
+pytestmark = pytest.mark.catalog
+
 TEN = Count(10)
 LARGEST = "select max(square) from squares"
 

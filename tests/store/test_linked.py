@@ -35,6 +35,8 @@ from tests.store.test_build import MoreSquares, WrongSquares
 from tests.store.test_published import Shipped
 from tests.store.toy import Count, Notes, Squares, problems, toy_warehouse, whole_versions
 
+pytestmark = pytest.mark.catalog
+
 TEN = Count(10)
 KILLED = -9
 

@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from bgdata.datasets import all_kinds
 from bgdata.datasets.gnubg_benchmark import GnubgBenchmark
@@ -43,6 +44,7 @@ def leaking(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     return sorted((*row[:2], tuple(json.loads(row[2]).values())) for row in connection.sql(KEYS).fetchall())
 
 
+@pytest.mark.catalog
 def test_leakage_is_what_the_feed_leaves_out(warehouse: Warehouse, tmp_path: Path) -> None:
     kinds = [kind for kind in warehouse.kinds.values() if kind.is_labelled]
     tables = [table for kind in kinds for table in warehouse.current(kind.name)]
