@@ -12,6 +12,7 @@ import duckdb
 import pytest
 
 import bgdata
+from bgdata.process import cache_folder
 from bgdata.store import build, seal
 from bgdata.store import scripts as store_scripts
 from bgdata.store.catalog import is_stale, write_catalog
@@ -23,6 +24,8 @@ from tests.store import processes
 from tests.store.test_catalog import DAMAGES
 from tests.store.toy import Count, declare_toys
 from tests.together import Together
+
+pytestmark = pytest.mark.catalog
 
 TEN, TWENTY = Count(10), Count(20)
 LIMITS = QueryLimits(60)
@@ -214,7 +217,7 @@ def write_forged(warehouse: Warehouse, *_: object) -> None:
 def forge_with_own_seal(warehouse: Warehouse, _: pytest.MonkeyPatch) -> None:
     """Sealed by somebody with another key."""
     write_forged(warehouse)
-    key = seal.cache_folder() / "key"
+    key = cache_folder() / "key"
     mine = key.read_bytes()
     key.write_bytes(bytes(32))
     seal.seal(warehouse, seal.catalog_state(warehouse), warehouse.catalog.read_bytes())
@@ -233,11 +236,11 @@ def seal_with_no_key(warehouse: Warehouse, patch: pytest.MonkeyPatch) -> None:
 
 
 def lose_the_key(*_: object) -> None:
-    (seal.cache_folder() / "key").unlink()
+    (cache_folder() / "key").unlink()
 
 
 def cut_the_key_off(*_: object) -> None:
-    (seal.cache_folder() / "key").write_bytes(b"short")
+    (cache_folder() / "key").write_bytes(b"short")
 
 
 def link_the_catalog(warehouse: Warehouse, _: pytest.MonkeyPatch) -> None:
