@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
@@ -19,7 +20,7 @@ from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.store.dataset import Dataset, ImportedDataset
 from bgdata.warehouse import Warehouse
 from tests.evaluation.network_versions import random_networks, write_network
-from tests.kept import forget_others, kept_folder, kept_home, link, stamp
+from tests.kept import forget_others, kept_folder, kept_home, link, protect
 
 SharedFolder: TypeAlias = Callable[[str, Callable[[Path], object]], Path]
 LUCKY = SelfPlayParameters("network", "", 6, 4, True)
@@ -27,7 +28,11 @@ pytest_plugins = ["tests.minutes"]
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Delete the folders of older sources where a run begins."""
+    """Delete the folders of older sources where a run begins. Tests interrupt processes, also where this one runs in
+    the background of a shell, which makes it and all that it starts deaf to that."""
+    protect()
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
         forget_others()
 
@@ -124,12 +129,9 @@ def network_root(shared_folder: SharedFolder) -> Path:
 
 
 @pytest.fixture
-def warehouse(small_root: Path, tmp_path: Path) -> Iterator[Warehouse]:
+def warehouse(small_root: Path, tmp_path: Path) -> Warehouse:
     """The small warehouse to build in and to delete from. Its files are links: `own` copies what a test writes to."""
-    before = stamp(small_root)
-    yield bgdata.open_warehouse(link(small_root, tmp_path / "warehouse"))
-    changed = [path for path, found in stamp(small_root).items() if before.get(path) != found]
-    assert changed == [], "these files are shared by all tests: change a copy, see `tests.kept.own`"
+    return bgdata.open_warehouse(link(small_root, tmp_path / "warehouse"))
 
 
 @pytest.fixture

@@ -32,8 +32,6 @@ SOURCES = ("datasets", "computations", "store")  # folders of the package that d
 KEPT_SECONDS = 24 * 3600
 LIBRARIES = ("duckdb", "numba", "numpy", "pyarrow")  # that compute values or write files
 
-Stamp = dict[Path, tuple[int, int]]
-
 
 @functools.cache
 def fingerprint() -> str:
@@ -94,13 +92,24 @@ def forget_others() -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def stamp(folder: Path) -> Stamp:
-    """When each file of a folder was last written, and its size."""
-    return {
-        path: (found.st_mtime_ns, found.st_size)
-        for path in folder.rglob("*")
-        if path.is_file() and (found := path.stat())
-    }
+def protect() -> None:
+    """From now on this process writes to no file of a warehouse that has several names: nobody else's would stay."""
+    sys.addaudithook(refuse_shared)
+
+
+def refuse_shared(event: str, arguments: tuple[object, ...]) -> None:
+    """Fail where a file with several names is opened to be written."""
+    if event == "open" and isinstance(arguments[0], str | Path) and isinstance(arguments[2], int):
+        writes = arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        if writes and "warehouse" in str(arguments[0]) and is_shared(arguments[0]):
+            raise AssertionError(f"{arguments[0]} is shared by all tests: write to a copy, see tests.kept.own")
+
+
+def is_shared(path: str | Path) -> bool:
+    try:
+        return Path(path).stat().st_nlink > 1
+    except OSError:
+        return False
 
 
 def link(source: Path, target: Path) -> Path:

@@ -14,6 +14,7 @@ from bgdata.store.table import Table
 from bgdata.store.versions import CURRENT
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
+from tests.kept import own
 
 pytestmark = pytest.mark.catalog
 
@@ -117,7 +118,7 @@ def test_gc(two_networks: tuple[Warehouse, Table, Table]) -> None:
 
 def test_gc_of_what_is_damaged(warehouse: Warehouse) -> None:
     table = warehouse.open("bearoff_gammon", "3x15")
-    table.parquet.write_bytes(b"junk")
+    own(table.parquet).write_bytes(b"junk")
     assert run(warehouse.root, "verify", "bearoff_gammon", "--sample", "0", "--repair").exit_code == 0
     assert succeeds(warehouse.root, "gc", "--dry-run") == "nothing to delete\n"
     name = f".staging/damaged-bearoff_gammon-3x15-{table.folder.name}"
@@ -131,7 +132,7 @@ def test_the_lock_follows_the_pointer(warehouse: Warehouse) -> None:
     succeeds(warehouse.root, "lock")
     table = warehouse.open("bearoff_gammon", "3x15")
     assert "DIFFERS" not in run(warehouse.root, "diff").stdout
-    (table.folder.parent / CURRENT).write_text("r9-00000000\n")
+    own(table.folder.parent / CURRENT).write_text("r9-00000000\n")
     assert error_of(run(warehouse.root, "lock"), 1).startswith("no current version bearoff_gammon/3x15/r9-00000000 in ")
     assert succeeds(warehouse.root, "use", table.name) == f"{table.name} is current now\n"
     succeeds(warehouse.root, "lock")
