@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -40,8 +41,10 @@ def catalog_state(warehouse: Versions) -> str:
         with suppress(OSError):  # it is being removed
             path = folder / name
             found = path.lstat()
-            now = (found.st_mode, found.st_size, found.st_mtime_ns)
-            said = path.read_bytes() if name == CURRENT else now
+            said: object = (found.st_mode, found.st_size, found.st_mtime_ns)
+            if name == CURRENT and stat.S_ISREG(found.st_mode):
+                with open_regular(path) as file:
+                    said = file.read(MOST_BYTES)
             digest.update(repr((path.relative_to(warehouse.root).parts, said)).encode())
     return digest.hexdigest()
 
