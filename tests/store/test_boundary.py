@@ -21,6 +21,8 @@ from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, toy_warehouse
 from tests.together import each
 
+pytestmark = pytest.mark.catalog
+
 TEN = Count(10)
 
 
@@ -58,7 +60,7 @@ def test_parameters_that_hold_sql(toys: Warehouse) -> None:
         connection.sql("from squares").fetchall()
 
 
-@pytest.mark.parametrize("name", ["a'b", "x; drop view y", "..", "$(id)", "A", "a--b", "é", "x" * 250])
+@each("name", ["a'b", "x; drop view y", "..", "$(id)", "A", "a--b", "é", "x" * 250])
 def test_folders_that_nobody_of_us_names_so(toys: Warehouse, name: str) -> None:
     """They are passed over as other people's files are."""
     whole = toys.build("squares", TEN)
@@ -71,7 +73,7 @@ def test_folders_that_nobody_of_us_names_so(toys: Warehouse, name: str) -> None:
         toys.open("squares", name)
 
 
-@pytest.mark.parametrize(
+@each(
     "hostile",
     [
         "create view squares as from read_text('{secret}')",
@@ -177,19 +179,19 @@ def test_statements_that_do_more_than_read(sql: str) -> None:
         reading_query(sql)
 
 
-@pytest.mark.parametrize("sql", ["select 1; select 2", "select 1; copy (select 1) to 'x'; --"])
+@each("sql", ["select 1; select 2", "select 1; copy (select 1) to 'x'; --"])
 def test_one_statement(sql: str) -> None:
     with pytest.raises(QueryError, match="expected one query, got "):
         reading_query(sql)
 
 
-@pytest.mark.parametrize("sql", ["sel", "select 1) union (select 2", "select 1 )", "select /*", "select 'a"])
+@each("sql", ["sel", "select 1) union (select 2", "select 1 )", "select /*", "select 'a"])
 def test_what_is_no_sql(sql: str) -> None:
     with pytest.raises(QueryError, match="expected a valid query: "):
         reading_query(sql)
 
 
-@pytest.mark.parametrize(
+@each(
     ("sql", "rows"),
     [
         ("select max(square) from squares;", [(81,)]),
@@ -210,7 +212,7 @@ def test_queries_under_lock(toys: Warehouse, sql: str, rows: list[tuple[object, 
         assert [tuple(row) for row in connection.sql(reading_query(sql)).fetchall()] == rows
 
 
-@pytest.mark.parametrize("sql", ["describe squares", "show tables", "summarize squares", "explain select 1"])
+@each("sql", ["describe squares", "show tables", "summarize squares", "explain select 1"])
 def test_descriptions_under_lock(toys: Warehouse, sql: str) -> None:
     toys.build("squares", TEN)
     with connect(toys, limits=QueryLimits(60)) as connection:
@@ -247,7 +249,7 @@ def test_no_temporary_folder_is_left(toys: Warehouse, tmp_path: Path, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("sql", "what"),
     [
         ("create or replace view squares as select 1", "its views"),
@@ -260,6 +262,7 @@ def test_no_temporary_folder_is_left(toys: Warehouse, tmp_path: Path, monkeypatc
 )
 def test_verify_covers_the_catalog(toys: Warehouse, sql: str, what: str) -> None:
     toys.build("squares", TEN)
+    write_catalog(toys)
     assert [finding.status for finding in verify_files(toys)] == [Status.PASSED]
     with duckdb.connect(str(toys.catalog)) as connection:
         connection.execute(sql)

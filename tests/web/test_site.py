@@ -28,6 +28,7 @@ from bgdata.web.openapi import ADDRESSES
 from bgdata.web.site import Site, folders_in
 from tests.cli.command_line import POSITION
 from tests.kept import own
+from tests.together import each
 from tests.web.reading import inner_links, open_client, read
 from tests.web.servers import asked, serving
 
@@ -73,13 +74,13 @@ def test_every_link_leads_somewhere(client: TestClient) -> None:
     assert {where for where in seen if where.startswith("/game/")}
 
 
-@pytest.mark.parametrize("where", [*PAGES, "/nowhere", "/static/site.css", "/table/none", f"/board/{START}"])
+@each("where", [*PAGES, "/nowhere", "/static/site.css", "/table/none", f"/board/{START}"])
 def test_headers(client: TestClient, where: str) -> None:
     answer = client.get(where)
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
 
 
-@pytest.mark.parametrize("where", PAGES)
+@each("where", PAGES)
 def test_json_at_the_same_address(client: TestClient, where: str) -> None:
     path, mark, query = where.partition("?")
     by_name = client.get(f"{path}.json{mark}{query}") if path != "/" else client.get("/.json")
@@ -91,7 +92,7 @@ def test_json_at_the_same_address(client: TestClient, where: str) -> None:
     )
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+@each("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
 def test_the_site_is_only_read(client: TestClient, method: str) -> None:
     answer = client.request(method, "/table")
     assert answer.status_code == 405
@@ -109,7 +110,7 @@ def test_what_no_page_needs_is_refused(client: TestClient) -> None:
     assert client.get("/nowhere.json").json() == {"error": "expected a page of this site, got /nowhere"}
 
 
-@pytest.mark.parametrize(
+@each(
     "where",
     [
         "/static/../site.py", "/static/%2e%2e/site.py", "/file/../../etc/passwd", "/table/%2e%2e/%2e%2e",
@@ -124,7 +125,7 @@ def test_paths_stay_inside(client: TestClient, where: str) -> None:
     assert "root:" not in answer.text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "where"),
     [
         (START, f"/position/{START}"),
@@ -170,7 +171,7 @@ def searched(client: TestClient, text: str) -> str:
     return answer.headers["location"]
 
 
-@pytest.mark.parametrize("text", ["no such thing", "<script>", "A99", "bearoff_two", "\x00", "é" * 100])
+@each("text", ["no such thing", "<script>", "A99", "bearoff_two", "\x00", "é" * 100])
 def test_search_for_nothing(client: TestClient, text: str) -> None:
     page = read_search(client, text)
     assert "expected a position in any notation, a table such as bearoff_two_sided/6x9" in page
@@ -197,7 +198,7 @@ def test_an_empty_warehouse(empty: TestClient) -> None:
     assert "no match equity table" in read(empty, "/match-equity", 404).text
     assert "No cube: no match equity table" in read(empty, f"/position/{START}?away=3-5").text
     assert empty.get("/sql.json", params={"q": "select 1 as one"}).json() == [{"one": 1}]
-    for path in (each.path for each in ADDRESSES):
+    for path in (address.path for address in ADDRESSES):
         where = (
             path.format(kind="selfplay", variant="x", version="r1-01234567", name="table.parquet", number="1")
             if ("{text" not in path)
