@@ -25,12 +25,13 @@ FIRST_LINE = 62  # characters: what the list of commands has room for on 80 colu
 WIDEST = 120  # characters of a line of help as it is written
 PERSONS = re.compile(r"\b(he|his|him|himself|she|her)\b", re.IGNORECASE)
 NOTE = re.compile(r"  \[(default|env var): [^\]]+\]$")
-# the same name for two things, which are of two grammars: recipes of networks, forms of files, and a page in place of a
-# picture
+# the same name for two things, which are of two grammars: recipes of networks, forms of files, a page in place of a
+# picture, and all of what is built or was published
 OTHER_WORDS = {
     ("train td", "rate"), ("train td", "batch"), ("train sl", "batch"), ("train sl", "rate"),
     ("export table", "form"), ("export text", "form"), ("train plot", "page"), ("external", "save"),
-    ("fibs", "save"), ("fibs", "length"), ("fibs", "port"), ("fibs", "host"), ("fibs", "patience"), ("fibs", "games"),
+    ("build", "is_all"), ("fibs", "save"), ("fibs", "length"), ("fibs", "port"), ("fibs", "host"),
+    ("fibs", "patience"), ("fibs", "games"),
 }  # fmt: skip
 
 
