@@ -20,6 +20,7 @@ from bgdata.kernel import threads
 from bgdata.play.splits import SPLITS, splits_of_hashes
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
+from tests.kept import own
 from tests.rechecking import check_sample, inputs_of
 from tests.reference.bearoff_chances import Rolls, combined_chances
 
@@ -94,7 +95,7 @@ def test_verify_asks_again(warehouse: Warehouse, name: str) -> None:
     check_sample(DATASET, table, inputs_of(warehouse, DATASET, SMALL), 200, np.random.default_rng(0))
     values = np.load(table.folder / f"{name}.npy")
     values[5] += 1
-    np.save(table.folder / f"{name}.npy", values)
+    np.save(own(table.folder / f"{name}.npy"), values)
     with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in row 5 of bearoff_labels/"):
         check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 2000, np.random.default_rng(0))
 
@@ -108,7 +109,7 @@ def test_verify_sums_in_another_way(warehouse: Warehouse, monkeypatch: pytest.Mo
 
 def test_verify_counts(warehouse: Warehouse) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
-    np.save(table.folder / "boards.npy", np.load(table.folder / "boards.npy")[:-1])
+    np.save(own(table.folder / "boards.npy"), np.load(table.folder / "boards.npy")[:-1])
     with pytest.raises(CheckFailedError, match=r"expected \d+ pairs in bearoff_labels/.*, found \d+"):
         check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 2, np.random.default_rng(0))
 

@@ -26,6 +26,7 @@ from bgdata.kernel import threads
 from bgdata.play.cubeful_series import CubefulRules, cubeful_results, cubeful_self_play
 from bgdata.store.table import Table
 from tests.equity.samples import published_met
+from tests.kept import own
 from tests.rechecking import check_sample
 from tests.store.toy import Notes
 
@@ -236,12 +237,12 @@ def test_verification(root: Path) -> None:
     for rows, part in ((20, np.index_exp[:, 1]), (0, np.index_exp[3, 0])):
         changed = values.copy()
         changed[part] += 2
-        np.save(path, changed)
+        np.save(own(path), changed)
         with pytest.raises(
             CheckFailedError, match=r"^expected the (figures|errors|sums) of .* as they are computed again"
         ):
             check_sample(DATASET, Table(table.folder), found, rows, np.random.default_rng(0))
-    np.save(path, values)
+    np.save(own(path), values)
 
 
 WRONG = [

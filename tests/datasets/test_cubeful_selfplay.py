@@ -27,6 +27,7 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.datasets.importing import Imports
 from tests.equity.samples import published_met
+from tests.kept import own
 from tests.rechecking import check_sample
 from tests.store.toy import Notes
 from tests.together import each
@@ -180,7 +181,7 @@ def test_verification_plays_again(warehouse_copy: Warehouse) -> None:
         path.chmod(0o644)
         turns = np.load(path)
         turns[:, 5] += 1
-        np.save(path, turns)
+        np.save(own(path), turns)
         with pytest.raises(
             CheckFailedError, match=r"^expected the turns of match \d of .* as it is played again, found"
         ):

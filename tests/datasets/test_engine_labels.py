@@ -31,6 +31,7 @@ from bgdata.store.context import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
+from tests.kept import own
 from tests.oracles import needs_gnubg_tool
 from tests.rechecking import check_sample, inputs_of
 
@@ -115,7 +116,7 @@ def test_verify_asks_again(warehouse: Warehouse, program: Program, monkeypatch: 
     wrong = np.array(table.array("chances"))
     wrong[:, 0] += 0.01
     (table.folder / "chances.npy").chmod(0o644)
-    np.save(table.folder / "chances.npy", wrong)
+    np.save(own(table.folder / "chances.npy"), wrong)
     with pytest.raises(CheckFailedError, match=r"expected chances of .* in row \d+ of engine_labels/"):
         check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
     monkeypatch.setattr(program, "version", "10")  # nobody is left who could tell
@@ -124,7 +125,7 @@ def test_verify_asks_again(warehouse: Warehouse, program: Program, monkeypatch: 
     ):
         check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
     (table.folder / "games.npy").chmod(0o644)
-    np.save(table.folder / "games.npy", table.array("games") + 1)
+    np.save(own(table.folder / "games.npy"), table.array("games") + 1)
     with pytest.raises(CheckFailedError, match=r"expected games of .* in row 0 of engine_labels/"):
         check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
 

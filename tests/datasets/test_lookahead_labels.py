@@ -30,6 +30,7 @@ from bgdata.store import job
 from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
+from tests.kept import own
 from tests.rechecking import check_sample, inputs_of
 
 SMALL = DATASET.smallest
@@ -205,7 +206,7 @@ def test_verify_looks_again(warehouse: Warehouse, name: str) -> None:
     check_sample(DATASET, table, inputs_of(warehouse, DATASET, SMALL), 1000, np.random.default_rng(0))
     values = np.load(table.folder / f"{name}.npy")
     values[5] += 1
-    np.save(table.folder / f"{name}.npy", values)
+    np.save(own(table.folder / f"{name}.npy"), values)
     with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in row 5 of lookahead_labels/"):
         check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 1000, np.random.default_rng(0))
 
@@ -223,7 +224,7 @@ def test_verify_misses_rows(warehouse: Warehouse) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     rows = np.load(table.folder / "rows.npy")
     rows[5] = rows[4]
-    np.save(table.folder / "rows.npy", rows)
+    np.save(own(table.folder / "rows.npy"), rows)
     with pytest.raises(CheckFailedError, match=r"expected rows of 5 in row 5 of|expected \d+ of \d+ positions in"):
         check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 1000, np.random.default_rng(0))
 

@@ -35,6 +35,7 @@ from bgdata.store.context import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
+from tests.kept import own
 from tests.rechecking import check_sample, inputs_of
 from tests.together import each
 
@@ -212,7 +213,7 @@ def test_verify_counts_games(warehouse: Warehouse) -> None:
     rollout_decisions.check_games(replace(SMALL, one_per_game=True), table)
     path = table.folder / "decisions_games.npy"
     path.chmod(0o644)
-    np.save(path, np.full_like(np.load(path), 7))
+    np.save(own(path), np.full_like(np.load(path), 7))
     rollout_decisions.check_games(SMALL, Table(table.folder))
     message = rf"expected one decision of each game in {table.name}, found 2 of game 7"
     with pytest.raises(CheckFailedError, match=message):
@@ -277,7 +278,7 @@ def corrupt(table: Table, name: str, place: Any) -> None:
     path.chmod(0o644)
     values = np.load(path)
     values[place] += 1
-    np.save(path, values)
+    np.save(own(path), values)
 
 
 def test_it_is_written_as_a_benchmark_file(warehouse: Warehouse, tmp_path: Path) -> None:

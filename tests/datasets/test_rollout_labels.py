@@ -23,6 +23,7 @@ from bgdata.store.context import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
+from tests.kept import own
 from tests.rechecking import check_sample, inputs_of
 
 SMALL = DATASET.smallest
@@ -57,7 +58,7 @@ def test_a_source_that_is_cut_off(warehouse: Warehouse) -> None:
     folder = warehouse.open("positions", "sample").folder
     boards = np.load(folder / "boards.npy")
     (folder / "boards.npy").unlink()
-    np.save(folder / "boards.npy", boards[:1])
+    np.save(own(folder / "boards.npy"), boards[:1])
     for version in ("", folder.name):
         with pytest.raises(CorruptFileError, match=r"boards\.npy"):
             warehouse.build(DATASET.name, replace(SMALL, seed=77, source=VersionRef("positions", "sample", version)))
@@ -105,7 +106,7 @@ def test_verify_rolls_out_again(warehouse: Warehouse) -> None:
     check_sample(DATASET, table, inputs_of(warehouse, DATASET, SMALL), 2, np.random.default_rng(0))
     chances = np.load(table.folder / "chances.npy")
     chances[1, 0] += 0.01
-    np.save(table.folder / "chances.npy", chances)
+    np.save(own(table.folder / "chances.npy"), chances)
     with pytest.raises(CheckFailedError, match=r"expected chances of .* in row 1 of rollout_labels/"):
         check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 2, np.random.default_rng(0))
 

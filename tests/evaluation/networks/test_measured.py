@@ -29,6 +29,7 @@ from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
 from bgdata.evaluation.player import open_named_player
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
+from tests.kept import own
 
 START_ID = "4HPwATDgc/ABMA"
 
@@ -112,7 +113,7 @@ def test_manifests_that_say_nothing_are_passed_over(warehouse: Warehouse, lost: 
     path = table.folder / "manifest.json"
     manifest = json.loads(path.read_text())
     del manifest["parameters" if lost in manifest["parameters"] else "statistics"][lost]
-    path.write_text(json.dumps(manifest))
+    own(path).write_text(json.dumps(manifest))
     assert scores_in(warehouse, "tiny", player.version) == []
     assert "in training" in bgdata.open_player(warehouse.root, "tiny").evaluate(START_ID).accuracy
 
@@ -144,7 +145,7 @@ def test_the_file_is_read_and_written(tmp_path: Path) -> None:
 def test_a_damaged_file(tmp_path: Path, content: bytes) -> None:
     write_file(tmp_path, {"a": [NetworkScore("points_per_game", "pubeval", 0.5, 0.01, 10, "x")]})
     (path,) = tmp_path.iterdir()
-    path.write_bytes(content)
+    own(path).write_bytes(content)
     with pytest.raises(CorruptFileError, match=f"^expected scores of networks in {path}, found other content; try: "):
         read_file(tmp_path)
 
