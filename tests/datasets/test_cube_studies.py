@@ -187,8 +187,8 @@ def test_arms() -> None:
 
 def test_the_match_equity_table() -> None:
     """That of the blog, or the default one, which is built here."""
-    for study, own in (("match", "match-own"), ("match-cubeful", "match-own-cubeful")):
-        mets = [DATASET.inputs(replace(MATCH, study=name))["met"][1] for name in (study, own)]
+    for study, ours in (("match", "match-own"), ("match-cubeful", "match-own-cubeful")):
+        mets = [DATASET.inputs(replace(MATCH, study=name))["met"][1] for name in (study, ours)]
         assert mets == [PUBLISHED, MATCH_EQUITY.defaults[0]]
         assert arms_of(own) == arms_of(study)
     assert "met" not in DATASET.inputs(INDEX)

@@ -27,7 +27,6 @@ from bgdata.store.catalog import write_catalog
 from bgdata.store.manifest import Manifest
 from bgdata.store.scripts import SQL
 from bgdata.warehouse import Warehouse
-from tests.kept import own
 from tests.reference.bearoff import layouts
 from tests.together import each
 
@@ -227,7 +226,7 @@ def test_scores_of_another_benchmark_are_left_out(warehouse: Warehouse, tmp_path
     """Its decisions have other numbers: rows would name the wrong positions."""
     kind = warehouse.kinds["gnubg_benchmark"]
     (path,) = kind.computation.write_sample(tmp_path)  # type: ignore[attr-defined]
-    own(path).write_text(path.read_text() + "# another file\n")
+    path.write_text(path.read_text() + "# another file\n")
     other = warehouse.build(kind.name, kind.smallest, files=[path])
     query = "select count(*) as count from benchmark_losses"
     with warehouse.connect() as connection:
