@@ -119,13 +119,14 @@ def build_for_player(folder: Path) -> None:
     write_network(folder / "warehouse", "random", random_networks(7))
 
 
-@pytest.fixture(scope="session")
-def network_root(shared_folder: SharedFolder) -> Path:
-    """Folder of a warehouse with the network that comes with bgdata, and some games of it with luck."""
-    return (
-        shared_folder("network", lambda folder: bgdata.open_warehouse(folder / "warehouse").build("selfplay", LUCKY))
-        / "warehouse"
+@pytest.fixture(scope="module")
+def network_root(shared_folder: SharedFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a warehouse with the network that comes with bgdata, and some games of it with luck. Tests of a module
+    build in it what they share."""
+    folder = shared_folder(
+        "network", lambda folder: bgdata.open_warehouse(folder / "warehouse").build("selfplay", LUCKY)
     )
+    return link(folder / "warehouse", tmp_path_factory.mktemp("network") / "warehouse")
 
 
 @pytest.fixture
