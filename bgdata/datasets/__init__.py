@@ -4,7 +4,7 @@ module."""
 from __future__ import annotations
 
 import functools
-import pkgutil
+from pathlib import Path
 
 from bgdata.store.kinds import Kinds
 
@@ -12,4 +12,5 @@ from bgdata.store.kinds import Kinds
 @functools.cache
 def all_kinds() -> Kinds:
     """Every declared kind by name, in order of name."""
-    return Kinds({each.name: f"{__name__}.{each.name}" for each in pkgutil.iter_modules(__path__) if not each.ispkg})
+    names = {path.stem for folder in __path__ for path in Path(folder).glob("*.py")} - {"__init__"}
+    return Kinds({name: f"{__name__}.{name}" for name in names})
