@@ -52,7 +52,7 @@ build: $(READY)  ## build the default warehouse with the Prefect flow, and prove
 generation: $(DEV)  ## let a network play as `network`, and make again all that hangs on it (NETWORK=supervised_network/NAME)
 	@$(BIN)/python -m docs.ship $(NETWORK)
 	@$(BIN)/python -m docs.ship --follow
-	-@$(BIN)/python -m pipelines.build  # what it makes differs from the lock, which is written anew
+	-@$(BIN)/python -m pipelines.build --all  # what it makes differs from the lock, which is written anew
 	@$(BIN)/bgdata lock
 	@$(BIN)/python -m docs.pictures
 	-@$(BIN)/python -m docs.pictures --of-network  # asks gnubg and bgsage too

@@ -54,6 +54,7 @@ class Warehouse(Versions):
         executor: Executor | None = None,
         inputs: Mapping[str, Table] | None = None,
         directory: Path | None = None,
+        with_catalog: bool = True,
     ) -> Table:
         """The version with this recipe, built first where it is missing or damaged, its inputs too; it is the current
         one of its variant from then on.
@@ -62,7 +63,8 @@ class Warehouse(Versions):
         `files` are what an imported kind is read from; `strict` fails an import with rows that break a rule; `force`
         builds even when it is there; `executor` computes the shards of kinds that have them, this process if there is
         none: see executors.open_executor. `directory` is a folder, on another disk for instance, that takes the
-        versions of the variant, this one and later ones, and a link makes them part of the warehouse. Raises
+        versions of the variant, this one and later ones, and a link makes them part of the warehouse. Without
+        `with_catalog` the file catalog.duckdb is left as it was, for a caller that builds more. Raises
         InvalidParameterError, UsageError, TooLargeError, StorageError or CheckFailedError; whatever happens, published
         versions stay whole.
         """
@@ -75,7 +77,7 @@ class Warehouse(Versions):
                 return found
         return build(
             self, declared, parameters, progress or Silence(), files=paths, strict=strict, force=force,
-            executor=executor, inputs=inputs, directory=directory,
+            executor=executor, inputs=inputs, directory=directory, with_catalog=with_catalog,
         )  # fmt: skip
 
     def connect(
@@ -89,9 +91,9 @@ class Warehouse(Versions):
     ) -> duckdb.DuckDBPyConnection:
         """A DuckDB connection to the catalog, in memory, with the vectorised position functions. It opens the tables of
         the warehouse and, unless `allow_files`, no other files, and writes `outputs`; with `limits` its configuration
-        is locked. Unless `mend` is false, catalog.duckdb is written anew where it is old. If it `is_relative`, files
-        are named as the warehouse was opened, while the process stays in its folder. Raises MissingWarehouseError or
-        StorageError."""
+        is locked, and it takes catalog.duckdb where that is the same, as it can change nothing. Unless `mend` is false,
+        catalog.duckdb is written anew where it is old. If it `is_relative`, files are named as the warehouse was
+        opened, while the process stays in its folder. Raises MissingWarehouseError or StorageError."""
         from bgdata.sql_functions import define_flat_tables, register_functions
         from bgdata.store.catalog import connect
 

@@ -1,14 +1,15 @@
-"""The flow of `make build`: every default variant, each a task, then a comparison with warehouse.lock and a report.
+"""The flow of `make build`: every default variant, then a comparison with warehouse.lock and a report.
 
-Tasks that do not depend on one another run side by side, each in one of a few processes: compiling kernels and writing
-Parquet use one core each, and running kernels use all cores that are free.
+A task is a variant that is computed, or all of a kind that come with the package. Tasks that do not depend on one
+another run side by side, each in one of a few processes: compiling kernels and writing Parquet use one core each, and
+running kernels use all cores that are free.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from graphlib import TopologicalSorter
 from itertools import groupby
 from operator import attrgetter
@@ -25,18 +26,18 @@ if __name__ == "__main__":
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
-from prefect.futures import PrefectFuture
-from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+from prefect.futures import PrefectFuture, as_completed
 
 from bgdata import open_warehouse
 from bgdata.errors import BgdataError
 from bgdata.kernel_cache import kernel_cache
-from bgdata.store.lock_verdicts import lock_verdicts
+from bgdata.store.build import mend_catalog
+from bgdata.store.lock_verdicts import advice, left_out, lock_verdicts
 from bgdata.store.parameters import Parameters
 from bgdata.warehouse import Warehouse
 
 from .pictures import publish_charts
-from .tasks import Built, Notes, finished, processes
+from .tasks import PROCESSES, Built, Notes, one_server, processes, told
 
 NEXT = """
 look:  bgdata list                                     every version that is there
@@ -46,6 +47,10 @@ try:   bgdata eval start                               the chances and equity of
        bgdata query "from bearoff_two_sided limit 5"   anything else, in SQL"""
 
 
+# kinds whose first variants have most to compile: with what they need they begin first
+LONGEST = ("selfplay", "match_equity")
+
+
 class Variant(NamedTuple):
     """One variant of a kind."""
 
@@ -53,20 +58,46 @@ class Variant(NamedTuple):
     parameters: Parameters
 
 
+class Job(NamedTuple):
+    """What one task builds, and what has to be there before."""
+
+    variants: list[Variant]
+    needs: set[Variant]
+
+
 @task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
-def build_variant(root: str, kind: str, parameters: Parameters) -> Built:
-    """Build a variant, or find it already built."""
-    notes = Notes()
-    table = open_warehouse(root).build(kind, parameters, progress=notes)
-    return Built(table.name, notes.lines)
+def build_variants(root: str, variants: list[Variant]) -> list[Built]:
+    """Build variants, or find them already built."""
+    warehouse, found = open_warehouse(root), []
+    for kind, parameters in variants:
+        notes = Notes()
+        table = warehouse.build(kind, parameters, progress=notes, with_catalog=False)
+        found.append(Built(table.name, notes.lines))
+    return found
 
 
-def default_variants(warehouse: Warehouse, kinds: Sequence[str]) -> dict[Variant, list[Variant]]:
-    """The default variants of these kinds (or of all), each with the list of those that it is computed from, which come
-    before it."""
-    chosen = [Variant(kind, parameters) for kind in kinds for parameters in warehouse.kind(kind).defaults]
-    needed = {variant: [other for other in inputs(warehouse, variant) if other in chosen] for variant in chosen}
-    return {variant: needed[variant] for variant in TopologicalSorter(needed).static_order()}
+def default_jobs(warehouse: Warehouse, kinds: Sequence[str], *, is_all: bool = False) -> list[Job]:
+    """The jobs that build the default variants of these kinds, in the order in which they should begin: each comes
+    behind those that it needs. With `is_all` also what `bgdata build --all` builds."""
+    chosen = [
+        Variant(kind, parameters)
+        for kind in kinds
+        for parameters in (warehouse.kind(kind).defaults if is_all else warehouse.kind(kind).basic)
+    ]
+    needed = {variant: [each for each in inputs(warehouse, variant) if each in chosen] for variant in chosen}
+    longest = {next((each for each in chosen if each.kind == kind), None) for kind in LONGEST}
+    first = longest.union(*(needed[variant] for variant in longest if variant))
+    found: dict[object, Job] = {}
+    for variant in sorted(TopologicalSorter(needed).static_order(), key=lambda variant: variant not in first):
+        computed = {each for each in needed[variant] if not is_shipped(warehouse, each)}
+        title = (variant.kind, frozenset(computed)) if is_shipped(warehouse, variant) else variant
+        found.setdefault(title, Job([], computed)).variants.append(variant)
+    return list(found.values())
+
+
+def is_shipped(warehouse: Warehouse, variant: Variant) -> bool:
+    """Whether a variant comes with the package: then whatever needs it copies it, which takes no time."""
+    return warehouse.kind(variant.kind).published(variant.parameters) is not None
 
 
 def inputs(warehouse: Warehouse, variant: Variant) -> Iterator[Variant]:
@@ -77,22 +108,43 @@ def inputs(warehouse: Warehouse, variant: Variant) -> Iterator[Variant]:
             yield from inputs(warehouse, Variant(*wanted))
 
 
+def title_of(warehouse: Warehouse, job: Job) -> str:
+    """What the task of a job is called."""
+    (kind, parameters), *others = job.variants
+    return f"{kind}, {len(job.variants)} variants" if others else f"{kind} {warehouse.kind(kind).slug(parameters)}"
+
+
 @flow(name="build-warehouse", task_runner=processes(), retries=1, retry_delay_seconds=1)
-def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None) -> list[str]:
-    """Build the default variants of every kind (or of some), each once its inputs are there; returns their versions."""
+def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None, is_all: bool = False) -> list[str]:
+    """Build the default variants of every kind (or of some), each once its inputs are there, and with `is_all` also
+    what takes longer; returns their versions."""
     warehouse = open_warehouse(root)
-    futures: dict[Variant, PrefectFuture[Built]] = {}
-    for variant, needed in default_variants(warehouse, kinds or list(warehouse.kinds)).items():
-        before = [futures[other] for other in needed]
-        named = build_variant.with_options(
-            task_run_name=f"{variant.kind} {warehouse.kind(variant.kind).slug(variant.parameters)}"
-        )
-        futures[variant] = named.submit(root, variant.kind, variant.parameters, wait_for=before, return_state=False)
-    built = sorted(finished(list(futures.values())))
+    jobs = default_jobs(warehouse, kinds or list(warehouse.kinds), is_all=is_all)
+
+    def begin(job: Job) -> PrefectFuture[list[Built]]:
+        named = build_variants.with_options(task_run_name=title_of(warehouse, job))
+        return named.submit(root, job.variants, return_state=False)
+
+    built = sorted(told(in_order(jobs, begin), sum(len(job.variants) for job in jobs)))
+    mend_catalog(warehouse)
     create_markdown_artifact(report(root, built), key="warehouse", description="What the warehouse holds")
     publish_charts(warehouse, built, "warehouse-picture", "Networks as they learned, and positions by pips")
     get_run_logger().info("built %d versions", len(built))
     return built
+
+
+def in_order(jobs: Sequence[Job], begin: Callable[[Job], PrefectFuture[list[Built]]]) -> Iterator[Built]:
+    """Yields versions as they are built. As many tasks run as there are processes, of the first of the jobs that have
+    all they need."""
+    waiting, running, done = list(jobs), dict[PrefectFuture[list[Built]], Job](), set[Variant]()
+    while waiting or running:
+        ready = [job for job in waiting if job.needs <= done]
+        for job in ready[: PROCESSES - len(running)]:
+            waiting.remove(job)
+            running[begin(job)] = job
+        future = next(iter(as_completed(list(running))))
+        yield from future.result()
+        done.update(running.pop(future).variants)
 
 
 def report(root: str, versions: Sequence[str]) -> str:
@@ -116,14 +168,13 @@ def summary(warehouse: Warehouse) -> str:
     return "\n".join([f"{'kind':<20} {'':>3} {'rows':>14} {'MB':>10}", *lines, NEXT])
 
 
-def main(root: str = "warehouse") -> int:
+def main(root: str = "warehouse", *, is_all: bool = False) -> int:
     """Run the flow, compare with the lock and print the summary; returns the exit code."""
     try:
         if not any(kernel_cache().glob("*/*.nbc")):
             print("compiling kernels, which takes a minute or two the first time", file=sys.stderr)
-        # the heartbeat thread would hold every flow for a second
-        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}), shielding():
-            build_warehouse(root)
+        with one_server(), shielding():
+            build_warehouse(root, is_all=is_all)
         warehouse = open_warehouse(root)
         has_lock = warehouse.lock.exists()
         verdicts = lock_verdicts(warehouse) if has_lock else []
@@ -132,16 +183,21 @@ def main(root: str = "warehouse") -> int:
             raise
         print(f"error: {error}", file=sys.stderr)
         return 1
-    is_same = all(verdict.is_same for verdict in verdicts)
+    is_right = all(verdict.is_right for verdict in verdicts)
     for verdict in verdicts:
-        print(verdict)
+        if verdict.is_same or not verdict.is_right:
+            print(verdict)
     print(summary(warehouse))
-    print(f"\n{Path(root)}: built" + (" and equal to its lock" if has_lock and is_same else ""))
-    return 0 if is_same else 1
+    missing = left_out(warehouse)
+    if missing:
+        print(f"\n{advice(missing)}")
+    print(f"\n{Path(root)}: built" + (" and equal to its lock" if has_lock and is_right else ""))
+    return 0 if is_right else 1
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog=f"python -m {__package__}.build", description=__doc__.partition(":")[0] + ".")
     parser.add_argument("warehouse", nargs="?", default="warehouse", metavar="DIR", help="folder of the tables")
+    parser.add_argument("--all", action="store_true", dest="is_all", help="also what takes longer, of every kind")
     asked = parser.parse_args()
-    run(lambda: main(asked.warehouse))
+    run(lambda: main(asked.warehouse, is_all=asked.is_all))

@@ -7,15 +7,17 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from prefect.artifacts import create_image_artifact
 from prefect.futures import PrefectFuture, as_completed
-from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+from prefect.server.api.server import SubprocessASGIServer
+from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 from prefect.task_runners import ProcessPoolTaskRunner
 
 from bgdata.errors import BgdataError, WorkerError, needing
@@ -24,8 +26,9 @@ from bgdata.store.executors import end_with_parent
 from bgdata.store.progress import Silence
 from bgdata.store.progress_bars import progress_bars
 
-# each holds the memory of a table, and kernels take all cores anyway; two on one core, where some wait for a download
-PROCESSES = min(4, max(2, os.cpu_count() or 1))
+# each holds the memory of a table, and kernels take all cores anyway; one more than cores, as some wait for a download,
+# or for what another one compiles
+PROCESSES = min(4, (os.cpu_count() or 1) + 1)
 MOST_WAITING = 500  # tasks at a time that wait for others, each in a thread; flows have tens
 
 
@@ -67,10 +70,14 @@ def processes() -> Any:
 def finished(tasks: Sequence[PrefectFuture[Built]], unit: str = "tables") -> Iterator[str]:
     """Yields the version that each task has built as it finishes; a bar and notes on standard error show the
     progress."""
+    return told((task_.result() for task_ in as_completed(list(tasks))), len(tasks), unit)
+
+
+def told(found: Iterable[Built], total: int, unit: str = "tables") -> Iterator[str]:
+    """Yields versions as they are built, `total` in all, and shows that and their notes on standard error."""
     with progress_bars() as progress:
-        progress.start(unit, len(tasks), unit)
-        for task_ in as_completed(list(tasks)):
-            built = task_.result()
+        progress.start(unit, total, unit)
+        for built in found:
             for line in built.notes:
                 progress.note(line)
             progress.advance(1)
@@ -97,11 +104,24 @@ def publish_picture(root: str, words: Sequence[str], key: str, description: str)
     create_image_artifact(f"data:image/png;base64,{picture}", key=key, description=description)
 
 
+@contextmanager
+def one_server() -> Iterator[None]:
+    """Have a flow inside the block, and all processes of its tasks, use one server, which ends with this process, or
+    yours where one is set. Each process would start its own, which takes seconds."""
+    address = PREFECT_API_URL.value()
+    if not address:
+        server = SubprocessASGIServer()
+        server.start()
+        address = server.api_url
+    # the heartbeat thread would hold every flow for a second
+    with temporary_settings({PREFECT_API_URL: address, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+        yield
+
+
 def run_flow(flow: Callable[[], Any]) -> int:
     """Run a flow to its end, and print one line of what went wrong; returns the exit code."""
     try:
-        # the heartbeat thread would hold every flow for a second
-        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}), shielding():
+        with one_server(), shielding():
             flow()
     except BgdataError as error:
         if is_stopping(error):

@@ -27,14 +27,13 @@ if __name__ == "__main__":
 
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
-from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
 from bgdata import open_warehouse
 from bgdata.errors import BgdataError
 from bgdata.steps import training as steps
 from bgdata.steps.training import TrainingPlan
 
-from .tasks import check_pictures, publish_picture
+from .tasks import check_pictures, one_server, publish_picture
 
 MEANINGS = {
     "start": "network or network/NAME: plays the games, labels them at 1-ply, and is what training starts from",
@@ -113,8 +112,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the flow and print the scores; returns the exit code."""
     root, plan = parsed(arguments)
     try:
-        # the heartbeat thread would hold every flow for a second
-        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}), shielding():
+        with one_server(), shielding():
             *_, learned, scored = train_network(root, plan)
         print(f"{learned}\n{steps.scores_text(open_warehouse(root), scored)}")
     except BgdataError as error:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import doctest
 import os
 import re
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -21,14 +20,21 @@ import duckdb
 import numpy as np
 from click.testing import CliRunner
 
-import bgdata
 from bgdata.cli import main
 from bgdata.equity.cube import CubeRules
 from bgdata.players import open_player
 from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.ubgi import UbgiEngine
-from bgdata.store.catalog import write_catalog
-from tests.test_readme import FLAGS, ROOT, blocks, build_default_warehouse, console_steps, pages, words_of
+from tests.test_readme import (
+    FLAGS,
+    ROOT,
+    blocks,
+    build_default_warehouse,
+    console_steps,
+    pages,
+    reader_warehouse,
+    words_of,
+)
 from tests.test_sql_page import queries, shown
 
 SQL_PAGE = "docs/how_to/sql_questions.md"
@@ -42,9 +48,8 @@ UNLIKE = 0.5  # lines and words that differ more than this are not each other's
 
 
 def mend(page: str, built: Path, folder: Path) -> None:
-    """Run a page in a new folder with the default warehouse, and write it anew where it shows something else."""
-    shutil.copytree(built, folder / "warehouse", copy_function=os.link, ignore=shutil.ignore_patterns("*catalog*"))
-    write_catalog(bgdata.open_warehouse(folder / "warehouse"))
+    """Run a page in a new folder with its warehouse, and write it anew where it shows something else."""
+    reader_warehouse(page, built, folder / "warehouse")
     for name, text in re.findall(r"```text (\S+)\n(.*?)```", pages()[page], re.DOTALL):
         (folder / name).write_text(text)
     os.chdir(folder)

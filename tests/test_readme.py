@@ -9,9 +9,11 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -21,9 +23,15 @@ from bgdata.bearoff import index
 from bgdata.cli import main
 from bgdata.game import identifiers, plays, position
 from bgdata.store.catalog import write_catalog
+from bgdata.store.dataset import Dataset
+from bgdata.store.lockfile import FILE_NAME as LOCK
 from bgdata.store.lockfile import load_lock
+from bgdata.store.parameters import Parameters
 from bgdata.store.progress_bars import TerminalBars
+from bgdata.store.table import Table
 from tests.together import each
+
+pytestmark = pytest.mark.catalog
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -69,29 +77,52 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build_default_warehouse(root: Path) -> None:
-    """The default warehouse and nothing else: linked from the checkout where it is built, else built here."""
-    found = bgdata.open_warehouse(ROOT / "warehouse")
-    versions = {table.manifest.recipe_key: table for table in found.versions()}
-    for table in (versions[entry.recipe_key] for entry in load_lock(found.lock) if entry.recipe_key in versions):
-        shutil.copytree(table.folder, root / table.name, copy_function=os.link)
-    warehouse = bgdata.open_warehouse(root)
-    for kind in warehouse.kinds.values():
-        for parameters in kind.defaults:
-            warehouse.build(kind.name, parameters)
-    shutil.copy(found.lock, root)
+    """The default warehouse and nothing else."""
+    provide(root, [(kind, each) for kind in bgdata.all_kinds().values() for each in kind.basic])
+    shutil.copy(ROOT / "warehouse" / LOCK, root)
+
+
+def provide(root: Path, variants: Sequence[tuple[Dataset[Any], Parameters]]) -> list[Table]:
+    """Variants that the lock lists: linked from the checkout where they are built, else built here."""
+    checkout, warehouse = bgdata.open_warehouse(ROOT / "warehouse"), bgdata.open_warehouse(root)
+    locked = {entry.recipe_key for entry in load_lock(checkout.lock)}
+    for kind, parameters in variants:
+        for table in checkout.versions(kind.name, kind.slug(parameters)):
+            if table.manifest.recipe_key in locked and not (root / table.name).exists():
+                shutil.copytree(table.folder, root / table.name, copy_function=os.link)
+    return [warehouse.build(kind.name, parameters, with_catalog=False) for kind, parameters in variants]
+
+
+def more_of(page: str) -> list[Dataset[Any]]:
+    """The kinds that a page tells its reader to build before its other steps: `bgdata build KIND` or `bgdata build
+    --all` in a block that shows no output."""
+    named = re.findall(r"^bgdata build (\S+)(?: +#.*)?$", "\n".join(blocks(page, "sh")), re.MULTILINE)
+    return [kind for kind in bgdata.all_kinds().values() if kind.more and {kind.name, "--all"} & {*named}]
+
+
+def reader_warehouse(page: str, built: Path, root: Path) -> None:
+    """The warehouse of the reader of a page: the default one, and what else the page says to build first, which is
+    built once for all pages, beside `built`."""
+    link = partial(shutil.copytree, copy_function=os.link, ignore=shutil.ignore_patterns("*catalog*"))  # of its folder
+    link(built, root)
+    if more := [(kind, each) for kind in more_of(page) for each in kind.more]:
+        whole = built.with_name("whole")
+        if not whole.exists():
+            link(built, whole)
+        for table in provide(whole, more):
+            link(table.folder, root / table.name)
+    write_catalog(bgdata.open_warehouse(root))
 
 
 @pytest.fixture(scope="module")
 def folders(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """For each page the working folder of one reader: the default warehouse, the files that the page shows, and what
-    its steps left there."""
+    """For each page the working folder of one reader: the warehouse, the files that the page shows, and what its steps
+    left there."""
 
     @functools.cache
     def folder(page: str) -> Path:
         place = tmp_path_factory.mktemp("reader")
-        ignored = shutil.ignore_patterns("*catalog*")  # which names its folder: another is written here
-        shutil.copytree(built, place / "warehouse", copy_function=os.link, ignore=ignored)
-        write_catalog(bgdata.open_warehouse(place / "warehouse"))
+        reader_warehouse(page, built, place / "warehouse")
         for name, text in re.findall(r"```text (\S+)\n(.*?)```", pages()[page], re.DOTALL):
             (place / name).write_text(text)
         return place

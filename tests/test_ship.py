@@ -31,6 +31,7 @@ from bgdata.store.verify import Finding, verify
 from bgdata.warehouse import Warehouse
 from docs import ship as shipping
 from docs.ship import FOLDERS, LOCK, ship, write_tables_anew
+from tests.kept import own
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ def test_others_are_refused(warehouse: Warehouse, tmp_path: Path, lock: Path, mo
     with monkeypatch.context() as patch:
         patch.setattr(type(DATASET), "revision", 2)
         refused("expected network/tiny/.* to have the recipe of this code, found another; build it anew")
-    path = warehouse.open("network", "tiny").folder / "weights.npy"
+    path = own(warehouse.open("network", "tiny").folder / "weights.npy")
     weights = np.load(path)
     np.save(path, weights[::-1])
     refused("expected SHA-256 .* of .*weights.npy, found ")
@@ -132,7 +133,7 @@ def test_what_the_package_has_is_not_computed_again(
     )
     ship(names, str(warehouse.root), folders, lock)
     assert verified == [["tiny"], ["tiny-supervised"], ["tiny"]]
-    path = warehouse.open("network", "tiny").folder / "weights.npy"
+    path = own(warehouse.open("network", "tiny").folder / "weights.npy")
     np.save(path, np.load(path)[::-1])
     with pytest.raises(DigestMismatchError, match=r"expected SHA-256 .* of .*weights.npy, found "):
         ship(names, str(warehouse.root), folders, lock)

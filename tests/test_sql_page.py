@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from pathlib import Path
 
 import duckdb
@@ -12,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from bgdata.cli import main
-from tests.test_readme import built, pages
+from tests.test_readme import built, pages, reader_warehouse
 
 pytestmark = pytest.mark.catalog
 
@@ -49,7 +47,7 @@ def test_every_query_has_its_answer() -> None:
 @pytest.mark.slow
 def test_queries_give_what_the_page_shows(built: Path, tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
-    shutil.copytree(built, warehouse, copy_function=os.link, ignore=shutil.ignore_patterns("catalog.duckdb"))
+    reader_warehouse(PAGE, built, warehouse)
     result = CliRunner().invoke(main, ["--warehouse", str(warehouse), "benchmark", "pubeval"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     with duckdb.connect(str(warehouse / "catalog.duckdb"), read_only=True) as connection:

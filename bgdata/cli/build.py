@@ -13,9 +13,10 @@ from bgdata.cli.completion import complete_computed
 from bgdata.cli.options import executor_option, force_option, threads_option, yes_option
 from bgdata.datasets import all_kinds
 from bgdata.errors import UsageError, shown
-from bgdata.store.build import estimate_text
+from bgdata.store.build import estimate_text, mend_catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.executors import open_executor
+from bgdata.store.lock_verdicts import advice, left_out
 from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
@@ -78,6 +79,7 @@ def chosen(
     help="Folder for the versions, on another disk for instance, and what is written while they are computed. A link "
     "makes them part of the warehouse.  [default: the warehouse]",
 )
+@click.option("--all", "is_all", is_flag=True, help="Also what takes longer, of every kind.")
 @threads_option
 @executor_option
 @force_option
@@ -88,6 +90,7 @@ def build(
     /,
     kind: str | None,
     directory: Path | None,
+    is_all: bool,
     executor: str,
     force: bool,
     yes: bool,
@@ -96,11 +99,13 @@ def build(
 ) -> None:
     """Build a variant of a KIND, or the whole default warehouse.
 
-    KIND is a kind of dataset (see: bgdata list). Without parameters its default variants are built; without KIND, the
-    default variants of all kinds. A build that needs gigabytes says so and asks first.
+    KIND is a kind of dataset (see: bgdata list). Without parameters all variants of it are built that warehouse.lock
+    lists; without KIND those of all kinds, but for what takes longer and a beginner does not need: --all builds that
+    too. A build that needs gigabytes says so and asks first.
 
     \b
       bgdata build
+      bgdata build --all
       bgdata build bearoff_two_sided --points 7 --checkers 5
       bgdata build bearoff_two_sided --checkers 15 --directory /large
       bgdata build play_sample --set games=500 --set seed=3 --set "classes=contact crashed"
@@ -110,19 +115,31 @@ def build(
         raise UsageError("expected a dataset kind before its parameters; try: bgdata list")
     if kind is None and directory:
         raise UsageError(f"expected a dataset kind to put into {directory}; try: bgdata list")
+    if is_all and given:
+        raise UsageError("expected either --all or the parameters of one variant, got both")
     kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
+    is_all |= kind is not None
     if kind and not kinds[0].defaults and (not given or kinds[0].takes_files):
         hint = f"try: bgdata import {kind} FILE..." if kinds[0].takes_files else "see: bgdata --help"
         raise UsageError(f"expected a kind that is computed by itself, got {kind}; {hint}")
-    wanted = [(k, p) for k in kinds for p in ([chosen(warehouse, k, options, settings)] if given else k.defaults)]
+    wanted = [
+        (k, p)
+        for k in kinds
+        for p in ([chosen(warehouse, k, options, settings)] if given else k.defaults if is_all else k.basic)
+    ]
     for declared, parameters in wanted:
         declared.check_parameters(parameters)
         confirm_large(warehouse, declared, parameters, yes=yes)
     with open_executor(executor) as workers, progress_bars() as progress:
         for declared, parameters in wanted:
             warehouse.build(
-                declared.name, parameters, progress=progress, force=force, executor=workers, directory=directory
-            )
+                declared.name, parameters, progress=progress, force=force, executor=workers, directory=directory,
+                with_catalog=False,
+            )  # fmt: skip
+    mend_catalog(warehouse)
+    missing = [] if kind else left_out(warehouse)
+    if missing:
+        click.echo(advice(missing), err=True)
 
 
 @click.command()

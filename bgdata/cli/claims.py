@@ -10,10 +10,18 @@ from bgdata.claims.definitions import KINDS, STATUSES
 from bgdata.cli.options import format_option
 from bgdata.cli.output import write_rows
 from bgdata.datasets.claims import DATASET
+from bgdata.errors import MissingTableError
 from bgdata.rows import claims as register
-from bgdata.rows.claims import Row, answer_text, check_claim_names, chosen_claims, current_register, rows_of
+from bgdata.rows.claims import (
+    Row,
+    answer_text,
+    check_claim_names,
+    chosen_claims,
+    current_register,
+    rows_of,
+    rows_without_tables,
+)
 from bgdata.store.progress_bars import progress_bars
-from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 
@@ -62,15 +70,25 @@ SHOWN = (  # of a claim that is explained
 )
 
 
-def open_register(warehouse: Warehouse, *, is_recomputed: bool) -> Table:
+def register_rows(warehouse: Warehouse, *, is_recomputed: bool) -> list[Row]:
     """The current register, see `current_register`; if `is_recomputed`, it is built again from all that the warehouse
-    has. Raises MissingTableError where there is none, and what building raises."""
-    if not is_recomputed:
-        return current_register(warehouse)
-    with progress_bars() as progress:
-        return warehouse.build(
-            DATASET.name, DATASET.completed(register.WHOLE, warehouse), progress=progress, force=True
+    has. Without one, what can be answered without tables, and a line that says what is missing. Raises what building
+    raises."""
+    if is_recomputed:
+        with progress_bars() as progress:
+            complete = DATASET.completed(register.WHOLE, warehouse)
+            return rows_of(warehouse.build(DATASET.name, complete, progress=progress, force=True))
+    try:
+        return rows_of(current_register(warehouse))
+    except MissingTableError:
+        wanted = [(DATASET.name, register.WHOLE), *DATASET.inputs(register.WHOLE).values()]
+        missing = [f"{kind}/{warehouse.kind(kind).slug(each)}" for kind, each in wanted
+                   if not warehouse.find_input((kind, each))]  # fmt: skip
+        click.echo(
+            f"not built: {', '.join(missing)}; answers are those that need no tables; try: bgdata build {DATASET.name}",
+            err=True,
         )
+        return rows_without_tables()
 
 
 def print_claims(
@@ -89,7 +107,7 @@ def print_claims(
     Raises UsageError for a name that no claim begins with, and what building the register does.
     """
     check_claim_names(names, [(claim.claim, claim.part) for claim in register.WHOLE.chosen()])
-    rows = rows_of(open_register(warehouse, is_recomputed=is_recomputed))
+    rows = register_rows(warehouse, is_recomputed=is_recomputed)
     shown = chosen_claims(rows, names, statuses, kinds, is_erratum=is_erratum)
     if form != "table":
         write_rows(shown, form)

@@ -17,6 +17,7 @@ from bgdata.errors import UsageError, shown
 from bgdata.rows.tables import Part, input_text, kind_parts, listed_rows, rows_of, version_rows
 from bgdata.store.build import estimate_text
 from bgdata.store.dataset import Dataset
+from bgdata.store.lock_verdicts import left_out
 from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.scripts import sql_checks
 from bgdata.warehouse import Warehouse
@@ -73,6 +74,8 @@ def print_kinds(warehouse: Warehouse, form: str = "table") -> None:
             mark = "*" if row["is_current"] else " "
             title = f"{row['variant']:<8} {row['version']}"
             click.echo(f"  {mark} {title}  {row['rows']:>12,} rows  {row['bytes'] / 1e6:>8,.1f} MB")
+        for title in left_out(warehouse, name):
+            click.echo(f"    {title.partition('/')[2]:<8} is not built; try: bgdata build {name}")
     if not warehouse.root.is_dir():
         click.echo(f"no warehouse in {warehouse.root} yet; try: bgdata build", err=True)
 

@@ -10,6 +10,7 @@ import click
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, position_index
 from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner
+from bgdata.bearoff.race_study import measured_error
 from bgdata.bearoff.tables import Equities, fitted
 from bgdata.cli.options import format_option, gnubg_option, score_options
 from bgdata.cli.output import write_rows
@@ -157,14 +158,9 @@ def gnubg_lines(row: Found) -> Iterator[str]:
 
 
 def known_error(warehouse: Warehouse) -> Iterator[str]:
-    """A line with the error that `bearoff_error` measured, if that table is built."""
-    for table in covering(warehouse, "bearoff_error")[-1:]:
-        statistics = table.manifest.statistics
-        yield (
-            f"  (over all pairs of {table.manifest.variant} the error of the combined equity is "
-            f"{statistics['mean_absolute_difference']:.4f} on average, {statistics['smallest_difference']:+.4f} to "
-            f"{statistics['largest_difference']:+.4f})"
-        )
+    """A line with the error that `bearoff_error` measured."""
+    *_, error = (None, *covering(warehouse, "bearoff_error"))
+    yield f"  ({measured_error(error, 'combined equity')})"
 
 
 def match_stakes(text: str, options: Mapping[str, Any]) -> Stakes | None:

@@ -22,10 +22,11 @@ from bgdata.cli.output import write_rows
 from bgdata.errors import BgdataError, CorruptFileError, ManifestFormatError, MissingTableError, UsageError
 from bgdata.process import keeping_nothing, when_cut_off
 from bgdata.rows.plain import Row
-from bgdata.store.build import refresh_catalog
+from bgdata.store.build import mend_catalog, refresh_catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import DAMAGED
 from bgdata.store.linked import move_aside
+from bgdata.store.lock_verdicts import advice, left_out
 from bgdata.store.lockfile import load_lock, save_lock
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress_bars import progress_bars
@@ -80,9 +81,10 @@ def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int
 def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, form: str) -> None:
     """Build the default tables again, and compare them.
 
-    KIND is a kind of dataset; the default is all kinds. --check proves that the digests come out the same; the exit
-    code is 1 if any differs. Versions that come with the package are not computed again unless --all is given: only
-    their hashes are compared.
+    KIND is a kind of dataset; the default is all kinds. --check proves that the digests come out the same, of all that
+    warehouse.lock lists; the exit code is 1 if any differs. Versions that come with the package are not computed again
+    unless --all is given: only their hashes are compared. Without --check, what only `bgdata build --all` builds is
+    built again where it is there, or where its KIND is given.
 
     \b
       bgdata rebuild --check
@@ -99,7 +101,8 @@ def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, f
 def lock(warehouse: Warehouse) -> None:
     """Write warehouse.lock from what is built.
 
-    The file lists the digest of every default variant, for `bgdata rebuild --check` and `bgdata diff` to compare with.
+    The file lists the digest of every variant of `bgdata build --all`, for `bgdata rebuild --check` and `bgdata diff`
+    to compare with.
     """
     lock_defaults(warehouse)
 
@@ -141,6 +144,9 @@ def verify_warehouse(
         write_rows(rows, form)
     summary = f"{len(tables)} versions: {passed} checks passed, {skipped} skipped, {wrong} failed"
     click.echo(summary, err=form != "table")
+    missing = [] if kind else left_out(warehouse)
+    if missing:
+        click.echo(advice(missing), err=True)
     if not repair or not wrong:
         return not wrong
     for table in in_order_of_repair(warehouse, failed):
@@ -296,7 +302,7 @@ def rebuild_and_compare(warehouse: Warehouse, kind: str | None, form: str = "tab
             declared = warehouse.kind(entry.dataset)
             parameters = declared.default(entry.variant)
             is_computed = is_all and declared.published(parameters) is not None
-            table = aside.build(entry.dataset, parameters, progress=progress, force=is_computed)
+            table = aside.build(entry.dataset, parameters, progress=progress, force=is_computed, with_catalog=False)
             found = table.manifest.digest
             is_copy = is_published(declared, table)
             row = {"is_same": found == entry.digest, "is_rebuilt": not is_copy, "rebuilt_digest": found}
@@ -322,19 +328,26 @@ def duration(seconds: float) -> str:
 
 def rebuild_in_place(warehouse: Warehouse, kind: str | None, form: str = "table", *, is_all: bool = False) -> None:
     """Build the default variants (of one kind) again and publish them; those that come with the package only if
-    `is_all`. Notes say what was built; for programs there is a row for each."""
+    `is_all`, and those that a default build leaves out only where they are there, or of a kind that is named. Notes say
+    what was built; for programs there is a row for each."""
     kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
+    missing = [] if kind is not None else left_out(warehouse)
     rows: list[Row] = []
     with progress_bars() as progress:
         for declared in kinds:
             for parameters in declared.defaults:
+                if f"{declared.name}/{declared.slug(parameters)}" in missing:
+                    continue
                 force = is_all or declared.published(parameters) is None
-                table = warehouse.build(declared.name, parameters, progress=progress, force=force)
+                table = warehouse.build(declared.name, parameters, progress=progress, force=force, with_catalog=False)
                 found = table.manifest
                 names = {"dataset": found.dataset, "variant": found.variant, "version": found.version}
                 rows.append({**names, "rows": found.rows, "digest": found.digest, "is_rebuilt": force})
+    mend_catalog(warehouse)
     if form != "table":
         write_rows(rows, form)
+    if missing:
+        click.echo(advice(missing), err=True)
 
 
 def lock_defaults(warehouse: Warehouse) -> None:
@@ -345,8 +358,9 @@ def lock_defaults(warehouse: Warehouse) -> None:
         for parameters in kind.defaults:
             table = warehouse.find(kind, parameters)
             if table is None:
+                step = "bgdata build --all" if parameters in kind.more else "bgdata build"
                 raise MissingTableError(
-                    f"expected {kind.name}/{kind.slug(parameters)} in {warehouse.root}, found none; try: bgdata build"
+                    f"expected {kind.name}/{kind.slug(parameters)} in {warehouse.root}, found none; try: {step}"
                 )
             current = warehouse.open(kind.name, kind.slug(parameters))
             if current.folder != table.folder:

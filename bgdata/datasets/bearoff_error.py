@@ -74,7 +74,7 @@ class BearoffError(Dataset[ErrorParameters]):
         ),
     )
     parameters = ErrorParameters
-    defaults = (ErrorParameters(6, 9),)
+    defaults = more = (ErrorParameters(6, 9),)
     smallest = ErrorParameters(3, 3)
 
     def slug(self, parameters: ErrorParameters) -> str:

@@ -120,7 +120,7 @@ class Claims(Dataset[ClaimsParameters]):
         FlatArray("is_erratum", "uint8", "claim", f"{IS_ERRATUM.meaning}: 1, else 0"),
     )
     parameters = ClaimsParameters
-    defaults = (ClaimsParameters(),)
+    defaults = more = (ClaimsParameters(),)
     smallest = ClaimsParameters(parts=("A12",))
 
     def slug(self, parameters: ClaimsParameters) -> str:

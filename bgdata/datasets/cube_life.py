@@ -89,7 +89,7 @@ class CubeLife(Dataset[CubeLifeParameters]):
         ),
     )
     parameters = CubeLifeParameters
-    defaults = (CubeLifeParameters(6, 6),)
+    defaults = more = (CubeLifeParameters(6, 6),)
     smallest = CubeLifeParameters(3, 3)
 
     def slug(self, parameters: CubeLifeParameters) -> str:

@@ -67,7 +67,7 @@ class RaceError(Dataset[RaceErrorParameters]):
         FlatArray("places", "int32", "row, (largest, smallest), (on roll, opponent)", "Position indexes of these"),
     )
     parameters = RaceErrorParameters
-    defaults = (RaceErrorParameters(),)
+    defaults = more = (RaceErrorParameters(),)
     smallest = RaceErrorParameters(3, 3)
 
     def slug(self, parameters: RaceErrorParameters) -> str:

@@ -77,7 +77,7 @@ class RaceRules(Dataset[RaceRuleParameters]):
         FlatArray("places", "int32", "row, (on roll, opponent)", "Position indexes of the largest loss, -1: none"),
     )
     parameters = RaceRuleParameters
-    defaults = (RaceRuleParameters(),)
+    defaults = more = (RaceRuleParameters(),)
     smallest = RaceRuleParameters(**vars(SELFPLAY.smallest), checkers=6)  # of few games none ends in a smaller table
 
     def slug(self, parameters: RaceRuleParameters) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
+from bgdata.bearoff.race_study import measured_error
 from bgdata.bearoff.tables import equity_limit, form_checked
 from bgdata.endgames.layouts import layout_count as endgame_layout_count
 from bgdata.errors import InvalidParameterError
@@ -106,18 +107,6 @@ def gammon_error() -> str:
     return (
         f"with gammons, 15 checkers at home against 1 to {study.checkers}, its error is {study.mean_absolute:.6f} on "
         f"average, {study.smallest:+.4f} to {study.largest:+.4f} (further out not measured)"
-    )
-
-
-def measured_error(error: Table | None) -> str:
-    """The error of combining two one-sided distributions, without gammons, as `bearoff_error` measured it, in words."""
-    if error is None:
-        return "its error was not measured in this warehouse (bgdata build bearoff_error)"
-    found = error.manifest.statistics
-    return (
-        f"over all pairs of {error.manifest.variant} the error of the cubeless equity is "
-        f"{found['mean_absolute_difference']:.4f} on average, {found['smallest_difference']:+.4f} to "
-        f"{found['largest_difference']:+.4f}"
     )
 
 

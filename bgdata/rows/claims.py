@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import floor, log10
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bgdata.claims.definitions import KINDS, STATUSES
+from bgdata.claims.definitions import KINDS, STATUSES, Claim
 from bgdata.datasets.claims import DATASET, ORDER, ClaimsParameters
 from bgdata.errors import MissingTableError, UsageError
 from bgdata.errors import shown as cited
 from bgdata.store.context import Computed
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.claims.register import Judged
+    from bgdata.store.arrays import Array
 
 Row = dict[str, Any]
 
@@ -30,8 +34,26 @@ def registers(warehouse: Warehouse) -> Iterator[Table]:
 
 def rows_of(table: Table) -> list[Row]:
     """The claims of a version as dictionaries, in natural order: A2 before A10."""
-    parameters = ClaimsParameters.from_manifest(table.manifest.parameters)
-    (batch,) = DATASET.computation.batches(Computed(parameters, table.arrays()))
+    return rows_of_arrays(ClaimsParameters.from_manifest(table.manifest.parameters), table.arrays())
+
+
+def rows_without_tables() -> list[Row]:
+    """The claims as far as they can be answered without tables and long computations: by formulas, and by what was
+    measured once."""
+    from bgdata.claims.register import FORMULAS, judge, parse_call, unasked
+    from bgdata.computations.claims import arrays_of
+
+    def answer(claim: Claim) -> Judged:
+        if claim.query and (claim.query.startswith("select ") or parse_call(claim)[0] not in FORMULAS):
+            return unasked(claim, "the register is not built")
+        return next(judge([claim], {}, tuple))
+
+    return rows_of_arrays(WHOLE, arrays_of([answer(claim) for claim in WHOLE.chosen()]))
+
+
+def rows_of_arrays(parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> list[Row]:
+    """The claims of these arrays as dictionaries, in natural order."""
+    (batch,) = DATASET.computation.batches(Computed(parameters, arrays))
     columns = {name: batch.column(name).to_pylist() for name in ORDER}
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     places = {claim.claim: place for place, claim in enumerate(parameters.chosen())}

@@ -72,6 +72,7 @@ def build(
     executor: Executor | None = None,
     inputs: Mapping[str, Table] | None = None,
     directory: Path | None = None,
+    with_catalog: bool = True,
 ) -> Table:
     """Build a version and, first, its inputs; returns the one there is when nothing is to do. See Warehouse.build.
 
@@ -88,7 +89,8 @@ def build(
         link_again(warehouse, title, elsewhere)
     if inputs is None:
         inputs = {
-            role: input_table(warehouse, wanted, progress, executor) for role, wanted in kind.inputs(parameters).items()
+            role: input_table(warehouse, wanted, progress, executor, with_catalog=with_catalog)
+            for role, wanted in kind.inputs(parameters).items()
         }
     paths = tuple(sorted(files, key=lambda path: unpacked_name(path.name)))  # in whatever order they are given
     plan = Plan(warehouse, kind, parameters, inputs, sources_of(kind, paths), executor, elsewhere)
@@ -97,15 +99,18 @@ def build(
         progress.note(f"{plan.title}: already built ({found.folder.name})")
         if strict:
             kind.computation.check_strict(found.arrays())
-        if warehouse.use(found):
-            refresh_catalog(warehouse)
+        is_changed = warehouse.use(found)
     else:
         found = make(plan, progress, strict=strict, force=force)
+        is_changed = True
+    if is_changed and with_catalog:
         refresh_catalog(warehouse)
     return found
 
 
-def input_table(warehouse: Versions, wanted: Input, progress: Progress, executor: Executor | None) -> Table:
+def input_table(
+    warehouse: Versions, wanted: Input, progress: Progress, executor: Executor | None, *, with_catalog: bool
+) -> Table:
     """A version that another is computed from: the one there is, or a new one."""
     found = warehouse.find_input(wanted)
     if found is not None:
@@ -121,7 +126,7 @@ def input_table(warehouse: Versions, wanted: Input, progress: Progress, executor
             return found
         for table in warehouse.versions(name, kind.slug(parameters)):
             table.check_sizes()  # what is there is damaged, rather than never imported
-    return build(warehouse, kind, parameters, progress, executor=executor)
+    return build(warehouse, kind, parameters, progress, executor=executor, with_catalog=with_catalog)
 
 
 def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
@@ -423,6 +428,14 @@ def refresh_catalog(warehouse: Versions) -> None:
     from bgdata.store.catalog import write_catalog
 
     write_catalog(warehouse)
+
+
+def mend_catalog(warehouse: Versions) -> None:
+    """Rebuild the catalog where versions came or went since it was written."""
+    from bgdata.store.catalog import is_stale
+
+    if is_stale(warehouse):
+        refresh_catalog(warehouse)
 
 
 def source_commit() -> str:

@@ -95,8 +95,14 @@ class Dataset(ABC, Generic[P]):
     row_group_rows: ClassVar[int] = 245_760  # fewer, larger groups: DuckDB spends 20 us on each it skips
 
     parameters: type[P]
-    defaults: tuple[P, ...]  # variants of the default build
+    defaults: tuple[P, ...]  # variants that warehouse.lock lists, known by their names alone
+    more: tuple[P, ...] = ()  # those of them that `make build` leaves to `bgdata build --all`
     smallest: P  # what tests build
+
+    @property
+    def basic(self) -> list[P]:
+        """Variants of the default build."""
+        return [parameters for parameters in self.defaults if parameters not in self.more]
 
     @property
     def tables(self) -> tuple[TableShape, ...]:

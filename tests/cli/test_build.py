@@ -14,11 +14,14 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.cli import build, main
 from bgdata.cli.build import COMPUTED, SIZED, sizes_of
+from bgdata.store import catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 from bgdata.store.progress_bars import progress_bars
 from tests.cli.command_line import error_of, run, succeeds
 from tests.together import each
+
+pytestmark = pytest.mark.catalog
 
 
 def test_list(small_root: Path, tmp_path: Path) -> None:
@@ -109,6 +112,54 @@ def test_build_of_the_default_warehouse(small_root: Path, memory_path: Path) -> 
     small = bgdata.open_warehouse(small_root)
     expected = {small.open(*title).name for kind in COMPUTED for title in titles_of(kind, kind.smallest)}
     assert [table.name for table in bgdata.open_warehouse(memory_path).versions()] == sorted(expected)
+
+
+MISSING = "not built: bearoff_gammon/2x15; try: bgdata build --all\n"
+
+
+def names(root: Path) -> list[str]:
+    return [table.name.rpartition("/")[0] for table in bgdata.open_warehouse(root).versions()]
+
+
+@pytest.mark.usefixtures("one_more")
+def test_a_default_build_leaves_out_what_all_builds(memory_path: Path) -> None:
+    result = run(memory_path, "build")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert re.fullmatch(rf"bearoff_gammon/1x15: built .*\n{MISSING}", result.stderr)
+    assert names(memory_path) == ["bearoff_gammon/1x15"]
+    result = run(memory_path, "build", "--all")
+    assert re.fullmatch(r"bearoff_gammon/1x15: already built .*\nbearoff_gammon/2x15: built .*\n", result.stderr)
+    assert names(memory_path) == ["bearoff_gammon/1x15", "bearoff_gammon/2x15"]
+    assert run(memory_path, "build").stderr.startswith("bearoff_gammon/1x15: already built")
+
+
+@pytest.mark.usefixtures("one_more")
+def test_a_kind_that_is_named_is_built_whole(memory_path: Path) -> None:
+    assert MISSING not in run(memory_path, "build", "bearoff_gammon").stderr
+    assert names(memory_path) == ["bearoff_gammon/1x15", "bearoff_gammon/2x15"]
+
+
+def test_all_beside_the_parameters_of_one_variant(tmp_path: Path) -> None:
+    message = error_of(run(tmp_path, "build", "bearoff_gammon", "--points", "2", "--all"), 2)
+    assert message == "expected either --all or the parameters of one variant, got both"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("one_more")
+def test_the_catalog_is_written_once_for_all(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = []
+    monkeypatch.setattr(catalog, "write_catalog", lambda warehouse: written.append(list(warehouse.versions())))
+    succeeds(memory_path, "build", "--all")
+    assert [len(versions) for versions in written] == [2]
+
+
+@pytest.mark.usefixtures("one_more")
+def test_list_names_what_is_left_out(memory_path: Path) -> None:
+    line = "    2x15     is not built; try: bgdata build bearoff_gammon\n"
+    succeeds(memory_path, "build")
+    assert line in succeeds(memory_path, "list")
+    succeeds(memory_path, "build", "--all")
+    assert line not in succeeds(memory_path, "list")
 
 
 def titles_of(kind: Dataset[Any], parameters: Parameters) -> Iterator[tuple[str, str]]:

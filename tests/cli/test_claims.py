@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,26 @@ def test_answers_of_samples_are_shown_with_their_errors() -> None:
     assert shown(-0.00712345, 0.00312) == "-0.0071 +/- 0.0031"
     assert shown(1234.5, 123) == "1234 +/- 123"
     assert shown(0.709, None) == "0.709"
+
+
+def test_without_a_register(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answers that need no tables, and what is missing for the others."""
+    shutil.rmtree(root / "claims")
+    monkeypatch.setattr(claims, "WHOLE", replace(DATASET.smallest, parts=("A5", "A12")))
+    result = run(root, "claims", "--format", "json")
+    missing = "claims/a5-a12, bearoff_one_sided/6x15, bearoff_two_sided/6x6, bearoff_two_sided/6x9"
+    said = f"not built: {missing}; answers are those that need no tables; try: bgdata build claims"
+    assert (result.exit_code, result.stderr.splitlines()[0]) == (0, said)
+    rows = {row["claim"]: row for row in json.loads(result.stdout)}
+    register = {claim.claim: claim for claim in claims.WHOLE.chosen()}
+    assert list(rows) == list(register)
+    luck = rows["A12.total-luck"]
+    assert (luck["published"], luck["answer"], luck["status"]) == ("0.865", None, "open")
+    assert luck["explanation"].endswith("not computed, as the register is not built")
+    answered = [name for name, row in rows.items() if row["answer"] is not None and not register[name].recorded]
+    assert {register[name].needs for name in answered} == {()}
+    assert {rows[name]["status"] for name in answered} >= {"reproduced", "corrected"}
+    assert not (root / "claims").exists()
 
 
 def test_recomputed_only_when_asked(root: Path, tmp_path: Path) -> None:

@@ -9,11 +9,18 @@ import pytest
 
 import bgdata
 from tests.cli.command_line import error_of, run, succeeds
+from tests.kept import link
 
 
-def test_figures_in_words(small_root: Path) -> None:
-    head, _, _, *rows, largest, smallest = succeeds(small_root, "race-error", "--table", "6x6").splitlines()
-    table = bgdata.open_warehouse(small_root).open("race_error", "6x6")
+@pytest.fixture(scope="module")
+def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of the smallest tables to build another one in."""
+    return link(small_root, tmp_path_factory.mktemp("race_error") / "warehouse")
+
+
+def test_figures_in_words(root: Path) -> None:
+    head, _, _, *rows, largest, smallest = succeeds(root, "race-error", "--table", "6x6").splitlines()
+    table = bgdata.open_warehouse(root).open("race_error", "6x6")
     figures = table.manifest.statistics
     assert head == f"{table.name}: 851,929 pairs of layouts"
     assert [row[:8].strip() for row in rows] == ["all", *(f"{n} a side" for n in range(1, 7))]
@@ -36,17 +43,17 @@ def test_figures_in_words(small_root: Path) -> None:
     assert smallest.startswith("smallest: 0 0 2 2 2 0 on roll against 3 2 1 0 0 0 (")
 
 
-def test_data_are_the_rows_of_the_table(small_root: Path) -> None:
-    text = succeeds(small_root, "race-error", "--table", "6x6", "--combination", "corrected", "--format", "csv")
+def test_data_are_the_rows_of_the_table(root: Path) -> None:
+    text = succeeds(root, "race-error", "--table", "6x6", "--combination", "corrected", "--format", "csv")
     rows = list(csv.DictReader(text.splitlines()))
-    with bgdata.open_warehouse(small_root).connect() as connection:
+    with bgdata.open_warehouse(root).connect() as connection:
         expected = connection.sql("select * exclude variant from race_error where variant = '6x6-corrected'")
         assert list(rows[0]) == expected.columns
         assert len(rows) == len(expected.fetchall())
 
 
-def test_picture(small_root: Path, tmp_path: Path) -> None:
-    succeeds(small_root, "race-error", "--table", "6x6", "--plot", tmp_path / "a.svg")
+def test_picture(root: Path, tmp_path: Path) -> None:
+    succeeds(root, "race-error", "--table", "6x6", "--plot", tmp_path / "a.svg")
     assert ">mean size<" in (tmp_path / "a.svg").read_text()
 
 
@@ -58,5 +65,5 @@ def test_picture(small_root: Path, tmp_path: Path) -> None:
         (("--combination", "best"), 2, "invalid value for '--combination'"),
     ],
 )
-def test_what_cannot_be(small_root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
-    assert message in error_of(run(small_root, "race-error", *arguments), code)
+def test_what_cannot_be(root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+    assert message in error_of(run(root, "race-error", *arguments), code)

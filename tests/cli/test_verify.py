@@ -10,13 +10,17 @@ from pathlib import Path
 
 import pytest
 
+import bgdata
 from bgdata.cli.build import COMPUTED
 from bgdata.cli.verify import duration, verify_warehouse
 from bgdata.datasets import network
 from bgdata.store.lockfile import save_lock
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
+from tests.kept import own
 from tests.store.test_current import Seeded, open_toys
+
+pytestmark = pytest.mark.catalog
 
 
 def test_verify(warehouse: Warehouse) -> None:
@@ -49,7 +53,7 @@ def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
     for table, name in damaged.items():
         data = bytearray((table.folder / name).read_bytes())
         data[-5] ^= 1
-        (table.folder / name).write_bytes(data)
+        own(table.folder / name).write_bytes(data)
     result = run(warehouse.root, "verify", "--sample", "5")
     assert result.exit_code == 1
     count = len(list(warehouse.versions()))
@@ -78,7 +82,7 @@ def test_imported_versions_are_not_repaired_without_their_files(warehouse: Wareh
         warehouse.open("bearoff_gammon", "3x15"),
     ]
     for table in damaged:
-        table.parquet.write_bytes(b"junk")
+        own(table.parquet).write_bytes(b"junk")
     result = run(warehouse.root, "verify", "--sample", "0", "--repair")
     assert result.exit_code == 1
     assert f"error: expected the files that {damaged[0].name} was imported from; delete " in result.stderr
@@ -94,7 +98,7 @@ def test_repair_keeps_what_is_current(memory_path: Path, is_pointed_at: bool) ->
         (newer.folder.parent / "current").unlink()
     for damaged in ([older], [newer], [older, newer]):
         for table in damaged:
-            table.parquet.write_bytes(b"junk")
+            own(table.parquet).write_bytes(b"junk")
         assert verify_warehouse(powers, "powers", 0, 0, repair=True)
         assert verify_warehouse(powers, "powers", 0, 0, repair=False)
         assert powers.open("powers", "10").name == newer.name
@@ -112,7 +116,7 @@ def test_a_repair_that_leaves_something_wrong(memory_path: Path, capsys: pytest.
 def test_a_repair_of_one_kind_asks_for_no_other(memory_path: Path) -> None:
     powers = open_toys(memory_path / "warehouse")
     table, other = powers.build("powers", Seeded(10, 1)), powers.build("powers", Seeded(11, 1))
-    table.parquet.write_bytes(b"junk")
+    own(table.parquet).write_bytes(b"junk")
     assert other.folder.parts[-3] == "powers"
     powers.catalog.write_bytes(b"junk")
     assert verify_warehouse(powers, "powers", 0, 0, repair=True)
@@ -158,6 +162,32 @@ def test_lock_diff_and_rebuild(warehouse: Warehouse) -> None:
     )
 
 
+@pytest.mark.usefixtures("one_more")
+def test_what_a_default_build_leaves_out(memory_path: Path) -> None:
+    """Only the lock needs it; who compares, verifies or builds again says that it is not there."""
+    missing = "not built: bearoff_gammon/2x15; try: bgdata build --all"
+    succeeds(memory_path, "build")
+    assert error_of(run(memory_path, "lock"), 1) == (
+        f"expected bearoff_gammon/2x15 in {memory_path}, found none; try: bgdata build --all"
+    )
+    assert run(memory_path, "verify").stderr.splitlines()[-1] == missing
+    assert missing not in run(memory_path, "verify", "bearoff_gammon").stderr
+    result = run(memory_path, "rebuild")
+    assert re.fullmatch(rf"bearoff_gammon/1x15: built .*\n{missing}\n", result.stderr)
+    succeeds(memory_path, "rebuild", "bearoff_gammon")
+    assert succeeds(memory_path, "lock").endswith("warehouse.lock: 2 variants\n")
+    assert run(memory_path, "verify").stderr.splitlines()[-1] != missing
+    (table,) = bgdata.open_warehouse(memory_path).versions("bearoff_gammon", "2x15")
+    shutil.rmtree(table.folder.parent)
+    *_, last = succeeds(memory_path, "diff").splitlines()
+    assert last.startswith(f"bearoff_gammon/2x15: locked {table.folder.name.partition('-')[2]}")
+    assert last.endswith(", not built; try: bgdata build bearoff_gammon")
+    assert succeeds(memory_path, "rebuild", "--check").count("same   ") == 2
+    (table,) = bgdata.open_warehouse(memory_path).versions()
+    shutil.rmtree(table.folder.parent)
+    assert run(memory_path, "diff").exit_code == 1
+
+
 @pytest.mark.usefixtures("small_defaults")
 def test_rebuild_in_place(warehouse: Warehouse) -> None:
     before = warehouse.open("bearoff_gammon", "3x15").manifest
@@ -199,7 +229,7 @@ def test_what_comes_with_the_package_is_computed_when_asked(
     assert result.stderr.splitlines()[-1] == f"{title}: already built ({table.folder.name})"
     assert [row["is_rebuilt"] for row in json.loads(result.stdout)] == [False]
     assert "network/tiny: built r1-" in run(warehouse.root, "rebuild", "network", "--all").stderr
-    table.parquet.write_bytes(b"junk")
+    own(table.parquet).write_bytes(b"junk")
     result = run(warehouse.root, "verify", "network", "--sample", "0", "--repair")
     assert f"network/tiny: comes with the package ({table.folder.name})" in result.stderr
     assert " 0 failed" in succeeds(warehouse.root, "verify", "network", "--sample", "1")

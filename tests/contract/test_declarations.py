@@ -139,6 +139,16 @@ def test_defaults_are_found_by_their_slug(kind: Dataset[Any]) -> None:
 
 
 @each_kind
+def test_a_default_build_needs_nothing_that_it_leaves_out(kind: Dataset[Any]) -> None:
+    assert set(kind.more) <= set(kind.defaults)
+    for parameters in kind.basic:
+        for wanted in kind.inputs(parameters).values():
+            if isinstance(wanted, tuple):
+                name, needed = wanted
+                assert needed not in all_kinds()[name].more
+
+
+@each_kind
 def test_values_of_other_types_are_refused(memory_path: Path, kind: Dataset[Any]) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     for name in kind.parameters.names():

@@ -347,7 +347,10 @@ def test_what_is_said_of_the_accuracy(evaluator: BearoffEvaluator, root: Path, t
     assert said[EXACT] == (
         f"exact, {evaluator.two_sided.name}: cubeless equity within 1.2e-06, win chance within 5.9e-07"
     )
-    assert "not measured in this warehouse" in said[COMBINED]
+    assert (
+        "; over all pairs of 6x9 the error of the cubeless equity is 0.0017 on average, -0.0279 to +0.0236; "
+        in said[COMBINED]
+    )
     shutil.copytree(root, tmp_path / "measured")
     warehouse = bgdata.open_warehouse(tmp_path / "measured")
     statistics = warehouse.build("bearoff_error", ErrorParameters(6, 3)).manifest.statistics

@@ -36,7 +36,7 @@ def refuse(event, arguments):
         raise OSError(f"{host} is elsewhere")
 
 sys.addaudithook(refuse)
-(FOLDER / f"offline-{os.getpid()}").touch()
+(FOLDER / f"offline-{os.getpid()}").write_text(" ".join(sys.orig_argv))
 """
 
 

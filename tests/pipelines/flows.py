@@ -19,8 +19,9 @@ from typing import Any
 
 import psutil
 
-from bgdata import open_warehouse
+from bgdata import open_warehouse, process
 from bgdata.datasets import all_kinds
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import save_lock
 
@@ -36,6 +37,7 @@ def case(name: str, function: Callable[[], Any]) -> None:
         result = function()
     except SystemExit as error:
         result = error.code
+        process._stop.code = None  # this process goes on, and would end with the same code
     print(json.dumps(result), flush=True)
 
 
@@ -69,21 +71,26 @@ def main(folder: Path) -> None:
     for kind in all_kinds().values():
         if kind.defaults:
             kind.defaults = (kind.smallest,)
+    gammon = all_kinds()["bearoff_gammon"]
+    gammon.more = (RaceParameters(2),)
+    gammon.defaults += gammon.more
     root = folder / "warehouse"
     (folder / "file").write_text("not a folder")
     case("file in its place", lambda: run_as_module(folder / "file"))
 
     from prefect.settings import get_current_settings
 
-    from pipelines import SETTINGS, build, match_equity, train
+    from pipelines import SETTINGS, build, match_equity, tasks, train
 
     case("fresh", lambda: build.main(str(root)))
-    case("one kind", lambda: build.build_warehouse(str(folder / "one"), kinds=["bearoff_gammon"]))
+    with tasks.one_server():
+        case("one kind", lambda: build.build_warehouse(str(folder / "one"), kinds=["bearoff_gammon"]))
     names = [table.name for table in open_warehouse(root).current()]
     case("report", lambda: build.report(str(root), names))
     other = write_locks(root)
     case("locked", lambda: build.main(str(root)))
     case("other lock", lambda: build.main(str(other)))
+    case("all", lambda: build.main(str(other), is_all=True))
     words = ["--warehouse", str(folder / "page"), "--plies", "0", "--length", "7"]
     case("page", lambda: match_equity.main(words))
     trained = shutil.copytree(root, folder / "trained")

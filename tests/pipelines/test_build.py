@@ -15,6 +15,7 @@ import pytest
 
 import bgdata
 from bgdata.cli import main
+from bgdata.store.catalog import check_catalog
 from bgdata.store.table import Table
 from tests.pipelines.conftest import Run
 
@@ -107,6 +108,21 @@ def test_another_digest_than_the_lock_fails(flows: Run) -> None:
 
 
 @pytest.mark.prefect
+def test_what_takes_longer_is_built_when_asked(flows: Run) -> None:
+    line = "not built: bearoff_gammon/2x15; try: bgdata build --all"
+    assert line in flows.cases["fresh"].output.splitlines()
+    assert "bearoff_gammon/2x15" not in flows.cases["fresh"].errors
+    assert line not in flows.cases["all"].output
+    assert re.search(r"^bearoff_gammon/2x15: built r\d+-\w{8}, 16 rows", flows.cases["all"].errors, re.MULTILINE)
+
+
+@pytest.mark.prefect
+def test_the_catalog_is_that_of_the_versions(flows: Run) -> None:
+    """Which is written once, when all are there."""
+    check_catalog(bgdata.open_warehouse(flows.folder / "warehouse"))
+
+
+@pytest.mark.prefect
 def test_a_failing_build_says_one_line(flows: Run) -> None:
     failed = flows.cases["file in its place"]
     assert failed.result == 1
@@ -126,7 +142,10 @@ def test_nothing_but_our_own_notes_is_printed(flows: Run) -> None:
 
 @pytest.mark.prefect
 def test_no_process_stays_behind(flows: Run) -> None:
-    assert len(flows.started) > 1, "expected Prefect's server to be a process of its own"
+    commands = [path.read_text() for path in (flows.folder / "offline").glob("offline-*")]
+    assert len(commands) == len(flows.started) > 2
+    servers = sum("uvicorn" in command for command in commands)
+    assert servers == 1, "expected one server of Prefect for all, a process of its own"
     assert flows.cases["children"].result
     left = [psutil.Process(pid) for pid in flows.started if psutil.pid_exists(pid)]
     _, alive = psutil.wait_procs(left, timeout=10)

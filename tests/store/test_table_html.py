@@ -20,6 +20,7 @@ from bgdata.endgames.tables import EndgameTable
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.store.parquet import middle_rows
 from bgdata.store.table_html import SAMPLE, cell_text, rows_html
+from tests.kept import own
 
 
 class CellReader(HTMLParser):
@@ -120,9 +121,9 @@ def test_names_are_escaped() -> None:
 
 def test_a_damaged_version_says_so(warehouse: bgdata.Warehouse) -> None:
     table = warehouse.open("bearoff_gammon", "3x15")
-    table.parquet.write_bytes(b"")
+    own(table.parquet).write_bytes(b"")
     assert "expected" in table._repr_html_()
-    (table.folder / "manifest.json").write_text("<script>")
+    own(table.folder / "manifest.json").write_text("<script>")
     again = warehouse.open("bearoff_gammon", "3x15")._repr_html_()
     assert "expected" in again
     assert "<script>" not in again

@@ -25,6 +25,7 @@ from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.verify import Comparison, Finding, Status, finding_of, verify, verify_files
 from bgdata.warehouse import Warehouse
+from tests.kept import own
 from tests.store.toy import Count, Squares, toy_warehouse, whole_versions
 
 TEN = Count(10)
@@ -110,7 +111,7 @@ def test_the_smallest_tables_notice_any_flipped_bit(warehouse: Warehouse) -> Non
     generator = random.Random(3)
     for table in warehouse.versions():
         for path in sorted(table.folder.iterdir()):
-            whole = path.read_bytes()
+            whole = own(path).read_bytes()
             flip(path, generator)
             found = list(verify(warehouse, [Table(table.folder)], sample_rows=0, seed=0, progress=Silence()))
             assert str(path) in found[-1].problem
