@@ -133,7 +133,7 @@ def can_cache() -> bool:
         return False
 
 
-class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
+class KernelLibrary(JITCodeLibrary):
     """Machine code of one function. Large kernels that it calls stay where they are; all else becomes part of it.
 
     Numba makes whatever a function calls part of that function, and optimises and translates it all again, at each
@@ -142,7 +142,7 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     """
 
     def __init__(self, codegen: Any, name: str) -> None:
-        super().__init__(codegen, name)
+        super().__init__(codegen, name)  # type: ignore[no-untyped-call]
         self.kept_in = ""  # for a large kernel: its file below `kernel_cache`
         self.symbols: frozenset[str] = frozenset()  # that a large kernel defines
         self.needs: dict[str, set[str]] = {}  # symbols that are called in large kernels, by the file of each
@@ -156,10 +156,10 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
             else:
                 self.apart.update(getattr(library, "apart", {}))
         self._linking_libraries = [each for each in self._linking_libraries if not getattr(each, "kept_in", "")]
-        super().finalize()
+        super().finalize()  # type: ignore[no-untyped-call]
 
     def _verify_declare_only_symbols(self) -> None:
-        super()._verify_declare_only_symbols()
+        super()._verify_declare_only_symbols()  # type: ignore[no-untyped-call]
         for function in self._final_module.functions:
             if function.is_declaration and function.name.startswith(OURS):
                 # a KeyError where nobody has it: the process would end when it is called
@@ -167,14 +167,14 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     def is_large(self) -> bool:
         """Whether nothing that calls this contains it."""
-        return len(self._get_compiled_object()) >= LARGE_BYTES
+        return len(self._get_compiled_object()) >= LARGE_BYTES  # type: ignore[no-untyped-call]
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, Any]]:
         """As Numba does, but what is called where it is needs no bitcode."""
         if not self.is_large():
-            found: tuple[str, str, tuple[bytes, Any]] = super().serialize_using_object_code()
-            return found
-        return self.name, "large", (self._get_compiled_object(), self.defined_symbols())
+            return super().serialize_using_object_code()  # type: ignore[no-any-return, no-untyped-call]
+        machine_code = self._get_compiled_object()  # type: ignore[no-untyped-call]
+        return self.name, "large", (machine_code, self.defined_symbols())
 
     def defined_symbols(self) -> frozenset[str]:
         """Names of the functions and variables that this library defines."""
@@ -188,7 +188,7 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     def _unserialize(cls, codegen: Any, state: tuple[str, str, tuple[bytes, Any]]) -> Any:
         name, kind, (machine_code, symbols) = state
         if kind != "large":
-            return super()._unserialize(codegen, state)
+            return super()._unserialize(codegen, state)  # type: ignore[no-untyped-call]
         library = codegen.create_library(name)
         library.enable_object_caching()
         library._set_compiled_object(machine_code)

@@ -13,7 +13,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from bgdata.cli.met import find_met_or_file
 from bgdata.cli.options import (
     OUTPUT,
     beavers_option,
@@ -22,6 +21,7 @@ from bgdata.cli.options import (
     player_options,
 )
 from bgdata.cli.own_tables import open_player
+from bgdata.cli.stakes import find_met_or_file
 from bgdata.errors import ExternalProgramError, MissingTableError, StorageError
 from bgdata.game.plays import NO_PLAY
 from bgdata.process import go_on
@@ -104,7 +104,7 @@ def external(
 
 def decisions_of(warehouse: Warehouse, options: dict[str, Any]) -> Decisions:
     """A player of the warehouse that handles the cube, in matches too if there is a match equity table. Raises what
-    `own_tables.open_player` and `met.find_met_or_file` raise."""
+    `own_tables.open_player` and `stakes.find_met_or_file` raise."""
     from bgdata.equity.cube import CubeRules
     from bgdata.protocols.decisions import Decisions
 

@@ -190,7 +190,7 @@ def test_the_match_equity_table() -> None:
     for study, ours in (("match", "match-own"), ("match-cubeful", "match-own-cubeful")):
         mets = [DATASET.inputs(replace(MATCH, study=name))["met"][1] for name in (study, ours)]
         assert mets == [PUBLISHED, MATCH_EQUITY.defaults[0]]
-        assert arms_of(own) == arms_of(study)
+        assert arms_of(ours) == arms_of(study)
     assert "met" not in DATASET.inputs(INDEX)
 
 
