@@ -46,7 +46,8 @@ def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = Fals
         if inline:
             options["inline"] = "always"
         dispatcher = numba.njit(**options)(function)
-        dispatcher.get_call_template = partial(call_template, dispatcher.get_call_template)
+        if not config.DISABLE_JIT:  # the documentation reads kernels as plain functions
+            dispatcher.get_call_template = partial(call_template, dispatcher.get_call_template)
         if can_cache():  # where no folder can be written, every process compiles anew
             dispatcher._cache = KernelCache(function)
         return dispatcher  # type: ignore[no-any-return]

@@ -18,7 +18,7 @@ from bgdata.kernel import kernel
 Hashes = NDArray[np.uint64]
 
 # by NumPy: nothing is compiled when a module is imported
-WEIGHTS: Hashes = random_bits.py_func(np.zeros(26, np.uint64), np.arange(26, dtype=np.uint64))  # type: ignore[attr-defined]
+WEIGHTS: Hashes = getattr(random_bits, "py_func", random_bits)(np.zeros(26, np.uint64), np.arange(26, dtype=np.uint64))
 # of the flipped board, as weights of the board itself: the bars change places, points turn around and change sides
 FLIPPED_WEIGHTS = np.concatenate([WEIGHTS[25:], ~WEIGHTS[24:0:-1] + np.uint64(1), WEIGHTS[:1]])
 
