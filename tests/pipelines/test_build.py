@@ -65,7 +65,7 @@ def test_what_is_there_is_told_in_a_screen(flows: Run) -> None:
     for kind, (tables, rows) in sizes.items():
         assert [line.split()[1:3] for line in lines if line.split()[:1] == [kind]] == [[str(tables), f"{rows:,}"]]
     commands = [line.partition("bgdata ")[2].partition("   ")[0] for line in lines if "bgdata " in line]
-    assert len(commands) == 5
+    assert len(commands) == 6
     for command in commands:
         assert main([*shlex.split(command), "--help"], standalone_mode=False) == 0
 
