@@ -99,8 +99,8 @@ def pair_sums(
     steps = np.rint(margins * STEPS).astype(np.int32)
     sums = np.empty((len(on_roll) + 1, len(NAMES), N_DECISIONS, 2, len(SUMS)), np.int64)
     sums[-1, ..., :_ON_ROLL], sums[-1, ..., _ON_ROLL:] = 0, -1  # where there are no pairs
-    halves = is_tested(on_roll[:, None], opponents).astype(np.int8)
-    shape = opponents.shape
-    others, counted = np.ascontiguousarray(opponents - 1), np.ascontiguousarray(np.broadcast_to(weights, shape))
+    halves = is_tested(on_roll[:, None], opponents).astype(np.int8, order="C")  # the kernel is compiled once
+    others = np.ascontiguousarray(opponents - 1)
+    counted = np.array(np.broadcast_to(weights, opponents.shape), order="C")
     fill_sums(sides, on_roll - 1, others, steps, counted, halves, limits, round(tolerance * STEPS), sums)
     return merged(sums)
