@@ -15,6 +15,8 @@ BUILD_PYTHON = $(BIN)/python  # with hatchling
 UV_VERSION := 0.13.8
 # those of a proxy are among them
 export UV_SYSTEM_CERTS := true
+# hundreds of modules compiled again in each process are seconds
+unexport PYTHONDONTWRITEBYTECODE
 
 # the packages of a lock file, which names all of them: pip would look for newer ones of those that are locked with an extra;
 # what uv says when it fails is left out, since pip goes on, and says itself what is wrong with more than uv

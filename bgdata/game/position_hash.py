@@ -8,6 +8,8 @@ in 40 million.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +20,8 @@ from bgdata.kernel import kernel
 Hashes = NDArray[np.uint64]
 
 # by NumPy: nothing is compiled when a module is imported
-WEIGHTS: Hashes = getattr(random_bits, "py_func", random_bits)(np.zeros(26, np.uint64), np.arange(26, dtype=np.uint64))
+_bits_of_arrays: Any = getattr(random_bits, "py_func", random_bits)
+WEIGHTS: Hashes = _bits_of_arrays(np.zeros(26, np.uint64), np.arange(26, dtype=np.uint64))
 # of the flipped board, as weights of the board itself: the bars change places, points turn around and change sides
 FLIPPED_WEIGHTS = np.concatenate([WEIGHTS[25:], ~WEIGHTS[24:0:-1] + np.uint64(1), WEIGHTS[:1]])
 
