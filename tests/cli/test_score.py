@@ -24,10 +24,17 @@ from bgdata.steps import scores
 from bgdata.steps.scores import Amount, full_name, opponent_of
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
+from tests.kept import link
 
 NOTHING = ("--games", "0", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs")  # but what is fast
 FEW = ("--games", "4", "--luck-adjusted-games", "0", "--decisions", "20")
 GNUBG = "games against gnubg: expected GNU Backgammon on this machine, found none (Debian package gnubg)"
+
+
+@pytest.fixture(scope="module")
+def warehouse(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """One for all tests, since each finds what others measured."""
+    return bgdata.open_warehouse(link(small_root, tmp_path_factory.mktemp("scores") / "warehouse"))
 
 
 @pytest.fixture(autouse=True)
