@@ -26,8 +26,9 @@ SHORT, WHOLE = RolloutSettings("end", 5), RolloutSettings("end")
 
 
 @cache
-def game_boards() -> Boards:
-    return random_game_positions(1, seed=4).boards[[0, 9, 20, -3]]
+def game_boards(settings: RolloutSettings) -> Boards:
+    """Of one game; the last ones, without contact, where games go to the end: random networks may never end others."""
+    return random_game_positions(1, seed=4).boards[[-12, -9, -6, -3] if settings == WHOLE else [0, 9, 20, -3]]
 
 
 class Asked:
@@ -42,26 +43,21 @@ class Asked:
         return self.player.choose_plays(boards, rolls)
 
 
-def network(settings: RolloutSettings) -> NetworkPlayer:
-    """Who looks at the luck: one that wins its games, which a random network seldom does, where they go to the end."""
-    return pips_player() if settings == WHOLE else random_player(0)
-
-
 def rolled(player: object, settings: RolloutSettings = SHORT) -> Rolled:
-    return rolled_by(player, game_boards(), network(settings).chooser, 7, settings, ITEMS)  # type: ignore[arg-type]
+    return rolled_by(player, game_boards(settings), random_player(0).chooser, 7, settings, ITEMS)  # type: ignore[arg-type]
 
 
 def rolled_out(blocks: int, settings: RolloutSettings = SHORT, player: object = None) -> RolloutResult:
     """By a player, or without one by the kernel."""
     through = (lambda _: rolled(player, settings)) if player else (lambda kernel: kernel)
-    boards, chooser = game_boards(), network(settings).chooser
+    boards, chooser = game_boards(settings), random_player(0).chooser
     return roll_out(boards, chooser, blocks * BLOCK, 7, settings, items=ITEMS, through=through)
 
 
 @pytest.mark.parametrize("settings", [SHORT, WHOLE, SHORT._replace(with_luck=False, likely=0)])
 @pytest.mark.parametrize("known", [True, False])
 def test_a_network_rolls_out_as_the_kernel(known: bool, settings: RolloutSettings) -> None:
-    found = rolled_out(4, settings, network(settings) if known else Asked(network(settings)))
+    found = rolled_out(4, settings, random_player(0) if known else Asked(random_player(0)))
     for values, others in zip(found, rolled_out(4, settings), strict=True):
         assert np.array_equal(values, others)
 
@@ -92,11 +88,15 @@ def test_another_player_has_the_same_luck_on_average() -> None:
     """PubEval plays, and networks that count pips see the luck: what is subtracted averages to zero."""
     player = pips_player()
     settings = RolloutSettings("end", 6)
-    through = rolled_by(PubEval(), game_boards(), player.chooser, 7, settings, ITEMS)
-    found = roll_out(game_boards(), player.chooser, 36 * BLOCK, 7, settings, items=ITEMS, through=lambda _: through)
+    through = rolled_by(PubEval(), game_boards(settings), player.chooser, 7, settings, ITEMS)
+    found = roll_out(
+        game_boards(settings), player.chooser, 36 * BLOCK, 7, settings, items=ITEMS, through=lambda _: through
+    )
     without = settings._replace(with_luck=False)
-    through = rolled_by(PubEval(), game_boards(), player.chooser, 7, without, ITEMS)
-    plain = roll_out(game_boards(), player.chooser, 36 * BLOCK, 7, without, items=ITEMS, through=lambda _: through)
+    through = rolled_by(PubEval(), game_boards(settings), player.chooser, 7, without, ITEMS)
+    plain = roll_out(
+        game_boards(settings), player.chooser, 36 * BLOCK, 7, without, items=ITEMS, through=lambda _: through
+    )
     assert found.plain_standard_errors == pytest.approx(plain.equity_standard_errors)
     errors = np.hypot(found.equity_standard_errors, plain.equity_standard_errors)
     assert (np.abs(found.equities - plain.equities) < 4 * errors + 1e-9).all()
