@@ -88,12 +88,13 @@ def test_another_player_has_the_same_luck_on_average() -> None:
     """PubEval plays, and networks that count pips see the luck: what is subtracted averages to zero."""
     player = pips_player()
     settings = RolloutSettings("end", 6)
-    through = rolled_by(PubEval(), game_boards(settings), player.chooser, 7, settings, ITEMS)
+    boards = game_boards(settings)
+    through = rolled_by(PubEval(), boards, player.chooser, 7, settings, ITEMS)
     found = roll_out(
         game_boards(settings), player.chooser, 36 * BLOCK, 7, settings, items=ITEMS, through=lambda _: through
     )
     without = settings._replace(with_luck=False)
-    through = rolled_by(PubEval(), game_boards(settings), player.chooser, 7, without, ITEMS)
+    through = rolled_by(PubEval(), boards, player.chooser, 7, without, ITEMS)
     plain = roll_out(
         game_boards(settings), player.chooser, 36 * BLOCK, 7, without, items=ITEMS, through=lambda _: through
     )
