@@ -68,6 +68,7 @@ class _Stop:
         self.keeps_nothing = False
         self.actions: list[Callable[[], object]] = []  # see `when_cut_off`
         self.said = threading.Lock()  # taken for good by who says the line
+        self.is_said = threading.Event()
         self.code: int | None = None  # to exit with, once the work is done
 
 
@@ -146,6 +147,7 @@ def say_stopped() -> int:
     number = _stop.number or signal.SIGINT
     if not _stop.number or _stop.said.acquire(blocking=False):
         print_line(sentence(number))
+        _stop.is_said.set()
     return 128 + number
 
 
@@ -230,7 +232,8 @@ def _cut_off(number: int) -> NoReturn:
         with suppress(OSError):
             os.write(2, f"{line[-1]}\n".encode())
     else:
-        time.sleep(UNWIND_SECONDS)  # the main thread has said it, and is on its way out
+        _stop.is_said.wait(TIDY_SECONDS)  # by the main thread, which may have to look for what is kept
+        time.sleep(UNWIND_SECONDS)  # it is on its way out
     _leave(128 + number)
 
 

@@ -39,13 +39,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Builds write no catalog.duckdb, which takes longer than most of what tests build: connections make their own.
-    Tests that are about the file, or about clients that read it, are marked `catalog`."""
-    from bgdata.store import build
+    """Nothing writes catalog.duckdb, which takes longer than most of what tests do: connections make their own. Tests
+    that are about the file, or about clients that read it, are marked `catalog`."""
+    from bgdata.store import catalog
 
     with pytest.MonkeyPatch.context() as patch:
         if item.get_closest_marker("catalog") is None:
-            patch.setattr(build, "refresh_catalog", lambda _: None)
+            patch.setattr(catalog, "write_catalog", lambda _: None)
         return (yield)
 
 

@@ -33,7 +33,7 @@ class Started:
         self.path = errors
         with errors.open("w") as file:
             self.process = subprocess.Popen(
-                command, stdout=subprocess.DEVNULL, stderr=file, start_new_session=True, **options,  # type: ignore[call-overload]
+                command, stderr=file, start_new_session=True, **{"stdout": subprocess.DEVNULL} | options,  # type: ignore[call-overload]
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in what runs in background
             )  # fmt: skip
         self.family = psutil.Process(self.process.pid)
@@ -123,6 +123,36 @@ def test_processes_of_an_executor(tmp_path: Path, with_children: bool) -> None:
     assert found, said
     assert len([*warehouse.staging.glob("*/shards/*.npz")]) >= int(found[1]) > 1
     assert not (warehouse.root / "selfplay").exists()
+
+
+SLOW = """
+import os, sys, time
+from bgdata import process
+
+class Slow:
+    def write(self, text):
+        time.sleep(1)
+        os.write(2, text.encode())
+    def flush(self): pass
+
+def work():
+    print("ready", flush=True)
+    try:
+        time.sleep(60)
+    except KeyboardInterrupt:
+        sys.stderr = Slow()
+        sys.exit(process.say_stopped())
+
+process.run(work)
+"""
+
+
+def test_the_line_is_waited_for(tmp_path: Path) -> None:
+    """The main thread has begun to say it, on a machine that is busy."""
+    out = tmp_path / "out"
+    with out.open("w") as file, started([sys.executable, "-c", SLOW], tmp_path, stdout=file) as run:
+        run.wait_until(out.read_text)
+        assert run.stop(signal.SIGINT) == ["error: interrupted; nothing was kept"]
 
 
 @pytest.mark.prefect

@@ -117,8 +117,8 @@ def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
 
     def seconds(size: int) -> float:
         nonlocal asked
-        asked += size
-        return seconds_of(evaluator, np.take(mixed, np.arange(asked - size, asked), axis=0, mode="wrap"))
+        start, asked = asked % len(mixed), asked + size
+        return seconds_of(evaluator, np.resize(np.roll(mixed, -start, axis=0), (size, mixed.shape[1])))
 
     seconds(thread_count())  # starts as many processes
     start = seconds(1)
