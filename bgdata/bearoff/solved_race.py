@@ -97,8 +97,9 @@ def solve_race(on_roll: Layout, opponent: Layout, states: States, most_cells: in
     checkers = max(sum(layout) for layout in layouts)
     if not 0 < min(map(sum, layouts)) <= checkers <= MOST_CHECKERS or points > MAX_POINTS:
         return None
-    cells = sum(map(count_below, layouts)) ** 2 * len(states.take)
-    if cells > most_cells or layout_count(points, checkers) > MOST_LAYOUTS:
+    every = layout_count(points, checkers)
+    most = min(every, sum(map(count_below, layouts)))
+    if every > MOST_LAYOUTS or most**2 * len(states.take) > most_cells:
         return None
     slots, slot_of = slots_of(points, checkers)
     first = slot_of[[index_of(layout, points) for layout in layouts]]

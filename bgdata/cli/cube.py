@@ -65,9 +65,9 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
       bgdata cube 4HPwATDgc/ABMA --model jump --local            by jumps as they are here
       bgdata cube 4HPwATDgc/ABMA:cIkFAAAAAAAA                    score and cube of a gnubg ID
 
-    Bearoff positions that an exact table covers are answered from it; in a match, a missing table of 6 points and 6
-    checkers is built for the score and cube. Other positions are answered by a model of the cube, from the five chances
-    that `bgdata eval` prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
+    Bearoff positions that an exact table covers are answered from it; other races of a few checkers are solved for
+    their score and cube. All other positions are answered by a model of the cube, from the five chances that `bgdata
+    eval` prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
     """
     print_cube(open_player(warehouse, network, ply), warehouse, position, options, form)
 

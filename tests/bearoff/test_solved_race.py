@@ -10,6 +10,7 @@ from bgdata.bearoff.slots import all_slots
 from bgdata.bearoff.solved_race import MOST_CELLS, SolvedRace, count_below, index_of, solve_race
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
 from tests.bearoff.match_tables import away, crooked_table, exact_game, fair_table
+from tests.reference.bearoff import layouts
 from tests.together import each
 
 TABLES = {"fair": fair_table, "crooked": crooked_table}
@@ -62,28 +63,26 @@ def test_every_state_is_exact(
 
 
 def test_money_is_that_of_the_table() -> None:
-    """Every pair of 4 points and 4 checkers, to what the table rounds: cubeless, centered, owned, opponent's."""
+    """Every pair of 4 points and 4 checkers, to what the table rounds: cubeless, owned, centered, opponent's."""
     from tests.bearoff.test_two_sided import rows
 
     table = rows(4, 4)
-    race = solve_race((0, 0, 0, 4), (0, 0, 0, 4), money_states())
+    race = solve_race((1, 0, 0, 3), (0, 0, 0, 4), money_states())
     assert race is not None
-    owners = (CubeOwner.CENTERED, CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
-    for own, slot in race.slot_of.items():
-        for other, other_slot in race.slot_of.items():
-            if min(own, other) < 1:
+    owners = (CubeOwner.ON_ROLL, CubeOwner.CENTERED, CubeOwner.OPPONENT)
+    enumerated = layouts(4, 4)
+    for own, layout in enumerate(enumerated[1:], start=1):
+        for other, other_layout in enumerate(enumerated[1:], start=1):
+            slots = race.find(layout, other_layout)
+            if slots is None:  # more pips than the position that was asked for
                 continue
-            slots = slot, other_slot
             found = [race.worth(slots, CubeState(0, 1, owner)) for owner in owners]
             no_doubles = [2 * race.win(slots) - 1, *(2 * worth.no_double - 1 for worth in found if worth)]
-            assert np.abs(np.array(no_doubles)[[0, 3]] - table[own, other][[0, 3]]).max() < 2e-6
-            for worth, owner in zip(found[:2], (1, 2), strict=True):
+            assert np.abs(np.array(no_doubles) - table[own, other]).max() < 2e-6
+            for worth in found[:2]:
                 assert worth is not None
                 assert worth.taken is not None
-                decided = max(2 * worth.no_double - 1, min(2 * worth.taken - 1, 1.0))
-                assert max(2 * worth.no_double - 1, decided) == pytest.approx(
-                    max(table[own, other][owner], min(2 * table[own, other][3], 1.0)), abs=2e-6
-                )
+                assert 2 * worth.taken - 1 == pytest.approx(2 * table[own, other, 3], abs=4e-6)
 
 
 def test_no_more_than_can_be_reached_is_solved() -> None:
@@ -106,9 +105,10 @@ def test_what_is_not_solved() -> None:
 
 
 def test_what_was_solved_for_others_is_not_found() -> None:
-    race = solve_race((0, 1), (0, 1), money_states())
+    six = (0, 0, 0, 0, 0, 1)
+    race = solve_race(six, six, money_states())
     assert race is not None
-    assert race.find((0, 1), (0, 1)) is not None
-    assert race.find((1,), (0, 1)) is not None
-    for pair in (((0, 2), (1,)), ((0, 0, 1), (1,)), ((1, 1), (0, 1)), ((0,) * 6 + (1,), (1,))):
+    assert race.find(six, six) is not None
+    assert race.find((0, 0, 1), six) is not None
+    for pair in (((0, 2), six), ((0, 0, 0, 0, 0, 0, 1), (0, 0, 1)), ((0, 0, 0, 0, 0, 1, 0, 1), (0, 0, 1))):
         assert race.find(*pair) is None
