@@ -17,7 +17,7 @@ from bgdata.cli.options import (
     player_options,
     score_options,
 )
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import say_left_out, write_rows
 from bgdata.cli.own_tables import open_player
 from bgdata.cli.positions import describe_evaluation
 from bgdata.cli.stakes import chosen_rules
@@ -78,6 +78,7 @@ def print_cube(player: LookaheadPlayer, warehouse: Warehouse, text: str, options
     position, match = parse_identifier(text)
     check_in_progress(position)
     check_offer(match, text)
+    say_left_out(match, "score", "cube", "jacoby", "beavers", "offer")
     has_beavers = match is not None and match.has_beavers
     stakes = chosen_stakes(match, options)
     rules = chosen_rules(warehouse, stakes, options, has_beavers=has_beavers)
