@@ -13,7 +13,8 @@ import pytest
 import bgdata
 from bgdata.datasets.match_equity import PUBLISHED
 from bgdata.game.dice import parse_roll
-from bgdata.game.identifiers import format_gnubg_id, format_xgid
+from bgdata.game.identifiers import format_xgid
+from bgdata.game.match_id import format_gnubg_id
 from bgdata.game.match_state import MatchState, Side
 from bgdata.game.position import Position
 from bgdata.rows.stakes import left_out
