@@ -23,6 +23,8 @@ from numba.core.runtime import nrt
 
 from bgdata.process import cache_folder, compilation
 
+config: Any = numba.config
+config.THREADING_LAYER = "threadsafe"  # with the layer workqueue, two threads in kernels abort the process
 events: Any = numba_event
 pickled: Any = serialize.dumps
 runtime: Any = nrt.rtsys

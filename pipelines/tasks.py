@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Self
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 from prefect.artifacts import create_image_artifact
 from prefect.futures import PrefectFuture, as_completed
@@ -20,7 +22,7 @@ from prefect.server.api.server import SubprocessASGIServer
 from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 from prefect.task_runners import ProcessPoolTaskRunner
 
-from bgdata.errors import BgdataError, WorkerError, needing
+from bgdata.errors import BgdataError, ExternalProgramError, WorkerError, needing, shown
 from bgdata.process import is_stopping, keep, shielding
 from bgdata.store.executors import end_with_parent
 from bgdata.store.progress import Silence
@@ -29,6 +31,7 @@ from bgdata.store.progress_bars import progress_bars
 # each holds the memory of a table, and kernels take all cores anyway; one more than cores, as some wait for a download,
 # or for what another one compiles
 PROCESSES = min(4, (os.cpu_count() or 1) + 1)
+ANSWER_SECONDS = 20  # that a server may take to say that it is there
 MOST_WAITING = 500  # tasks at a time that wait for others, each in a thread; flows have tens
 
 
@@ -113,9 +116,26 @@ def one_server() -> Iterator[None]:
         server = SubprocessASGIServer()
         server.start()
         address = server.api_url
+    else:
+        check_server(address)
     # the heartbeat thread would hold every flow for a second
     with temporary_settings({PREFECT_API_URL: address, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
         yield
+
+
+def check_server(address: str) -> None:
+    """Raise ExternalProgramError where nobody answers at the address of a server."""
+    try:
+        with urlopen(f"{address.rstrip('/')}/health", timeout=ANSWER_SECONDS):
+            return
+    except HTTPError:
+        return  # somebody answers, and will say what is wrong
+    except (OSError, ValueError) as error:
+        reason = shown(str(getattr(error, "reason", error)))
+        raise ExternalProgramError(
+            f"expected a Prefect server at {shown(address)}, found none: {reason}; try: prefect server start, or unset "
+            "PREFECT_API_URL"
+        ) from None
 
 
 def run_flow(flow: Callable[[], Any]) -> int:

@@ -559,3 +559,20 @@ def test_ranges_follow_each_other_to_the_last_row(monkeypatch: pytest.MonkeyPatc
 def test_errors_come_out_of_threads() -> None:
     with threads(2), pytest.raises(numba.TypingError):
         in_threads(add_places, 1000, "no places")
+
+
+def test_two_threads_in_parallel_kernels() -> None:
+    """With the threading layer workqueue, which a user may ask for, the process would be aborted."""
+    code = (
+        "from concurrent.futures import ThreadPoolExecutor as Pool\n"
+        "import numba\n"
+        "from bgdata.bearoff.plays import all_plays\n"
+        "with Pool(4) as pool: print({len(plays.start) for plays in pool.map(lambda _: all_plays(6, 5), range(40))})\n"
+        "print(numba.threading_layer())"
+    )
+    environment = os.environ | {"NUMBA_THREADING_LAYER": "workqueue", "NUMBA_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    sizes, layer = done.stdout.split()
+    assert sizes == f"{{{462 * 21 + 1}}}"
+    assert layer != "workqueue"

@@ -19,7 +19,6 @@ from bgdata.errors import InvalidScoreError
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
 
 NOBODY = -1  # in `take`: the side on roll has no reason to double, or may not
-DEAD = -2  # in `take`: a cube that is taken is dead, so that the chance of winning decides
 WIN_CHANCE = 0  # column of the first side's chance of winning, in which cube and score have no part
 
 FAIR_MWC = 1e-12  # what MWC of two equal players may be off from adding up to 1
@@ -43,11 +42,13 @@ class States(NamedTuple):
 
     names: tuple[CubeState, ...]  # of the columns from 1 on; a higher cube comes before a lower one
     after_play: NDArray[np.int64]  # [columns] the same cube with the other side on roll
-    take: NDArray[np.int64]  # [columns] what a double that is taken leads to, the same side on roll; NOBODY or DEAD
+    take: NDArray[np.int64]  # [columns] what a double that is taken leads to, the same side on roll; NOBODY
     won: NDArray[np.float64]  # [columns] MWC of the side on roll once it has won: also what a pass gives
     lost: NDArray[np.float64]  # [columns] and once it has lost
-    won_double: NDArray[np.float64]  # [columns] and with twice the cube
-    lost_double: NDArray[np.float64]
+    # [columns] a double that is taken is worth taken + per_unit * what the column `take` is worth: the MWC of a live
+    # cube, or, where the cube is dead then, the chance of winning between two MWC
+    taken: NDArray[np.float64]
+    per_unit: NDArray[np.float64]
 
     def column(self, state: CubeState) -> int | None:
         """Column of a state; None for a dead cube."""
@@ -140,12 +141,38 @@ def reachable_states(cube: MatchCube, starts: tuple[CubeState, ...]) -> States:
     table."""
     names = cube.reachable(starts)
     column = {name: place for place, name in enumerate(names, start=1)}
-    worths = [(1.0, 0.0, 1.0, 0.0)]
-    worths += [cube.worth(name.side, name.cube_value) + cube.worth(name.side, 2 * name.cube_value) for name in names]
-    take = [column.get(after_take(name), DEAD) if cube.is_live(name) else NOBODY for name in names]
+    take, taken, per_unit = [NOBODY], [0.0], [0.0]
+    for name in names:
+        next_state = after_take(name)
+        won_double, lost_double = cube.worth(name.side, 2 * name.cube_value)
+        is_dead = next_state not in column
+        take.append((WIN_CHANCE if is_dead else column[next_state]) if cube.is_live(name) else NOBODY)
+        taken.append(lost_double if is_dead else 0.0)
+        per_unit.append(won_double - lost_double if is_dead else 1.0)
+    won, lost = np.array([(1.0, 0.0), *(cube.worth(name.side, name.cube_value) for name in names)]).T.copy()
     return States(
         names,
         np.array([WIN_CHANCE, *(column[cube.after_play(name)] for name in names)], np.int64),
-        np.array([NOBODY, *take], np.int64),
-        *np.ascontiguousarray(np.array(worths).T),
+        np.array(take, np.int64),
+        won,
+        lost,
+        np.array(taken),
+        np.array(per_unit),
+    )
+
+
+def money_states() -> States:
+    """The states of money play, where both sides are alike and a cube is worth the same, per unit, whatever it shows.
+    In place of MWC, half of what an equity in points per unit cube is above -1: from 0, a loss, to 1, a win."""
+    owners = (CubeOwner.OPPONENT, CubeOwner.ON_ROLL, CubeOwner.CENTERED)
+    names = tuple(CubeState(0, 1, owner) for owner in owners)
+    columns = len(names) + 1
+    return States(
+        names,
+        np.array([WIN_CHANCE, *(1 + owners.index(owner.flip()) for owner in owners)], np.int64),
+        np.array([NOBODY, NOBODY, 1, 1], np.int64),
+        np.ones(columns),
+        np.zeros(columns),
+        np.full(columns, -0.5),  # twice the equity: 2 w - 1/2 for w = (e + 1) / 2
+        np.full(columns, 2.0),
     )

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.match_states import (
-    DEAD,
     NOBODY,
     WIN_CHANCE,
     CubeState,
@@ -75,15 +74,13 @@ def fill_match_totals(
 
 @kernel()
 def fill_decided(expected: Array, take: Array, worths: Array, decided: Array) -> None:
-    """Fills decided[column] with MWC of the player on roll from the no-double MWC expected[column]. worths[4, column]:
-    MWC after winning, losing, winning with twice the cube, losing with it."""
+    """Fills decided[column] with MWC of the player on roll from the no-double MWC expected[column]. worths[3, column]:
+    MWC after winning, then `taken` and `per_unit` of `States`."""
     for column in range(expected.shape[0]):
         worth = expected[column]
         if take[column] != NOBODY:
-            won, won_double, lost_double = worths[0, column], worths[2, column], worths[3, column]
-            doubled = lost_double + decided[0] * (won_double - lost_double)
-            if take[column] != DEAD:
-                doubled = decided[take[column]]
+            won = worths[0, column]
+            doubled = worths[1, column] + decided[take[column]] * worths[2, column]
             doubled = doubled if doubled < won else won
             worth = worth if worth > doubled else doubled
         decided[column] = worth
@@ -146,7 +143,7 @@ def solve_match_total(match: MatchPairs, total: int) -> None:
     """Fill the cells of every pair with this total of pips, the smaller totals being solved."""
     slots, states = match.slots, match.states
     tasks = np.array(list(tasks_of(slots, total)), np.int64).reshape(-1, 4)
-    worths = np.array([states.won, states.lost, states.won_double, states.lost_double])
+    worths = np.array([states.won, states.taken, states.per_unit])
     solve_match_tasks(
         tasks, slots.play_start, slots.results, states.after_play, states.take, worths, match.start, match.cells,
         match.no_double,

@@ -54,6 +54,19 @@ class Slots(NamedTuple):
                 )
         return found
 
+    def restricted(self, first: NDArray[np.int64]) -> Slots:
+        """Those slots that some of these lead to, they themselves included, with numbers of their own."""
+        found = self.reached_from(first)
+        number = np.cumsum(found) - 1
+        counts = np.diff(self.play_start).reshape(-1, ROLL_COUNT)
+        results = self.results[np.repeat(found, counts.sum(axis=1))]
+        return Slots(
+            self.order[found],
+            np.concatenate([[0], np.cumsum(found)])[self.layer_start],
+            np.concatenate([[0], np.cumsum(counts[found])]),
+            number[results].astype(np.int32),
+        )
+
 
 def all_slots(points: int, checkers: int) -> Slots:
     """The layouts of up to `checkers` on points 1 to `points`."""

@@ -17,22 +17,18 @@ from bgdata.cli.options import (
     player_options,
     score_options,
 )
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import say_left_out, write_rows
 from bgdata.cli.own_tables import open_player
 from bgdata.cli.positions import describe_evaluation
 from bgdata.cli.stakes import chosen_rules
-from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.errors import BgdataError, UsageError
+from bgdata.errors import UsageError
 from bgdata.game.board_text import format_board_text
 from bgdata.game.identifiers import parse_identifier
-from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
+from bgdata.game.match import CubeOwner, Stakes
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
 from bgdata.rows.cube import best_words, check_offer, cube_row, ends_of
 from bgdata.rows.stakes import chosen_stakes
-from bgdata.store.progress_bars import progress_bars
-from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -69,9 +65,9 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
       bgdata cube 4HPwATDgc/ABMA --model jump --local            by jumps as they are here
       bgdata cube 4HPwATDgc/ABMA:cIkFAAAAAAAA                    score and cube of a gnubg ID
 
-    Bearoff positions that an exact table covers are answered from it; in a match, a missing table of 6 points and 6
-    checkers is built for the score and cube. Other positions are answered by a model of the cube, from the five chances
-    that `bgdata eval` prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
+    Bearoff positions that an exact table covers are answered from it; other races of a few checkers are solved for
+    their score and cube. All other positions are answered by a model of the cube, from the five chances that `bgdata
+    eval` prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
     """
     print_cube(open_player(warehouse, network, ply), warehouse, position, options, form)
 
@@ -82,12 +78,13 @@ def print_cube(player: LookaheadPlayer, warehouse: Warehouse, text: str, options
     position, match = parse_identifier(text)
     check_in_progress(position)
     check_offer(match, text)
+    say_left_out(match, "score", "cube", "jacoby", "beavers", "offer")
     has_beavers = match is not None and match.has_beavers
     stakes = chosen_stakes(match, options)
     rules = chosen_rules(warehouse, stakes, options, has_beavers=has_beavers)
     if options["local"]:
         rules = with_local_volatility(rules, player, position)
-    decision, evaluation = decide(player, warehouse, position, stakes, rules), player.evaluate(position)
+    decision, evaluation = player.decide_cube(position, stakes, rules), player.evaluate(position)
     if form != "table":
         write_rows([cube_row(position, decision, stakes, evaluation)], form)
         return
@@ -176,45 +173,3 @@ def describe_points(points: Points, stakes: Stakes) -> str:
         named |= {verb: points.double_point, "cash": points.cash_point, "too good": points.too_good_point}
     words = [f"{name} {'never' if chance >= NEVER else f'from {100 * chance:.1f} %'}" for name, chance in named.items()]
     return "winning chances: " + ", ".join(words)
-
-
-SIZE = MatchBearoffParameters()  # 6 points and 6 checkers, which takes half a second
-
-
-def decide(
-    player: LookaheadPlayer, warehouse: Warehouse, position: Position, stakes: Stakes, rules: CubeRules
-) -> CubeDecision:
-    """The decision of the player. If its tables do not cover the position at this match score, but a small table would,
-    that table is built first. Raises what `LookaheadPlayer.decide_cube` raises."""
-    from bgdata.equity.cube import Method
-    from bgdata.evaluation.cube_tables import MatchBearoff
-
-    decision = player.decide_cube(position, stakes, rules)
-    if decision.method == Method.EXACT or rules.by_model or rules.met is None or not is_small(position):
-        return decision
-    assert isinstance(stakes.score, MatchScore)
-    table = built_table(warehouse, stakes.score, stakes.cube, rules.met)
-    if table is None:
-        return decision
-    player.cubes = (*player.cubes, MatchBearoff(table))
-    return player.decide_cube(position, stakes, rules)
-
-
-def is_small(position: Position) -> bool:
-    """Whether a position is within the size of table that is built on demand."""
-    return not any(sum(row) > SIZE.checkers or any(row[SIZE.points :]) for row in position.rows)
-
-
-def built_table(warehouse: Warehouse, score: MatchScore, cube: Cube, met: MatchEquity) -> Table | None:
-    """The exact table of a score and cube value, built if it is missing. None where it cannot be built, such as for a
-    match equity table from outside the warehouse, or on a full disk: then standard error says why."""
-    wanted = {"away": score.away, "opponent_away": score.opponent_away, "is_crawford": score.is_crawford}
-    wanted |= {"cube_value": cube.value}
-    try:
-        parameters = DATASET.completed(SIZE.with_changes(wanted | {"met": met.name}), warehouse)
-        DATASET.check_parameters(parameters)
-        with progress_bars(notes=False) as progress:
-            return warehouse.build(DATASET.name, parameters, progress=progress)
-    except BgdataError as error:
-        click.echo(f"no exact table: {error}", err=True)
-        return None

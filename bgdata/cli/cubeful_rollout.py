@@ -10,14 +10,14 @@ import click
 import numpy as np
 
 from bgdata.cli.options import limits_of, refuse_without
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import say_left_out, write_rows
 from bgdata.cli.stakes import chosen_rules
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import MatchScore, Stakes
 from bgdata.game.outcome import check_in_progress
-from bgdata.rows.rollouts import describe_limits, is_reached
+from bgdata.rows.rollouts import describe_limits, describe_player, is_reached, who_rolled
 from bgdata.rows.stakes import chosen_stakes
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
@@ -55,6 +55,7 @@ def print_cubeful_rollout(
 
     position, match = parse_identifier(asked[0])
     check_in_progress(position)
+    say_left_out(match, "score", "cube", "jacoby", "roll")
     roll = parse_roll(asked[1]) if asked[1] else match.roll if match else None
     stakes = chosen_stakes(match, options)
     rules, is_match = rollout_rules(warehouse, stakes, options), isinstance(stakes.score, MatchScore)
@@ -79,9 +80,10 @@ def print_cubeful_rollout(
     if form == "table":
         lines = describe_rows(rows, int(result.trials[0]), is_match=is_match)
         click.echo(format_board_text(position, roll=roll, stakes=stakes))
+        lines.append(describe_player(player))
         click.echo("\n" + "\n".join([*lines, *describe_limits(float(errors.max()), limits)]))
         return
-    first = {"position_id": position.id, "player": player.label, "version": player.version}
+    first = {"position_id": position.id, **who_rolled(player)}
     first |= {"roll": str(roll)} if roll else {}
     last = {"trials": int(result.trials[0]), "unit": "mwc" if is_match else "points per unit cube"}
     reached = {name: is_reached(error, limits) for name, error in zip(starts, errors.tolist(), strict=True)}

@@ -92,6 +92,8 @@ class Commands(Sections):
             raise
 
     def invoke(self, context: click.Context) -> Any:
+        if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+            fail("expected compiled kernels, found NUMBA_DISABLE_JIT set; try: unset NUMBA_DISABLE_JIT", 1)
         try:
             return super().invoke(context)
         except BaseException as error:

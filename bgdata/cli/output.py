@@ -9,7 +9,9 @@ from collections.abc import Iterable
 
 import click
 
+from bgdata.game.match_state import MatchState
 from bgdata.rows.plain import Row, as_cell, whole_rows
+from bgdata.rows.stakes import left_out
 from bgdata.store.table import Table
 
 
@@ -35,3 +37,10 @@ def print_built(table: Table, lines: Iterable[str], form: str) -> None:
     statistics = {name.replace("-", "_"): value for name, value in manifest.statistics.items()}
     figures = {name: value for name, value in statistics.items() if name.isidentifier()}  # no reasons of lines
     write_rows([{**names, "rows": manifest.rows, **figures}], form)
+
+
+def say_left_out(match: MatchState | None, *used: str, step: str = "") -> None:
+    """Say on standard error what an identifier says of the game and the answer has no use for, with a next `step`; see
+    `rows.stakes.left_out`."""
+    if words := left_out(match, *used):
+        click.echo(words + step, err=True)

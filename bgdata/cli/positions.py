@@ -18,7 +18,7 @@ from bgdata.cli.options import (
     plays_option,
     score_options,
 )
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import say_left_out, write_rows
 from bgdata.cli.own_tables import open_player
 from bgdata.cli.stakes import chosen_rules
 from bgdata.errors import UsageError, shown
@@ -155,6 +155,7 @@ def print_evaluation(player: LookaheadPlayer, text: str, form: str) -> None:
     """Print the chances and equity of a position, and their source. Raises InvalidPositionError."""
     position, match = parse_identifier(text)
     evaluation = player.evaluate(position)
+    say_left_out(match, step="; see: bgdata hint, bgdata cube")
     if form != "table":
         write_rows([evaluation_row(position, evaluation)], form)
         return
@@ -200,6 +201,7 @@ def print_hint(
     if roll is None:
         raise UsageError(f"expected a roll after the position, such as 31, got none with {shown(text)}")
     stakes = match.stakes if match else None
+    say_left_out(match, "score", "cube", "jacoby", "roll")
     if stakes is None and not is_cubeful(options):
         ranked = player.rank_plays(position, roll)
     else:

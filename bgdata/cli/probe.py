@@ -13,7 +13,7 @@ from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner
 from bgdata.bearoff.race_study import measured_error
 from bgdata.bearoff.tables import Equities, fitted
 from bgdata.cli.options import format_option, gnubg_option, score_options
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import say_left_out, write_rows
 from bgdata.cli.own_tables import build_default_met, build_small_tables
 from bgdata.datasets.bearoff_match import DATASET, MatchBearoffParameters
 from bgdata.equity.stored_met import default_met
@@ -50,6 +50,7 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
       bgdata probe CgAAEAEAAAAAAA --bd gnubg_ts0.bd --format csv
     """
     stakes = match_stakes(position, options)
+    say_left_out(parse_identifier(position)[1], *(("cube",) if stakes is None else ("score", "cube")))
     if stakes is None:
         print_probe(warehouse, position, gnubg_files, form)
         return

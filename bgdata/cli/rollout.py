@@ -21,14 +21,15 @@ from bgdata.cli.options import (
     threads_option,
     within_option,
 )
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import say_left_out, write_rows
+from bgdata.errors import UsageError
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
-from bgdata.rows.rollouts import describe_limits, rollout_row
+from bgdata.rows.rollouts import describe_limits, describe_player, rollout_row, who_rolled
 from bgdata.rows.stakes import is_cubeful
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 @score_options
 @jacoby_option
 @model_options
+@click.option("--cubeless", is_flag=True, help="Leave out what the position says of score and cube.")
 @rollout_options
 @within_option
 @plays_option()
@@ -67,9 +69,9 @@ def rollout(
     the better plays are rolled out with the same dice and ranked. The luck of every roll is subtracted (variance
     reduction), which makes standard errors several times smaller.
 
-    With --cube, --away or another option of what is played for, the cube is in play: both sides turn it by the model
-    and choose plays by their value with it. Without a ROLL, no double is rolled out beside double and take. The cube
-    goes up to 64, and money games end at exact tables, with --model too.
+    Where the position is an XGID or gnubg ID, or --cube, --away or another option says what is played for, the cube is
+    in play: both sides turn it by the model and choose plays by their value with it. Without a ROLL, no double is
+    rolled out beside double and take. The cube goes up to 64, and money games end at exact tables, with --model too.
 
     \b
       bgdata rollout 4HPwATDgc/ABMA
@@ -83,7 +85,10 @@ def rollout(
 
     player = open_network_player(f"{KIND}/{network}" if network else KIND, 0, warehouse, endgames=True)
     assert isinstance(player, NetworkPlayer)  # at ply 0
-    if is_cubeful(options):
+    cubeless, (_, match) = options.pop("cubeless"), parse_identifier(position)
+    if cubeless and is_cubeful(options):
+        raise UsageError("expected --cubeless without what is played for, got both")
+    if is_cubeful(options) or (match is not None and not cubeless):
         print_cubeful_rollout(player, warehouse, (position, roll), options, form)
         return
     print_rollout(player, position, roll, form, options)
@@ -97,6 +102,7 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
 
     position, match = parse_identifier(text)
     check_in_progress(position)
+    say_left_out(match, "roll")
     roll = parse_roll(roll_text) if roll_text else match.roll if match else None
     how = RolloutSettings(options["stop"], options["truncate"], not options["no_luck"], play_ply=options["play_ply"])
     if roll is None:
@@ -124,11 +130,12 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
                 rows = [play_dictionary(decision, row, limits) | {"play": play} for row, play in enumerate(plays)]
                 result, lines = decision.result, describe_decision(decision, plays)
         if form != "table":
-            first = {"position_id": position.id, "player": player.label, "version": player.version}
+            first = {"position_id": position.id, **who_rolled(player)}
             first |= {"roll": str(roll)} if roll else {}
             write_rows((first | row for row in rows), form)
             return
         click.echo(format_board_text(position, roll=roll, stakes=stakes))
+        lines.append(describe_player(player))
         click.echo("\n" + "\n".join([*lines, *describe_limits(float(result.equity_standard_errors.max()), limits)]))
 
 

@@ -85,6 +85,7 @@ def open_site(warehouse: Warehouse, host: str, port: int) -> None:
         import uvicorn
 
         from bgdata.web.app import LOOPBACK, create_app
+        from bgdata.web.connections import Connection
     if not host:
         raise UsageError("expected an address to listen on, got ''; 0.0.0.0 is all of them")
     build_small_tables(warehouse)
@@ -100,7 +101,9 @@ def open_site(warehouse: Warehouse, host: str, port: int) -> None:
             click.echo(
                 f"warning: anybody who reaches {host} can read all tables of {warehouse.root} and run queries", err=True
             )
-        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, timeout_keep_alive=30)
+        config = uvicorn.Config(
+            app, http=Connection, log_level="warning", access_log=False, server_header=False, timeout_keep_alive=30
+        )
         uvicorn.Server(config).run(sockets=[listener])
 
 

@@ -12,6 +12,8 @@ cube_value * 2^level, and there is one level for money.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,6 +41,7 @@ from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kernel import in_threads, kernel
 
 Values = NDArray[np.float64]
+Value = TypeVar("Value", float, Values)
 _TURNED = [CENTERED, OPPONENT, ON_ROLL]  # `turned_owner` of each code
 _OVER = int(AnswerSource.OVER)
 
@@ -71,13 +74,18 @@ def cubeful_values(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards
 def play_worth(look: Look, tables: BearoffArrays, theirs: CubeStakes) -> Worth:
     """The worth of plays for `lookahead.rank_all` by stakes that are seen by the opponent, who is on roll after them:
     points per unit cube, in a match as equity of this game, -1 where a single game is lost and 1 where it is won."""
-    lose, win = single_games(turned_stakes(theirs))
+    own = turned_stakes(theirs)
 
     def worth(boards: Boards, _found: Evaluations, ply: int) -> Values:
-        values = turned_values(theirs, cubeful_values(look, tables, theirs, boards, ply))
-        return np.asarray(2 * (values - lose) / (win - lose) - 1)
+        return np.asarray(play_equity(own, cubeful_values(look, tables, theirs, boards, ply)))
 
     return worth
+
+
+def play_equity(own: CubeStakes, theirs: Value) -> Value:
+    """What the opponent's values after plays are as equity of this game to the player who moves, for `own` stakes."""
+    lose, win = single_games(own)
+    return 2 * (turned_values(own, theirs) - lose) / (win - lose) - 1
 
 
 def cubeful_figures(stakes: CubeStakes, equity: float) -> tuple[float, float | None]:
@@ -86,9 +94,9 @@ def cubeful_figures(stakes: CubeStakes, equity: float) -> tuple[float, float | N
     return equity, lose + (win - lose) * (equity + 1) / 2 if stakes.unit == MATCH else None
 
 
-def turned_values(stakes: CubeStakes, values: Values) -> Values:
+def turned_values(stakes: CubeStakes, values: Value) -> Value:
     """Values as seen by the other side."""
-    return np.asarray(1 - values if stakes.unit == MATCH else -values)
+    return 1 - values if stakes.unit == MATCH else -values
 
 
 def values_ahead(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:

@@ -1,14 +1,17 @@
-"""Exact cube decisions from two-sided bearoff tables, for money and at match scores; see `equity.cube.ExactCube`."""
+"""Exact cube decisions from two-sided bearoff tables, for money and at match scores, and in races that are solved when
+they are asked for; see `equity.cube.ExactCube`."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bgdata.bearoff.index import MAX_CHECKERS
+from bgdata.bearoff.match_states import CubeState, MatchCube, States, money_states, reachable_states
 from bgdata.bearoff.match_table import STEPS, MatchTable
+from bgdata.bearoff.solved_race import MOST_CELLS, Layout, SolvedRace, highest, solve_race
 from bgdata.bearoff.tables import Equities, TwoSidedTable
 from bgdata.endgames.tables import EndgameTable
 from bgdata.equity.doubling import NOT_ALLOWED, CubeEquities
@@ -19,6 +22,7 @@ from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
 from bgdata.store.table import Table
 
+KEPT_CELLS = 2 * MOST_CELLS  # of solved races, and so 256 MB
 SAME_MWC = 1e-9  # tables of one name whose mwc differ by more are not the same: one was built anew, or is a file
 
 
@@ -139,3 +143,104 @@ class MatchBearoff:
         """mwc of a pass, rounded as what is stored is: a win that is certain is worth no less."""
         won = self.reader.won
         return round(won * STEPS) / STEPS if self.reader.stored.dtype == np.uint16 else float(np.float32(won))
+
+
+class SolvedRaces:
+    """Exact cube decisions in races that no table covers, solved when they are asked for: in money play, and in a match
+    at any score and with any match equity table. Both sides must have borne off a checker, so that no gammon can be
+    lost, and solving must take less than about a second. What was solved is kept: whatever a position leads to is
+    there, whoever is on roll."""
+
+    accuracy = "exact, solved for this position"
+
+    def __init__(self, most_cells: int = MOST_CELLS) -> None:
+        self.most_cells = most_cells
+        self.kept: list[_Solved] = []  # the last one first
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.most_cells,)
+
+    def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
+        """Points per unit cube, or mwc by `met` in a match. None for a position with contact or with all checkers of a
+        side, for one that leads to too many others, and for a match without `met`. Raises InvalidScoreError for a score
+        that `met` does not have."""
+        layouts = race_layouts(position)
+        is_match = isinstance(stakes.score, MatchScore)
+        if layouts is None or (is_match and met is None):
+            return None
+        found = self._find(layouts, stakes, met)
+        if found is None:
+            return None
+        solved, slots = found
+        return solved.equities(slots, stakes)
+
+    def _find(
+        self, layouts: tuple[Layout, Layout], stakes: Stakes, met: MatchEquity | None
+    ) -> tuple[_Solved, tuple[int, int]] | None:
+        for place, solved in enumerate(self.kept):
+            if solved.knows(stakes, met) and (slots := solved.race.find(*layouts)):
+                self.kept.insert(0, self.kept.pop(place))
+                return solved, slots
+        cube = MatchCube(stakes.score, met.at) if isinstance(stakes.score, MatchScore) and met else None
+        race = solve_race(*layouts, match_states(cube, stakes) if cube else money_states(), self.most_cells)
+        if race is None:
+            return None
+        self.kept.insert(0, _Solved(race, stakes, met, cube))
+        while sum(solved.race.cells for solved in self.kept) > KEPT_CELLS:
+            self.kept.pop()
+        slots = race.find(*layouts)
+        assert slots is not None
+        return self.kept[0], slots
+
+
+def match_states(cube: MatchCube, stakes: Stakes) -> States:
+    """The states that a cube in a match may come to, whoever is on roll, and whoever owns it now. Raises
+    InvalidScoreError."""
+    value = stakes.cube.value
+    owners = (CubeOwner.CENTERED,) if value == 1 else (CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
+    return reachable_states(cube, tuple(CubeState(0, value, owner) for owner in owners))
+
+
+class _Solved(NamedTuple):
+    """A race that was solved for stakes, seen by side 0."""
+
+    race: SolvedRace
+    stakes: Stakes
+    met: MatchEquity | None
+    cube: MatchCube | None  # None for money
+
+    def knows(self, stakes: Stakes, met: MatchEquity | None) -> bool:
+        """Whether it has what is worth what in a game for these stakes."""
+        if self.cube is None:
+            return not isinstance(stakes.score, MatchScore)
+        if met is not self.met or not isinstance(stakes.score, MatchScore):
+            return False
+        scores = self.cube.score, self.cube.score.flip()
+        return stakes.score in scores and self.stakes.cube.value <= stakes.cube.value
+
+    def equities(self, slots: tuple[int, int], stakes: Stakes) -> CubeEquities:
+        """The equities of the player on roll."""
+        if self.cube is None:
+            found = self.race.worth(slots, CubeState(0, 1, stakes.cube.owner))
+            assert found is not None
+            taken = NOT_ALLOWED if found.taken is None else 2 * found.taken - 1
+            return CubeEquities(2 * found.no_double - 1, taken, taken, NOT_ALLOWED if found.taken is None else 1.0)
+        side = 0 if stakes.score == self.cube.score else self.cube.sides - 1
+        state = CubeState(side, stakes.cube.value, stakes.cube.owner)
+        found = self.race.worth(slots, state)
+        if found is None:
+            won, lost = self.cube.worth(side, stakes.cube.value)
+            return CubeEquities(lost + self.race.win(slots) * (won - lost), NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
+        if found.taken is None:
+            return CubeEquities(found.no_double, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
+        return CubeEquities(found.no_double, found.taken, found.taken, found.passed)
+
+
+def race_layouts(position: Position) -> tuple[Layout, Layout] | None:
+    """The checkers of the player on roll and of the opponent by their own points; None with contact, or once a side
+    has no checkers left."""
+    opponent, on_roll = position.rows
+    highest_two = highest(on_roll) + highest(opponent)
+    if on_roll[BAR - 1] or opponent[BAR - 1] or not any(on_roll) or not any(opponent) or highest_two > BAR - 1:
+        return None
+    return on_roll[: BAR - 1], opponent[: BAR - 1]

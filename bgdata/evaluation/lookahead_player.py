@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.cube import DEFAULT_RULES, CubeDecision, CubeRules, ExactCube, check_rules, decide_cube
+from bgdata.equity.doubling import best_equity
 from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.cache import EvaluationCache
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
-from bgdata.evaluation.cube_lookahead import cubeful_figures, kernel_stakes, play_worth
+from bgdata.evaluation.cube_lookahead import cubeful_figures, kernel_stakes, play_equity, play_worth
 from bgdata.evaluation.cube_lookahead_kernels import turned_stakes
-from bgdata.evaluation.cube_values import CubeStakes
+from bgdata.evaluation.cube_values import CUBELESS
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
 from bgdata.evaluation.lookahead import (
     FILTERS,
@@ -159,7 +160,7 @@ class LookaheadPlayer:
         """
         position, roll = check_in_progress(Position(position)), to_roll(roll)
         own_stakes = kernel_stakes(stakes, rules) if stakes else None
-        worth = self._worth(own_stakes, by_model=rules.by_model) if own_stakes else cubeless_worth
+        worth = self._worth(position, stakes, rules) if stakes else cubeless_worth
         ranked = self._rank(np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8), worth)
         if len(ranked.boards) == 1:
             found = self._evaluate(ranked.boards)
@@ -235,10 +236,36 @@ class LookaheadPlayer:
         with threads_for(boards):
             return rank_all(self._look, boards, rolls, self.ply, self.filters, worth)
 
-    def _worth(self, stakes: CubeStakes, *, by_model: bool) -> Worth:
-        """What plays are worth by these stakes; the exact tables are those of an evaluator that has any."""
-        tables = NO_TABLES if by_model else getattr(self.evaluator, "tables", NO_TABLES)
-        return play_worth(self._look, tables, turned_stakes(stakes))
+    def _worth(self, position: Position, stakes: Stakes, rules: CubeRules) -> Worth:
+        """What the plays from a position are worth by these stakes: by the first of `cubes` that knows a play, unless
+        the rules say by the model; elsewhere by the evaluator, whose exact tables answer in money play."""
+        own = kernel_stakes(stakes, rules)
+        tables = NO_TABLES if rules.by_model else getattr(self.evaluator, "tables", NO_TABLES)
+        modelled = play_worth(self._look, tables, turned_stakes(own))
+        if rules.by_model or rules.has_beavers or own.unit == CUBELESS:
+            return modelled
+        exact_stakes, exact_rules = as_decided(stakes, rules)
+        if self.exact_worth(position, exact_stakes, exact_rules) is None:  # then what it leads to is known, too
+            return modelled
+
+        def worth(boards: Boards, found: Evaluations, ply: int) -> NDArray[np.floating[Any]]:
+            values = modelled(boards, found, ply)
+            for row, board in enumerate(boards.tolist()):
+                theirs = self.exact_worth(Position(board), exact_stakes.flip(), exact_rules)
+                if theirs is not None:
+                    values[row] = play_equity(own, theirs)
+            return values
+
+        return worth
+
+    def exact_worth(self, position: Position, stakes: Stakes, rules: CubeRules) -> float | None:
+        """What a position is worth to the player on roll if both sides turn the cube best, by the first of `cubes` that
+        knows it: points per unit cube, or mwc. None where none does, or the game is over. Raises InvalidScoreError."""
+        for table in self.cubes:
+            found = table.cube_equities(position, stakes, rules.met)
+            if found is not None:
+                return best_equity(found)
+        return None
 
     def _evaluation(self, chances: NDArray[np.float32], source: int, ply: int) -> Evaluation:
         """An `Evaluation` of float32[5] chances of the player in question, evaluated at `ply`."""

@@ -76,8 +76,10 @@ class Talk:
         """Whether more has come; False at the end."""
         if self._is_ended:
             return False
-        left = None if until is None else max(0.0, until - time.monotonic())
-        if not select.select([self._reading], [], [], left)[0]:
+        left = None if until is None else until - time.monotonic()  # what comes without end makes no line
+        if left is None:
+            select.select([self._reading], [], [])
+        elif left <= 0 or not select.select([self._reading], [], [], left)[0]:
             half = f", only {shown(_shown_bytes(self._unread))}" if self._unread else ""
             raise ExternalProgramError(f"expected a line of {self.name} within {patience_seconds:g} s, got none{half}")
         more = b""

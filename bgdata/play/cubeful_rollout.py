@@ -91,7 +91,9 @@ def roll_out_with_cube(
     """
     limits.check()
     if (settings.stop, settings.turns) != (PLAIN.stop, PLAIN.turns):
-        raise UsageError("expected neither --stop nor --truncate with the cube: games go to a table or to their end")
+        raise UsageError(
+            "expected neither --stop nor --truncate with the cube in play, whose games go to an end; try: --cubeless"
+        )
     require_networks(chooser, "to handle the cube")
     boards = np.array([start.board for start in starts], np.int8)
     numbers, stakes = numbers_of(boards, items), starts[0].stakes

@@ -148,10 +148,14 @@ class FibsPlayer:
         return time.monotonic() + self.patience_seconds
 
     def _line(self, until: float, prompt: str = "") -> str:
-        """The next line of text; others are told and passed over."""
+        """The next line of text; others are told and passed over. Lines without end that mean nothing are no answer."""
         for _ in range(MOST_BAD_LINES):
+            left = until - time.monotonic()
+            if left <= 0:
+                name, patience = self.talk.name, self.patience_seconds
+                raise ExternalProgramError(f"expected {name} to go on within {patience:g} s, got lines that do not")
             try:
-                line = self.talk.read_line(max(0.01, until - time.monotonic()), prompt)
+                line = self.talk.read_line(left, prompt)
             except InvalidMessageError as error:
                 self.tell(f"passed over: {error}")
                 continue

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bgdata.evaluation.networks.player import NetworkPlayer
     from bgdata.play.rollout import Limits, RolloutResult
 
 
@@ -38,3 +39,13 @@ def rollout_row(result: RolloutResult, row: int, limits: Limits) -> dict[str, An
         "trials": int(result.trials[row]),
         "is_reached": is_reached(error, limits),
     }
+
+
+def who_rolled(player: NetworkPlayer) -> dict[str, Any]:
+    """Who rolled out, for a row of data: results depend on the network and on the tables that are there."""
+    return {"player": player.label, "version": player.version, "tables": ", ".join(player.table_names)}
+
+
+def describe_player(player: NetworkPlayer) -> str:
+    """The same as a line."""
+    return f"by {player.label}, with {', '.join(player.table_names) or 'no tables'}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from bgdata.errors import UsageError, shown
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.match_state import MatchState
+from bgdata.game.match_state import GameState, MatchState
 
 
 def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stakes:
@@ -58,3 +58,24 @@ def is_cubeful(options: Mapping[str, Any]) -> bool:
     names = ("away", "cube_value", "owner", "met", "model", "index", "volatility")
     is_given = any(options[name] not in (None, "") for name in names)
     return is_given or options["crawford"] or options["as_money"] or options["jacoby"] is not None
+
+
+def left_out(match: MatchState | None, *used: str) -> str:
+    """What an identifier says of the game and an answer has no use for, as one line; empty where that is nothing.
+    `used` are parts: score, cube, jacoby, beavers, roll, offer, resignation. A centered cube of 1 in money play is what
+    a position without a game has, and is not named."""
+    if match is None:
+        return ""
+    cube = str(match.cube) if match.length or match.cube_value > 1 else ""
+    score = match.stakes.score if match.length and match.game_state == GameState.PLAYING else ""
+    parts = {
+        "score": str(score) if score else f"a match to {match.length}" if match.length else "",
+        "cube": cube,
+        "jacoby": "the Jacoby rule" if match.is_jacoby else "",
+        "beavers": "beavers" if match.has_beavers else "",
+        "roll": f"the roll {match.roll}" if match.roll else "",
+        "offer": f"a {match.offer} that is offered" if match.is_double_offered else "",
+        "resignation": "a resignation" if match.resigned else "",
+    }
+    unused = [words for part, words in parts.items() if words and part not in used]
+    return f"left out of what the position says: {', '.join(unused)}" if unused else ""

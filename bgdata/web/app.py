@@ -164,6 +164,11 @@ class Guard:
         host = PORT.sub("", request.headers.get("host", ""))
         if self._hosts and host not in self._hosts:
             return 421, f"expected one of {', '.join(sorted(self._hosts))} as the host, got {host[:100]}"
+        if is_foreign(request):
+            return (
+                403,
+                "expected a page of this site to ask, or a person who follows a link, got another site",
+            )
         if request.method not in ("GET", "HEAD"):
             return 405, f"expected GET or HEAD, got {request.method[:20]}"
         if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
@@ -171,3 +176,11 @@ class Guard:
         if len(request.url.path) + len(request.url.query) > self._limits.address_bytes:
             return 414, f"expected an address of at most {self._limits.address_bytes:,} bytes"
         return None
+
+
+def is_foreign(request: Request) -> bool:
+    """Whether a page of another site asks, other than by a link that a person follows: it would have this one compute.
+    Browsers say so themselves; other programs say nothing."""
+    said = request.headers
+    is_followed = said.get("sec-fetch-mode") == "navigate" and said.get("sec-fetch-dest") == "document"
+    return said.get("sec-fetch-site") in ("cross-site", "same-site") and not is_followed

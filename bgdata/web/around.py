@@ -9,9 +9,12 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from bgdata.equity.cube import CubeRules
+from bgdata.bearoff.solved_race import MOST_CELLS
+from bgdata.equity.cube import CubeRules, Method
 from bgdata.errors import BgdataError, NotCoveredError, UsageError
+from bgdata.evaluation.cube_tables import SolvedRaces
 from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import MatchScore, Stakes
@@ -141,14 +144,18 @@ MAP = 9  # points to go of a cube map, unless said
 
 
 def cube_map(site: Site, request: Request) -> Page:
-    """The right cube action at every score up to so many points to go, with a centered cube of 1."""
+    """The right cube action at every score up to so many points to go, with a centered cube of 1: exact where a table
+    knows it, or where solving the race takes its share of a few seconds."""
     asked = Asked(request.path_params["text"], request.query_params)
     length = whole(request.query_params, "length", MAP)
     if not 2 <= length <= 15:
         raise UsageError(f"expected 2 to 15 points to go, got {length}")
     met = met_of(site, asked.options["met"])
     rules, rows = CubeRules(met=met), []
-    with site.player(asked.ply) as player:
+    with site.player(asked.ply) as shared:
+        tables = [table for table in shared.cubes if not isinstance(table, SolvedRaces)]
+        solved = SolvedRaces(2 * MOST_CELLS // length**2)
+        player = LookaheadPlayer(shared.evaluator, shared.ply, shared.filters, [*tables, solved])
         if player.evaluate(asked.position).source is AnswerSource.OVER:
             raise UsageError("expected a game in progress, got one that is over")
         for away in range(1, length + 1):
@@ -158,12 +165,14 @@ def cube_map(site: Site, request: Request) -> Page:
                 rows.append(
                     {"away": away, "opponent_away": opponent_away, "is_crawford": stakes.is_crawford,
                      "action": decision.action.name.lower() if decision.may_double else "none",
-                     "words": best_words(decision, stakes), "mwc": decision.equity,
+                     "words": best_words(decision, stakes), "mwc": decision.equity, "method": str(decision.method),
                      "double_gain": decision.double_gain, "take_gain": decision.take_gain}
                 )  # fmt: skip
+    exact = sum(row["method"] == Method.EXACT for row in rows)
     shown_ = {
         "asked": asked,
         "rows": rows,
+        "exactness": "none" if not exact else "all" if exact == len(rows) else "some",
         "length": length,
         "met": met.name,
         "board": format_board_svg(asked.position),

@@ -17,7 +17,8 @@ from bgdata.game.board_svg import format_board_svg
 from bgdata.game.outcome import check_in_progress
 from bgdata.play.rollout import Limits, RolloutResult, roll_out, rolling
 from bgdata.rows.plain import plain, whole_rows
-from bgdata.rows.rollouts import rollout_row
+from bgdata.rows.rollouts import rollout_row, who_rolled
+from bgdata.rows.stakes import left_out
 from bgdata.web.answer import Page, address, client_of, position_path
 from bgdata.web.asked import Asked, whole
 from bgdata.web.site import Row, Site
@@ -35,8 +36,7 @@ def network_of(player: LookaheadPlayer) -> NetworkPlayer:
 
 def row_of(player: NetworkPlayer, asked: Asked, result: RolloutResult) -> Row:
     """A result as `bgdata rollout` prints it."""
-    first = {"position_id": asked.position.id, "player": player.label, "version": player.version}
-    return first | rollout_row(result, 0, Limits())
+    return {"position_id": asked.position.id, **who_rolled(player)} | rollout_row(result, 0, Limits())
 
 
 def page(site: Site, request: Request) -> Page:
@@ -52,6 +52,7 @@ def page(site: Site, request: Request) -> Page:
         row = row_of(player, asked, result)
     shown = {
         "asked": asked,
+        "left_out": left_out(asked.match),
         "row": row,
         "board": format_board_svg(asked.position),
         "stream": address(f"/rollout-stream{position_path(asked.position)[9:]}", {}),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
 
+MOST_KEPT = 1000  # answers that are kept; the address of a page may have any number in it
 T = TypeVar("T")
 Row = dict[str, Any]  # a value by the name of its column
 
@@ -63,18 +64,22 @@ class Site:
         return self.budget.spending(client, reserve) if self.budget else nullcontext()
 
     def keep(self, key: object, make: Callable[[], T]) -> T:
-        """What `make` answers, kept until the warehouse changes. Two requests at once may both make it."""
+        """What `make` answers, kept until the warehouse changes, or until MOST_KEPT others were asked for. Two requests
+        at once may both make it."""
         stamp = self.stamp
         with self._keeping:
             if stamp != self._stamp:
                 self._stamp, self._kept = stamp, {}
             if key in self._kept:
                 found: T = self._kept[key]
+                self._kept[key] = self._kept.pop(key)  # the last one that was asked for
                 return found
         made = make()
         with self._keeping:
             if stamp == self._stamp:
                 self._kept[key] = made
+                while len(self._kept) > MOST_KEPT:
+                    del self._kept[next(iter(self._kept))]
         return made
 
     @contextmanager

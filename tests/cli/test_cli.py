@@ -237,3 +237,11 @@ def test_real_processes_exit_likewise(small_root: Path) -> None:
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.startswith("Traceback")
     assert "InvalidPositionError: expected 14 characters" in result.stderr
+
+
+def test_kernels_that_are_not_compiled(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    error = error_of(run(small_root, "list"), 1)
+    assert error == "expected compiled kernels, found NUMBA_DISABLE_JIT set; try: unset NUMBA_DISABLE_JIT"
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
+    assert run(small_root, "list").exit_code == 0

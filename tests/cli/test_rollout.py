@@ -24,6 +24,7 @@ from bgdata.game.position import START, Position
 from bgdata.play.cubeful_rollout import CubefulStart, difference, roll_out_with_cube
 from bgdata.play.rollout import Limits, RolloutSettings, roll_out
 from bgdata.play.rollout_decisions import Window, roll_out_decision
+from bgdata.rows.rollouts import describe_player
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, position_id, run, succeeds
 from tests.together import each
@@ -68,7 +69,7 @@ def test_a_position(player_root: Path, player: NetworkPlayer) -> None:
     assert equity == f"cubeless equity {result.equities[0]:+.4f} +/- {result.equity_standard_errors[0]:.4f}"
     assert ending == (
         f"72 trials; without subtracting luck the equity had +/- {result.plain_standard_errors[0]:.4f}: "
-        f"{result.reductions[0]:.1f} times as much\n"
+        f"{result.reductions[0]:.1f} times as much\n{describe_player(player)}\n"
     )
 
 
@@ -125,7 +126,7 @@ def test_the_usual_maximum_is_whole_rounds(player_root: Path) -> None:
 def test_exact_positions(player_root: Path) -> None:
     shown = succeeds(player_root, "rollout", BEAROFF_ID, "--network", "random", "--trials", "72")
     assert "win   67.11 % +/- 0.00" in shown
-    assert shown.endswith("cubeless equity +0.3422 +/- 0.0000\n\n72 trials\n")
+    assert "cubeless equity +0.3422 +/- 0.0000\n\n72 trials\nby " in shown
 
 
 @each(

@@ -17,9 +17,10 @@ from bgdata.equity.doubling import Action, CubeEquities, janowski, money_equitie
 from bgdata.equity.match_cube import MatchGame, match_equities
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import InvalidParameterError, InvalidPositionError
-from bgdata.evaluation.cube_tables import MoneyBearoff
+from bgdata.evaluation.cube_tables import MoneyBearoff, SolvedRaces
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
+from bgdata.game.dice import ROLLS
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
 from bgdata.play.random_games import random_game_positions
@@ -29,6 +30,11 @@ from tests.oracles import ask_gnubg, needs_gnubg_tool
 
 CUBES = {"centered": Cube(), "on_roll": Cube(2, CubeOwner.ON_ROLL), "opponent": Cube(2, CubeOwner.OPPONENT)}
 EXAMPLE = "CgAAEAEAAAAAAA"  # of gnubg's manual
+SOLVED = "exact, solved for this position"
+
+
+def by_model() -> CubeRules:
+    return CubeRules(met=published_met(), by_model=True)
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +100,10 @@ def test_the_player_says_who_decided(player_root: Path) -> None:
     assert model.method == Method.JANOWSKI
     chances = player.evaluate_many(np.array([START.board], np.int8)).chances[0]
     assert model.equities == pytest.approx(money_equities(janowski(0.5), chances.astype(float), 0, False, False))
-    match = player.decide_cube(EXAMPLE, Stakes(MatchScore(3, 4)), CubeRules(met=published_met()))
-    assert match.method == Method.JANOWSKI
+    for rules, method in ((CubeRules(met=published_met()), Method.EXACT), (by_model(), Method.JANOWSKI)):
+        match = player.decide_cube(EXAMPLE, Stakes(MatchScore(3, 4)), rules)
+        assert match.method == method
+    assert match.accuracy.startswith("Janowski's model")
     as_money = CubeRules(met=published_met(), as_money=True)
     assert player.decide_cube(EXAMPLE, Stakes(MatchScore(3, 4)), as_money) == exact
     crawford = Stakes(MatchScore(3, 1, is_crawford=True))
@@ -106,6 +114,66 @@ def test_the_player_says_who_decided(player_root: Path) -> None:
         InvalidPositionError, match=r"expected a game in progress, got .*, in which the .* has borne off every checker"
     ):
         player.decide_cube(position_id([1], []))
+
+
+def test_races_are_solved_at_any_score(table: MoneyBearoff) -> None:
+    """For money as the table has them; in a match from both sides, at any cube, without another solution of what a
+    position leads to."""
+    races = SolvedRaces()
+    met = published_met()
+    for text in [EXAMPLE, *bearoffs(20, 4, seed=1)]:
+        position = Position(text)
+        for cube in CUBES.values():
+            stakes = Stakes(Money(is_jacoby=True), cube)
+            assert races.cube_equities(position, stakes) == pytest.approx(
+                table.cube_equities(position, stakes), abs=2e-6
+            )
+    kept = len(races.kept)
+    example = Position(EXAMPLE)
+    first = races.cube_equities(example, Stakes(MatchScore(7, 5)), met)
+    assert first is not None
+    assert len(races.kept) == kept + 1
+    for play in example.legal_plays("21"):
+        after = example.play(play).flip()
+        later = Stakes(MatchScore(5, 7), Cube(2, CubeOwner.ON_ROLL))
+        assert races.cube_equities(after, later, met) == pytest.approx(
+            SolvedRaces().cube_equities(after, later, met), abs=1e-12
+        )
+    assert len(races.kept) == kept + 1
+    other = MatchEquity("other", met.cells)
+    races.cube_equities(example, Stakes(MatchScore(7, 5)), other)
+    assert len(races.kept) == kept + 2, "who knows what is in a table of another name"
+
+
+def test_what_is_not_solved() -> None:
+    races, match = SolvedRaces(), Stakes(MatchScore(7, 7))
+    on_bar = position_id([0] * 24 + [1], [1])
+    gammon, large = position_id([15], [1]), position_id([2] * 6, [2] * 6)
+    for text in (START.id, on_bar, position_id([1], []), gammon, large):
+        assert races.cube_equities(Position(text), match, published_met()) is None
+    assert races.cube_equities(Position(EXAMPLE), match) is None, "no match equity table"
+    assert SolvedRaces(most_cells=10).cube_equities(Position(EXAMPLE), match, published_met()) is None
+
+
+def test_seven_away_seven_away(player_root: Path) -> None:
+    """One checker on each of the points 5 and 2 against 3 and 2: the model did not double, as gnubg does."""
+    player, rules = bgdata.open_player(player_root, "random"), CubeRules(met=published_met())
+    text, stakes = position_id([0, 1, 0, 0, 1], [0, 1, 1]), Stakes(MatchScore(7, 7))
+    found = player.decide_cube(text, stakes, rules)
+    assert (found.method, found.accuracy) == (Method.EXACT, SOLVED)
+    assert found.action != Action.NO_DOUBLE
+    assert player.decide_cube(text, stakes, by_model()).method == Method.JANOWSKI
+
+
+def test_plays_in_a_match_are_worth_what_the_race_is_worth(player_root: Path) -> None:
+    """The best play is worth the mean of what the rolls are worth."""
+    player, rules = bgdata.open_player(player_root, "random"), CubeRules(met=published_met())
+    text, stakes = position_id([0, 1, 1, 0, 1], [0, 2, 1]), Stakes(MatchScore(5, 4), CUBES["opponent"])
+    mwc = [player.best_play(text, roll, stakes, rules).mwc for roll in ROLLS]
+    mean = sum(roll.weight * worth for roll, worth in zip(ROLLS, mwc, strict=True) if worth is not None) / 36
+    assert mean == pytest.approx(player.decide_cube(text, stakes, rules).no_double, abs=1e-6)
+    model = [player.best_play(text, roll, stakes, by_model()).mwc for roll in ROLLS]
+    assert mwc != pytest.approx(model, abs=1e-4)
 
 
 def test_other_tables_can_answer(player_root: Path) -> None:
@@ -125,7 +193,7 @@ def test_other_tables_can_answer(player_root: Path) -> None:
     stakes, rules = Stakes(MatchScore(3, 4)), CubeRules(met=published_met())
     found = player.decide_cube(START, stakes, rules)
     assert (found.method, found.accuracy, found.equities) == (Method.EXACT, "known", (0.4, 0.5, 0.5, 0.6))
-    assert player.decide_cube(EXAMPLE, stakes, rules).method == Method.JANOWSKI
+    assert player.decide_cube(START.play("8/5 6/5", "31").flip(), stakes, rules).method == Method.JANOWSKI
     assert player.decide_cube(EXAMPLE).method == Method.EXACT
 
 

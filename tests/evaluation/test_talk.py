@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -53,3 +55,25 @@ def test_nobody_reads(pair: tuple[Talk, socket.socket]) -> None:
     talk, _ = pair
     with pytest.raises(ExternalProgramError, match=r"^expected somebody to read within 0\.05 s$"):
         talk.write_line("x" * 10_000_000, 0.05)
+
+
+def test_what_comes_without_end_is_no_line(pair: tuple[Talk, socket.socket]) -> None:
+    """NUL bytes, which are dropped, and a line that never ends: both had been read for ever."""
+    talk, theirs = pair
+    for flood in (b"\0" * 4096, b"x" * 4096):
+        ends = threading.Event()
+
+        def send(data: bytes = flood, ends: threading.Event = ends) -> None:
+            theirs.settimeout(0.1)
+            while not ends.is_set():
+                with suppress(TimeoutError):
+                    theirs.send(data)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        try:
+            with pytest.raises(ExternalProgramError, match=r"^expected a line of somebody within 0\.2 s, got none"):
+                talk.read_line(0.2)
+        finally:
+            ends.set()
+            sender.join()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import bgdata
-from bgdata.errors import MissingExtraError, MissingFileError, UsageError
+from bgdata.errors import ExternalProgramError, MissingExtraError, MissingFileError, UsageError
 from bgdata.steps.corpora import CorpusPlan
 from bgdata.steps.match_equity import MatchEquityPlan
 
@@ -77,3 +80,31 @@ def test_leakage_as_a_page(small_root: Path) -> None:
     head, rule, *rows = imports.leakage(bgdata.open_warehouse(small_root)).splitlines()
     assert (head, rule) == ("| labels | rows left out of training | benchmarks |", "| - | -: | - |")
     assert rows
+
+
+def test_a_server_that_is_not_there() -> None:
+    """One line, and no traceback of Prefect's."""
+    from pipelines.tasks import check_server
+
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    reason = (
+        rf"^expected a Prefect server at 'http://127.0.0.1:{port}/api', found none: .*refused.*; try: prefect server"
+    )
+    with pytest.raises(ExternalProgramError, match=reason):
+        check_server(f"http://127.0.0.1:{port}/api")
+    for wrong in ("nowhere", "http://[", "http://127.0.0.1:99999/api"):
+        with pytest.raises(ExternalProgramError, match=r"^expected a Prefect server at "):
+            check_server(wrong)
+
+
+def test_whoever_answers_is_asked() -> None:
+    """What is wrong with a server that is there is its own to say."""
+    from pipelines.tasks import check_server
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            check_server(f"http://127.0.0.1:{server.server_port}/api")
+        finally:
+            server.shutdown()

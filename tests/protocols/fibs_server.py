@@ -384,6 +384,12 @@ class _Session:
             while self.lines.readline():
                 self.say("13 bob is anybody here?")
             raise GoneError
+        while self.fault("chatter"):
+            self.server.faults[0] = "chatter"
+            self.say("13 bob is anybody here?")
+        while self.fault("nothing"):
+            self.server.faults[0] = "nothing"
+            self.send(b"\0" * 1000)
         if self.fault("binary"):
             self.send(bytes(range(128, 256)) + b"\xff\xfb\x01\r\n")
         if self.fault("long"):

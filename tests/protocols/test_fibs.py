@@ -242,6 +242,15 @@ def test_lines_that_are_none_are_passed_over(decisions: Decisions, fault: str) -
     assert not server.faults
 
 
+@pytest.mark.parametrize("fault", ["chatter", "nothing"])
+def test_a_server_that_says_much_and_nothing(decisions: Decisions, fault: str) -> None:
+    """Lines that mean nothing had kept a session waiting for as long as they came."""
+    with FibsServer(8, faults={9: fault}) as server, session(server, decisions, patience=1) as (player, _):
+        player.log_in(PASSWORD)
+        with pytest.raises(ExternalProgramError, match=r"expected .*the server .*within 1 s, got"):
+            player.play(Wish(OPPONENT, True, 3))
+
+
 @pytest.mark.parametrize(
     ("fault", "words"),
     [

@@ -18,7 +18,10 @@ def serving(app: Starlette) -> Iterator[int]:
     """The port at which a site answers inside of the block, run as `bgdata serve` runs it."""
     import uvicorn
 
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", timeout_graceful_shutdown=1))
+    from bgdata.web.connections import Connection
+
+    config = uvicorn.Config(app, http=Connection, port=0, log_level="warning", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
     wait_until(lambda: server.started)

@@ -6,11 +6,13 @@ import http.client
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -22,6 +24,8 @@ from hypothesis import strategies as st
 import bgdata
 from bgdata.store.dataset import ImportedDataset
 from bgdata.web import app as web_app
+from bgdata.web import connections
+from bgdata.web import site as site_module
 from bgdata.web.app import HEADERS, create_app
 from bgdata.web.limits import Budget, Limits
 from bgdata.web.openapi import ADDRESSES
@@ -97,6 +101,33 @@ def test_the_site_is_only_read(client: TestClient, method: str) -> None:
     answer = client.request(method, "/table")
     assert answer.status_code == 405
     assert "expected GET or HEAD" in answer.text
+
+
+def test_pages_of_other_sites_ask_nothing(client: TestClient) -> None:
+    """A person may follow a link; pictures, frames and scripts of others would have this site compute."""
+    foreign = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}
+    for changes, code in (
+        ({}, 403),
+        ({"sec-fetch-site": "same-site"}, 403),
+        ({"sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}, 403),
+        ({"sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}, 403),
+        ({"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, 200),
+        ({"sec-fetch-site": "same-origin"}, 200),
+        ({"sec-fetch-site": "none"}, 200),
+    ):
+        answer = client.get("/", headers=foreign | changes)
+        assert answer.status_code == code, changes
+    assert "got another site" in client.get("/", headers=foreign).text
+
+
+def test_no_more_is_kept_than_there_is_room_for(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last answers that were asked for: addresses may have any number in them."""
+    monkeypatch.setattr(site_module, "MOST_KEPT", 3)
+    site = Site(bgdata.open_warehouse(small_root))
+    made: list[int] = []
+    for number in (1, 2, 3, 1, 4, 5, 1, 4, 5, 2):
+        site.keep(number, partial(made.append, number))
+    assert made == [1, 2, 3, 4, 5, 2]
 
 
 def test_what_no_page_needs_is_refused(client: TestClient) -> None:
@@ -481,3 +512,35 @@ def test_messages_name_no_folder(tmp_path: Path) -> None:
     site = Site(bgdata.open_warehouse(tmp_path / "w"))
     assert site.public(f"found {tmp_path}/w/x/y") == "found warehouse/x/y"
     assert json.dumps(site.public(ValueError("a"))) == '"a"'
+
+
+def test_connections_that_ask_nothing_are_closed(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first request, within one, and after an answer, where another one is not finished."""
+    monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
+    whole = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    with serving(create_app(bgdata.open_warehouse(small_root))) as port:
+        for sent in (b"", b"GET / HT", whole + whole[:9]):
+            with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+                client.sendall(sent)
+                received = b"".join(iter(partial(client.recv, 1 << 16), b""))
+                assert received.startswith(b"HTTP/1.1 200" if whole in sent else b"")
+                assert bool(received) == (whole in sent)
+        with asked(port, "/") as answer:
+            assert answer.status == 200
+
+
+def test_no_more_connections_than_there_is_room_for(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those beyond are closed at once, and others answered as before."""
+    monkeypatch.setattr(connections, "most_connections", lambda: 2)
+    with (
+        serving(create_app(bgdata.open_warehouse(small_root))) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=30),
+    ):
+        with asked(port, "/") as answer:
+            assert answer.status == 200
+        with (
+            socket.create_connection(("127.0.0.1", port), timeout=30),
+            socket.create_connection(("127.0.0.1", port), timeout=30) as third,
+        ):
+            assert third.recv(1) == b""
+    assert connections.most_connections() == 2

@@ -8,7 +8,7 @@ import re
 from bgdata.equity.cube import ExactCube
 from bgdata.errors import BgdataError, MissingTableError, UnknownPlayerError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
-from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff, MoneyEndgame
+from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff, MoneyEndgame, SolvedRaces
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS, SHIPPED
@@ -88,6 +88,7 @@ def map_player(warehouse: Versions, network: str | os.PathLike[str] = "", ply: i
     cubes: list[ExactCube] = [MoneyEndgame(bearoff.endgame)] if bearoff.endgame else []
     cubes += [MoneyBearoff(bearoff.two_sided)] if bearoff.two_sided else []
     cubes += [MatchBearoff(each) for each in warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
+    cubes.append(SolvedRaces())
     if is_onnx(network := os.fspath(network)):
         return LookaheadPlayer(OnnxEvaluator(network), ply, cubes=cubes)
     table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)

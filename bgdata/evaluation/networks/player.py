@@ -50,6 +50,7 @@ class NetworkPlayer:
         version: str = "",
     ) -> None:
         self.networks, self.tables, self.label = networks, tables, label
+        self.table_names: tuple[str, ...] = ()  # of the tables, where they are those of a warehouse
         self.accuracy: Mapping[AnswerSource, str] = {} if accuracy is None else accuracy
         self._version = version
 
@@ -112,6 +113,8 @@ class MappedNetwork(NetworkPlayer):
         accuracy = _Accuracy(table, bearoff, version_by(used), warehouse)  # games are scored without endgames
         version = version_by([*used, bearoff.endgame.folder] if bearoff.endgame else used)
         super().__init__(open_networks(table), bearoff.arrays, table.folder.parent.name, accuracy, version)
+        mapped = (bearoff.two_sided, bearoff.one_sided, bearoff.gammon, bearoff.endgame)
+        self.table_names = tuple(each.name for each in mapped if each)
         self._recipe = table, bearoff, warehouse
 
     def __reduce__(self) -> tuple[Any, ...]:

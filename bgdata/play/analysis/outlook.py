@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.doubling import best_equity
 from bgdata.equity.worth import Worths, seen_by_other, worth_of_result, worths
 from bgdata.evaluation.cache import EvaluationCache
 from bgdata.evaluation.chances import Chances, cubeless_equities
@@ -32,6 +31,8 @@ from bgdata.kernel import threads
 from bgdata.play.analysis.acts import CubeWorths
 
 FIRST_WEIGHTS = np.where(DICE[:, 0] == DICE[:, 1], 0.0, WAYS)  # the first roll of a game is never a double
+# sources of positions that exact tables of the cube may know, contact endgames among them
+UNCONTESTED = [AnswerSource.EXACT, AnswerSource.COMBINED, AnswerSource.RACE_NETWORK, AnswerSource.PROGRAM]
 _KEPT = 16  # outlooks: a double, its answer and the roll after them are about one position
 
 
@@ -81,6 +82,7 @@ class Analyst:
         return self._rolls(board.tobytes(), stakes)
 
     def _rolls_of(self, key: bytes, stakes: Stakes) -> RollWorths:
+        self._exact(np.frombuffer(key, np.int8), stakes)  # what it leads to is solved at once
         plays = self._plays(key)
         static = self._worths(plays, slice(None), stakes, 0)
         best = lowest_of(-static, cubeless_equities(plays.chances), plays.offsets)
@@ -104,7 +106,7 @@ class Analyst:
         boards, sources, theirs = plays.turned[rows], plays.sources[rows], stakes.flip()
         chances = self._look(boards, ply).chances if ply else plays.chances[rows]
         found = worths(chances, theirs, self.rules)
-        for row in np.flatnonzero(sources == AnswerSource.EXACT) if self.player.cubes else ():
+        for row in np.flatnonzero(np.isin(sources, UNCONTESTED)) if self.player.cubes else ():
             exact = self._exact(boards[row], theirs)
             found[row] = found[row] if exact is None else exact
         return seen_by_other(found, stakes)
@@ -114,9 +116,6 @@ class Analyst:
         are left to the model."""
         if self.rules.has_beavers or self.rules.by_model:
             return None
-        position = Position(board.tolist())
-        for table in self.player.cubes:
-            found = table.cube_equities(position, stakes, self.rules.met)
-            if found is not None:
-                return best_equity(found) * (stakes.cube.value if isinstance(stakes.score, Money) else 1)
-        return None
+        found = self.player.exact_worth(Position(board.tolist()), stakes, self.rules)
+        is_money = isinstance(stakes.score, Money)
+        return found * stakes.cube.value if found is not None and is_money else found

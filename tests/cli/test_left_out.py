@@ -1,0 +1,150 @@
+"""Whatever a position says of its game is used by each command, or one line says that it was left out.
+
+Two texts differ in one thing: either the answer differs too, or standard error names what was left out.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.datasets.match_equity import PUBLISHED
+from bgdata.game.dice import parse_roll
+from bgdata.game.identifiers import format_xgid
+from bgdata.game.match_id import format_gnubg_id
+from bgdata.game.match_state import MatchState, Side
+from bgdata.game.position import Position
+from bgdata.rows.stakes import left_out
+from tests.cli.command_line import position_id, run
+from tests.together import each
+
+RACE = position_id([0, 1, 0, 0, 1], [0, 2, 1])
+SIDE = [3, 0, 3, 3, 3, 2] + [0] * 16 + [1]
+CONTACT = position_id(SIDE, SIDE)  # anybody may win or lose a gammon
+ROLL = parse_roll("31")
+MONEY, MATCH = MatchState(roll=ROLL), MatchState(length=7, scores=(3, 2), roll=ROLL)
+CHANGES = {  # what differs between two states, and the words for it
+    "score": (MATCH, MatchState(length=7, scores=(5, 4), roll=ROLL), "3-away 2-away"),
+    "match": (MONEY, MATCH, "5-away 4-away"),
+    "crawford": (
+        MatchState(length=7, scores=(6, 2), is_crawford=True, roll=ROLL),
+        MatchState(length=7, scores=(6, 2), roll=ROLL),
+        "5-away 1-away",
+    ),
+    "cube": (MONEY, MatchState(cube_value=2, cube_owner=Side.BOTTOM, roll=ROLL), "a cube of 2"),
+    "owner": (
+        MatchState(cube_value=2, cube_owner=Side.TOP, roll=ROLL),
+        MatchState(cube_value=2, cube_owner=Side.BOTTOM, roll=ROLL),
+        "owned by the player on roll",
+    ),
+    "jacoby": (MONEY, MatchState(is_jacoby=True, roll=ROLL), "the Jacoby rule"),
+    "beavers": (MONEY, MatchState(has_beavers=True, roll=ROLL), "beavers"),
+    "roll": (MatchState(), MatchState(roll=ROLL), "the roll 31"),
+}
+SHORT = ("--trials", "72", "--seed", "5")
+COMMANDS = {  # by name: arguments after the position, and what is used
+    "show": ([], set(CHANGES)),
+    "eval": ([], set[str]()),
+    "hint": ([], {"score", "match", "crawford", "cube", "owner", "jacoby", "roll"}),
+    "cube": ([], {"score", "match", "crawford", "cube", "owner", "jacoby", "beavers"}),
+    "rollout": (SHORT, {"score", "match", "crawford", "cube", "owner", "jacoby", "roll"}),
+}
+
+
+JSON = ("--format", "json")
+MET = ("--met", "published-12")
+
+
+@pytest.fixture(scope="module")
+def root(network_root: Path) -> Path:
+    """With a match equity table."""
+    bgdata.open_warehouse(network_root).build("match_equity", PUBLISHED)
+    return network_root
+
+
+@each("change", list(CHANGES))
+@each("command", list(COMMANDS))
+def test_what_a_position_says_is_used_or_left_out_in_words(root: Path, command: str, change: str) -> None:
+    first, second, words = CHANGES[change]
+    arguments, used = COMMANDS[command]
+    if (command, change) == ("hint", "roll"):
+        first = MatchState(roll=parse_roll("42"))
+    answers = [
+        run(
+            root,
+            command,
+            format_xgid(Position(CONTACT), state),
+            *arguments,
+            *met_of(command, state),
+            "--format",
+            "json",
+        )
+        for state in (first, second)
+    ]
+    for answer in answers:
+        assert answer.exit_code == 0, answer.output
+    values, others = ([values_of(row) for row in json.loads(answer.stdout)] for answer in answers)
+    said = answers[1].stderr.splitlines()
+    told = [line for line in said if line.startswith("left out of what the position says: ")]
+    if change in used:
+        assert values != others
+        assert not any(words in line for line in told)
+    else:
+        assert values == others
+        assert len(told) == 1
+        assert words in told[0]
+
+
+def met_of(command: str, state: MatchState) -> tuple[str, ...]:
+    """The option of the match equity table, where one is used."""
+    return MET if state.length and command in ("hint", "cube", "rollout") else ()
+
+
+def values_of(row: dict[str, object]) -> dict[str, object]:
+    """What an answer says, without the names of the question."""
+    return {name: value for name, value in row.items() if name not in ("unit", "stakes")}
+
+
+def test_a_gnubg_id_is_rolled_out_as_it_is_hinted(root: Path) -> None:
+    """With the cube, at its score; `--cubeless` is for money without one, and says so."""
+    text = format_gnubg_id(Position(CONTACT), MATCH)
+    shown = run(root, "rollout", text, *SHORT, "--plays", "3", *MET)
+    assert "mwc %" in shown.stdout, shown.output
+    assert "left out" not in shown.stderr
+    shown = run(root, "rollout", text, *SHORT, "--plays", "3", "--cubeless")
+    assert "win     g    bg" in shown.stdout
+    assert "left out of what the position says: 5-away 4-away, a cube of 1, centered" in shown.stderr.splitlines()
+    shown = run(root, "rollout", text, "--cubeless", "--cube", "2")
+    assert shown.exit_code == 2
+    assert shown.stderr == "error: expected --cubeless without what is played for, got both\n"
+
+
+def test_rollouts_name_the_tables_that_end_their_games(network_root: Path) -> None:
+    for text in (CONTACT, format_xgid(Position(CONTACT), MatchState())):
+        (row, *_) = json.loads(run(network_root, "rollout", text, *SHORT, "--format", "json").stdout)
+        assert [name.rpartition("/")[0] for name in row["tables"].split(", ")] == [
+            "bearoff_two_sided/6x6", "bearoff_one_sided/6x15", "bearoff_gammon/6x15",
+        ]  # fmt: skip
+        last = run(network_root, "rollout", text, *SHORT).stdout
+        assert f"by {row['player']}, with {row['tables']}\n" in last
+
+
+def test_tables_of_bearoffs_leave_out_the_roll(root: Path) -> None:
+    """Of a match they know score and cube."""
+    match = MatchState(length=7, scores=(5, 4), roll=ROLL)
+    shown = run(root, "probe", format_xgid(Position(RACE), MONEY))
+    assert shown.stderr == "left out of what the position says: the roll 31\n"
+    shown = run(root, "probe", format_xgid(Position(CONTACT), match), *MET)
+    assert shown.exit_code == 1  # no table covers it
+    assert shown.stderr.splitlines()[0] == "left out of what the position says: the roll 31"
+
+
+def test_words() -> None:
+    offered = MatchState(is_double_offered=True, to_decide=Side.TOP)
+    assert left_out(offered) == "left out of what the position says: a double that is offered"
+    assert left_out(MatchState(resigned=1, to_decide=Side.TOP)).endswith(": a resignation")
+    assert left_out(None) == left_out(MatchState()) == left_out(offered, "offer") == ""
+    assert left_out(MATCH, "score", "cube", "roll") == ""
