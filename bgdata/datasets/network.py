@@ -20,6 +20,7 @@ from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 
 POINTS = 6  # of the bearoff tables that teach and test
 MOST_GAMES = 1 << 30
+LEAST_GAMES = 4  # two pairs with the same dice: of one, nobody knows how far it is off
 MOST_INPUTS = 256  # of any input set, or somewhat fewer: for estimates
 
 
@@ -111,9 +112,9 @@ class Network(Dataset[NetworkParameters]):
         name = parameters.name.replace("-", "")
         if not (name.isascii() and name.isalnum() and parameters.name == parameters.name.lower()):
             raise InvalidParameterError(f"expected a name of small letters, digits and -, got {parameters.name!r}")
-        if parameters.row_games < parameters.round_games or parameters.test_games < 2:
+        if parameters.row_games < parameters.round_games or parameters.test_games < LEAST_GAMES:
             raise InvalidParameterError(
-                f"expected at least {parameters.round_games} games a row and 2 test games, "
+                f"expected at least {parameters.round_games} games a row and {LEAST_GAMES} test games, "
                 f"got {parameters.row_games} and {parameters.test_games}"
             )
         self.inputs(parameters)

@@ -12,7 +12,7 @@ import numpy as np
 from bgdata.datasets.common.networks import known_variant
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.network import DATASET as NETWORK
-from bgdata.datasets.network import MOST_GAMES, POINTS
+from bgdata.datasets.network import LEAST_GAMES, MOST_GAMES, POINTS
 from bgdata.datasets.selfplay_labels import DATASET as SELFPLAY_LABELS
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.networks.input_sets import input_set_named
@@ -147,8 +147,8 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
         name = parameters.name.replace("-", "")
         if not (name.isascii() and name.isalnum() and parameters.name == parameters.name.lower()):
             raise InvalidParameterError(f"expected a name of small letters, digits and -, got {parameters.name!r}")
-        if not 2 <= parameters.test_games <= MOST_GAMES:
-            raise InvalidParameterError(f"expected 2 to {MOST_GAMES:,} test games, got {parameters.test_games}")
+        if not LEAST_GAMES <= parameters.test_games <= MOST_GAMES:
+            raise InvalidParameterError(f"expected {LEAST_GAMES} to {MOST_GAMES:,} test games, got {parameters.test_games}")
         input_set_named(parameters.inputs)
         for name in ("activation", "inputs"):
             if parameters.start and getattr(parameters, name) != getattr(self.parameters, name):

@@ -139,7 +139,7 @@ def test_interrupted(small_root: Path, memory_path: Path) -> None:
         (["--td-lambda", "nan"], "expected finite numbers as td_lambda, got nan"),
         (["--learning-rate", "0.01"], "expected 0 < final_learning_rate <= learning_rate <= 1, got 0.1 and 0.01"),
         (["--seed", "-1"], "expected a seed from 0 to 2^63 - 1, got -1"),
-        (["--row-games", "1"], "expected at least 200 games a row and 2 test games, got 1 and 4000"),
+        (["--row-games", "1"], "expected at least 200 games a row and 4 test games, got 1 and 4000"),
         (["No Name"], "expected a name of small letters, digits and -, got 'No Name'"),
     ],
 )

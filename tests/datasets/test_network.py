@@ -215,10 +215,10 @@ def test_networks_that_are_none_are_refused(small_root: Path) -> None:
         ({"games": 0}, InvalidParameterError, "expected games of at least 1, got 0"),
         ({"round_games": 0}, InvalidParameterError, "expected round_games of at least 1, got 0"),
         # of the kind
-        ({"row_games": 99}, InvalidParameterError, "expected at least 100 games a row and 2 test games, got 99 and 20"),
+        ({"row_games": 99}, InvalidParameterError, "expected at least 100 games a row and 4 test games, got 99 and 20"),
         ({"games": 10**12}, InvalidParameterError, "expected up to 1,073,741,824 games, got 1000000000000"),
         ({"test_games": 1 << 31}, InvalidParameterError, "expected up to 1,073,741,824 games, got 2147483648"),
-        ({"test_games": 1}, InvalidParameterError, "expected at least 100 games a row and 2 test games, got 200 and 1"),
+        ({"test_games": 3}, InvalidParameterError, "expected at least 100 games a row and 4 test games, got 200 and 3"),
         ({"name": "Tiny"}, InvalidParameterError, "expected a name of small letters, digits and -, got 'Tiny'"),
         ({"name": ""}, InvalidParameterError, "expected a name of small letters, digits and -, got ''"),
         ({"name": "../up"}, InvalidParameterError, "expected a name of small letters, digits and -, got '../up'"),

@@ -272,7 +272,7 @@ def test_networks_to_start_from_keep_what_they_are(name: str, value: str) -> Non
             "expected networks to add_inputs to, got new ones; try: --inputs",
         ),
         ({"name": "Tiny"}, "expected a name of small letters, digits and -, got 'Tiny'"),
-        ({"test_games": 1}, "expected 2 to 1,073,741,824 test games, got 1"),
+        ({"test_games": 3}, "expected 4 to 1,073,741,824 test games, got 3"),
         ({"test_games": 10**12}, "expected 2 to 1,073,741,824 test games, got 1000000000000"),
         ({"batch_size": 1 << 21}, "expected batch_size from 1 to 1,048,576, got 2097152"),
         ({"labels": ""}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got none"),
