@@ -148,7 +148,9 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
         if not (name.isascii() and name.isalnum() and parameters.name == parameters.name.lower()):
             raise InvalidParameterError(f"expected a name of small letters, digits and -, got {parameters.name!r}")
         if not LEAST_GAMES <= parameters.test_games <= MOST_GAMES:
-            raise InvalidParameterError(f"expected {LEAST_GAMES} to {MOST_GAMES:,} test games, got {parameters.test_games}")
+            raise InvalidParameterError(
+                f"expected {LEAST_GAMES} to {MOST_GAMES:,} test games, got {parameters.test_games}"
+            )
         input_set_named(parameters.inputs)
         for name in ("activation", "inputs"):
             if parameters.start and getattr(parameters, name) != getattr(self.parameters, name):

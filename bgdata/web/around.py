@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from urllib.parse import parse_qsl
 
@@ -37,13 +37,13 @@ def board(_: Site, request: Request) -> Response:
 
 
 def go(_: Site, request: Request) -> Response:
-    """To the address of what a form says: a position in any notation, or the counts of an editor by point. Raises what
-    `Asked` raises."""
+    """To the address of what a form says: a position in any notation, or the counts of an editor by point, where these
+    were changed. Raises UsageError where both were, and what `Asked` raises."""
     given = dict(request.query_params)
     text = given.pop("q", "").strip()
     filled = dict(parse_qsl(given.pop("filled", "")))
     counts = [given.pop(f"p{point}", "").strip() for point in range(26)]
-    if any(counts) and given.pop("edit", ""):
+    if is_edited(counts, text, filled, is_said=bool(given.pop("edit", ""))):
         text = ",".join(count or "0" for count in counts)
     elif filled and text != filled.get("q"):
         given = changed(text, given, filled)
@@ -58,6 +58,19 @@ def go(_: Site, request: Request) -> Response:
         given["undo"] = BETWEEN.join(asked.earlier[:-1])
     where = position_path(asked.text.strip() if asked.match else asked.position)
     return RedirectResponse(address(where, given), 303)
+
+
+def is_edited(counts: Sequence[str], text: str, filled: Mapping[str, str], *, is_said: bool) -> bool:
+    """Whether the checkers of an editor count, and not the notation beside them: where that is said, or they are no
+    longer those of the notation that the form was filled with. Raises UsageError where the notation is another one,
+    too."""
+    if is_said or not any(counts) or not filled.get("q"):
+        return is_said and any(counts)
+    before = [str(count) for count in parse_identifier(filled["q"])[0].board]
+    is_changed = [count or "0" for count in counts] != before
+    if is_changed and text != filled["q"]:
+        raise UsageError("expected another notation or other checkers, got both; tick the box to use the checkers")
+    return is_changed
 
 
 def as_asked(given: Mapping[str, str]) -> dict[str, str]:

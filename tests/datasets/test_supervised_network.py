@@ -273,7 +273,7 @@ def test_networks_to_start_from_keep_what_they_are(name: str, value: str) -> Non
         ),
         ({"name": "Tiny"}, "expected a name of small letters, digits and -, got 'Tiny'"),
         ({"test_games": 3}, "expected 4 to 1,073,741,824 test games, got 3"),
-        ({"test_games": 10**12}, "expected 2 to 1,073,741,824 test games, got 1000000000000"),
+        ({"test_games": 10**12}, "expected 4 to 1,073,741,824 test games, got 1000000000000"),
         ({"batch_size": 1 << 21}, "expected batch_size from 1 to 1,048,576, got 2097152"),
         ({"labels": ""}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got none"),
         ({"labels": "a/b:x"}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got 'a/b:x'"),

@@ -275,6 +275,24 @@ def test_the_editor_leads_to_a_position(client: TestClient) -> None:
     assert client.get("/position").headers["location"] == f"/position/{START}"
 
 
+def test_checkers_that_were_changed_by_key_count(client: TestClient) -> None:
+    """Without a box that nobody ticks; of a notation that was changed too, nobody knows which was meant."""
+    fields = fields_of(read(client, f"/position/{START}"))
+    changed = fields | {"p6": "4", "p5": "1"}
+    board = list(Position(START).board)
+    board[6], board[5] = 4, 1
+    edited = f"/position/{Position(board).id}"
+    assert client.get("/position", params=changed).headers["location"].partition("?")[0] == edited
+    assert (
+        client.get("/position", params=fields | {"q": POSITION}).headers["location"].partition("?")[0]
+        == f"/position/{POSITION}"
+    )
+    page = read(client, f"/position?{urlencode(changed | {'q': POSITION})}", 400)
+    assert "expected another notation or other checkers, got both; tick the box to use the checkers" in page.text
+    both = changed | {"q": POSITION, "edit": "1"}
+    assert client.get("/position", params=both).headers["location"].partition("?")[0] == edited
+
+
 def test_pictures(client: TestClient) -> None:
     answer = client.get(f"/board/{START}?roll=31&play=8/5 6/5")
     assert answer.headers["content-type"] == "image/svg+xml"
