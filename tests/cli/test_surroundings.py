@@ -1,0 +1,69 @@
+"""Commands where the machine is another than usual: they do the same, to the last byte."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.process import cache_folder
+
+pytestmark = pytest.mark.slow
+
+BUILD = ("build", "bearoff_two_sided", "--points", "3", "--checkers", "3")
+COMMANDS = (
+    BUILD,
+    ("verify",),
+    ("query", "select count(*) from bearoff_two_sided"),
+    ("show", "start"),
+    ("eval", "start"),
+)
+
+
+def few_files() -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+
+def own_alone() -> None:
+    os.umask(0o077)
+
+
+SURROUNDINGS: dict[str, tuple[dict[str, str], Callable[[], None] | None]] = {
+    "a Turkish locale": ({"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"}, None),
+    "a locale that there is not": ({"LC_ALL": "xx_YY.UTF-8"}, None),
+    "output in Latin-1": ({"PYTHONIOENCODING": "latin-1"}, None),
+    "no temporary folder": ({"TMPDIR": "/nowhere"}, None),
+    "no home": ({"HOME": "/nowhere", "BGDATA_CACHE": str(cache_folder())}, None),
+    "files for the user alone": ({}, own_alone),
+    "few open files": ({}, few_files),
+}
+
+
+def digest_of(root: Path) -> str:
+    return bgdata.open_warehouse(root).open("bearoff_two_sided", "3x3").manifest.digest
+
+
+@pytest.mark.parametrize("name", SURROUNDINGS)
+def test_commands_do_the_same(small_root: Path, tmp_path: Path, name: str) -> None:
+    """In a folder with spaces and letters beyond ASCII."""
+    variables, prepare = SURROUNDINGS[name]
+    folder = tmp_path / "a b ürü ı"
+    folder.mkdir()
+    for command in COMMANDS:
+        done = subprocess.run(
+            [sys.executable, "-m", "bgdata", "--warehouse", folder / "w", *command],
+            env=os.environ | variables,
+            cwd=folder,
+            preexec_fn=prepare,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert b"Traceback" not in done.stderr
+    assert digest_of(folder / "w") == digest_of(small_root)
