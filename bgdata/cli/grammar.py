@@ -103,6 +103,10 @@ class Commands(Sections):
                 fail_as_click(error)
             if isinstance(error, BgdataError) and not context.params.get("debug"):
                 fail(str(error), 2 if isinstance(error, UsageError) else 1)
+            if isinstance(error, UnicodeEncodeError):
+                letter, encoding = error.object[error.start], error.encoding
+                step = "try: PYTHONIOENCODING=utf-8, or --format json"
+                fail(f"expected an output that holds {letter!a}, got one in {encoding}; {step}", 1)
             if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
                 fail(f"expected the name of a file, got one that is too long: {shown(str(error.filename))}", 2)
             raise

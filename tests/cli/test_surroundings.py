@@ -37,7 +37,6 @@ def own_alone() -> None:
 SURROUNDINGS: dict[str, tuple[dict[str, str], Callable[[], None] | None]] = {
     "a Turkish locale": ({"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"}, None),
     "a locale that there is not": ({"LC_ALL": "xx_YY.UTF-8"}, None),
-    "output in Latin-1": ({"PYTHONIOENCODING": "latin-1"}, None),
     "no temporary folder": ({"TMPDIR": "/nowhere"}, None),
     "no home": ({"HOME": "/nowhere", "BGDATA_CACHE": str(cache_folder())}, None),
     "files for the user alone": ({}, own_alone),
@@ -67,3 +66,19 @@ def test_commands_do_the_same(small_root: Path, tmp_path: Path, name: str) -> No
         assert done.returncode == 0, done.stderr
         assert b"Traceback" not in done.stderr
     assert digest_of(folder / "w") == digest_of(small_root)
+
+
+def test_letters_that_the_output_does_not_hold(small_root: Path) -> None:
+    """One line, where there had been a traceback; data as JSON is ASCII."""
+    for encoding in ("latin-1", "ascii"):
+        for options, code in (([], 1), (["--format", "json"], 0)):
+            done = subprocess.run(
+                [sys.executable, "-m", "bgdata", "--warehouse", small_root, "query", "select 'ő' as a", *options],
+                env=os.environ | {"PYTHONIOENCODING": encoding},
+                capture_output=True,
+                check=False,
+                text=True,
+            )
+            assert done.returncode == code, done.stderr
+            assert len(done.stderr.splitlines()) == code
+            assert done.stderr.startswith("error: expected an output that holds '\\u" if code else "")
