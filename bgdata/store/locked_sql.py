@@ -113,12 +113,13 @@ def reading_query(sql: str) -> str:
 
 def without_semicolons(statement: str) -> str:
     """A statement without what ends it."""
+    text = statement.encode()  # places are those of bytes
     for place, kind in reversed(duckdb.tokenize(statement)):
         if kind != duckdb.token_type.comment:
-            if statement[place] != ";":
+            if text[place : place + 1] != b";":
                 break
-            statement = statement[:place]
-    return statement
+            text = text[:place]
+    return text.decode()
 
 
 def first_lines(error: Exception) -> str:

@@ -220,3 +220,15 @@ def test_files_are_not_compressed(small_root: Path, tmp_path: Path, name: str) -
     result = run(small_root, "query", "select 1 as a", "-o", tmp_path / name)
     assert error_of(result, 2).startswith(f"expected a file that is not compressed, got {tmp_path / name}; try: csv")
     assert not list(tmp_path.iterdir())
+
+
+def test_letters_beyond_ascii(small_root: Path) -> None:
+    """A query that ended in one of them ended in a traceback, and what follows a semicolon was cut by letters."""
+    for sql in (
+        "select 'ő' as a",
+        "select 'Müller; ő' as a;",
+        "select 'x' as \"ő\"; -- ő;;",
+        " -- ő\nselect 'é' as a; ; ",
+    ):
+        (row,) = json.loads(succeeds(small_root, "query", sql, "--format", "json"))
+        assert next(iter(row.values())) == sql.split("'")[1]
