@@ -51,7 +51,7 @@ ONLY_IN = {
     "matplotlib": {"bgdata.cli"},
     "rich": {"bgdata.store.progress_bars"},
     "starlette": {"bgdata.web"},
-    "uvicorn": {"bgdata.cli.serve"},
+    "uvicorn": {"bgdata.cli.serve", "bgdata.web.connections"},
     "psutil": {"bgdata.process", "bgdata.store"},
     "onnx": {"bgdata.formats.onnx.write"},
     "torch": {

@@ -239,6 +239,7 @@ ROWS: Mapping[str, Schema] = {
             "action": "string The best action; none where there is no decision",
             "words": "string The same in words",
             "mwc": "number Chance of winning the match by the best action",
+            "method": "string exact, or the model of the cube",
             "double_gain": "number? What doubling gains against not doubling",
             "take_gain": "number? What taking gains against passing",
         }
@@ -246,6 +247,7 @@ ROWS: Mapping[str, Schema] = {
     "rollout": row(
         ID
         | {"player": "string Who plays both sides", "version": "string Its version"}
+        | {"tables": "string The tables in which games end, with commas"}
         | CHANCES
         | {f"{name}_standard_error": f"number Standard error of {name}" for name in CHANCES}
         | {

@@ -37,8 +37,8 @@ def own_alone() -> None:
 SURROUNDINGS: dict[str, tuple[dict[str, str], Callable[[], None] | None]] = {
     "a Turkish locale": ({"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"}, None),
     "a locale that there is not": ({"LC_ALL": "xx_YY.UTF-8"}, None),
-    "no temporary folder": ({"TMPDIR": "/nowhere"}, None),
-    "no home": ({"HOME": "/nowhere", "BGDATA_CACHE": str(cache_folder())}, None),
+    "no temporary folder": ({"TMPDIR": "/dev/null/none"}, None),
+    "no home": ({"HOME": "/dev/null/none", "BGDATA_CACHE": str(cache_folder())}, None),
     "files for the user alone": ({}, own_alone),
     "few open files": ({}, few_files),
 }
