@@ -58,7 +58,7 @@ _RESULT = re.compile(
     re.IGNORECASE,
 )
 _ROLL = re.compile(r"([1-6])([1-6]):\s*(.*)")
-_NO_ROLL = re.compile(r"00:\s*\?*")  # where somebody resigned instead
+_NO_ROLL = re.compile(r"00:\s*\?*|\?{2,}")  # where somebody resigned instead
 _NO_PLAY = re.compile(
     r"(?:can(?:no|')?t\s+move|can\s+not\s+move|no\s+(?:legal\s+)?(?:moves?|plays?)|\?{2,})?", re.IGNORECASE
 )
@@ -72,7 +72,9 @@ _ANSWERS = {
     "passes": TurnKind.PASS,
     "rejects": TurnKind.PASS,
 }
-_RESIGNED = re.compile(r"(?:resign(?:s|ed)|concede[sd])(?:\s+(?:the\s+)?game)?", re.IGNORECASE)
+_RESIGNED = re.compile(
+    r"(?:resign(?:s|ed)?|concede[sd]?)(?:\s+(?:an?\s+|the\s+)?(?:game|single|gammon|backgammon|match))?", re.IGNORECASE
+)
 _FORFEITED = re.compile(r"forfeit(?:s|ed)|(?:lost|loses)\s+on\s+time", re.IGNORECASE)
 
 

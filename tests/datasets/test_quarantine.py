@@ -255,6 +255,17 @@ def test_rules_of_bgsage_entries(imports: Imports) -> None:
     assert [row[3] for row in quarantined(table)] == list(bad.values())
 
 
+def test_json_lines_of_bgsage_by_content_and_level(imports: Imports) -> None:
+    """Searched values are no rollouts; what the file is called does not matter."""
+    entry = {"board": START_BOARD, "equity": 0.07, "se": 0.001, "probs": [0.53, 0.15, 0.01, 0.12, 0]}
+    lines = [entry | {"eval_level": "Rollout"}, entry | {"eval_level": "3-ply", "se": 0.0}]
+    table = imports.text("bgsage_rollouts", "".join(f"{json.dumps(line)}\n" for line in lines), "x.txt")
+    assert counts(table) == (2, 1, 0, 1)
+    assert [(line, reason) for _, line, _, reason in quarantined(table)] == [
+        (2, "expected cubeless values that were rolled out to the end, as eval_level rollout would say")
+    ]
+
+
 def test_rules_of_gnubg_benchmark(imports: Imports) -> None:
     best, other = "JIGHPAABDAOAHDPAABDA", "OAHDOEABCBOAHDPAABDA"
     start = "OAHDPAABDAOAHDPAABDA"

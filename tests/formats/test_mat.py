@@ -371,6 +371,8 @@ TURNS = {
     "  2)                              Rejects": [(1, TurnKind.PASS)],
     "  2)                              Resigned Game": [(1, TurnKind.RESIGN)],
     "  2)  Concedes": [(0, TurnKind.RESIGN)],
+    "  2)  Resigns a gammon": [(0, TurnKind.RESIGN)],
+    "  2)  ????": [(0, TurnKind.RESIGN)],
     "  2)                             00: ????": [(1, TurnKind.RESIGN)],
     "  2) 42: 8/4 6/4                 00:": [(0, TurnKind.PLAY), (1, TurnKind.RESIGN)],
     "  2) 42: Resigns": [(0, TurnKind.ROLL), (0, TurnKind.RESIGN)],

@@ -25,6 +25,7 @@ from bgdata.computations.common.columns import (
 from bgdata.datasets.common.imports import CHANCES_ARRAY, QUARANTINE, FileImport, ImportParameters
 from bgdata.errors import CheckFailedError, NoRowsError
 from bgdata.formats.lines import Intake, LineCounts, Quarantined
+from bgdata.formats.plain_text import check_is_text
 from bgdata.formats.unpacking import read_content
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
@@ -45,8 +46,10 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
     sample: ClassVar[tuple[str, str]]  # the name and content of a small file to import in tests
 
     def read_file(self, path: Path) -> Source:
-        """Read a file once; raises what `formats.unpacking.read_content` raises."""
+        """Read a file once; raises what `formats.unpacking.read_content` raises, and CorruptFileError for a file that
+        another program keeps in a form of its own."""
         content, facts = read_content(path)
+        check_is_text(content, path.name)
         address = self.kind.address if self.is_published(facts.content_sha256) else ""
         return Source(RawFile(path.name, **vars(facts), address=address, licence=self.kind.licence), content)
 
