@@ -164,11 +164,13 @@ class _Reader:
         self.ledger.reject([index], reason)
         flaw = Flaw(index + 1, reason)
         if self.heading:  # what should have been its names
-            self._open_game(Game(self.heading[0], (0, 0), units=range(self.heading[1], index + 1)), flaw)
-        elif self.game and self.game.claim is None:
+            number, first = self.heading
+            self._open_game(Game(number, (0, 0), line=first + 1, units=range(first, index + 1)), flaw)
+            return
+        if self.game and self.game.claim is None:
             self.game.flaw = self.game.flaw or flaw
             self.game.last = index
-        elif reason == BY_HAND:
+        if reason == BY_HAND:  # maybe of the next game, unless turns of this one follow
             self.flaw = flaw
 
     def _read(self, index: int, text: str) -> None:
@@ -275,7 +277,7 @@ class _Reader:
             self._expect(claim is None, "nothing behind a result")
             turns += [replace(turn, line=index + 1) for turn in _turns(cell, player, notes)]
         game.turns += turns
-        game.claim, game.last = claim, index
+        game.claim, game.last, self.flaw = claim, index, None
         game.notes += [Note(index + 1, note) for note in notes]
 
     def _close_game(self) -> None:
@@ -291,7 +293,7 @@ class _Reader:
             if match.length and NO_CRAWFORD in [(name, value.capitalize()) for name, value in match.info]:
                 games = [replace(game, is_crawford=False) for game in games]
             self.matches[-1] = replace(match, players=self.players or ("", ""), games=tuple(games))
-        self.games, self.players, self.heading, self.flaw = [], None, None, None
+        self.games, self.players, self.heading = [], None, None
 
 
 def _agreed(before: _Claim, said: _Claim, notes: list[str]) -> _Claim:

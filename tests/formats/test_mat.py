@@ -459,10 +459,22 @@ def test_a_game_of_other_players_has_one_reason() -> None:
     assert (second.units, len(file.quarantined)) == (range(6, 10), 1)
 
 
-def test_a_position_set_by_hand_spoils_the_next_game_alone() -> None:
-    game = f" Game 1\n a : 0   b : 0\n{TWO}      Wins 1 point\n"
-    file = parse_mat(f" 0 point match\n; Set Pos=x\n{game}{game}".encode())
-    assert [each.flaw for each in file.matches[0].games] == [Flaw(2, BY_HAND), None]
+def test_a_position_set_by_hand_spoils_its_game_alone() -> None:
+    """It may stand above a match or a game, between an unfinished game and the next, or within one."""
+    hand, length = "; Set Pos=x\n", " 0 point match\n"
+    game = f" Game 1\n a : 0   b : 0\n{TWO}"
+    won = f"{game}      Wins 1 point\n"
+    for text, flaws in (
+        (f"{hand}{length}{won}{won}", [1, None]),
+        (f"{length}{hand}{won}{won}", [2, None]),
+        (f"{length}{won}{hand}{won}", [None, 6]),
+        (f"{length}{game}{hand}{won}", [5, 5]),
+        (f"{length}{game}{hand}{TWO}{won}", [5, None]),
+        (f"{length} Game 1\n{hand} a : 0   b : 0\n{TWO}{won}", [3, None]),
+    ):
+        (match,) = parse_mat(text.encode()).matches
+        assert [each.flaw and each.flaw.line for each in match.games] == flaws
+        assert {each.flaw.reason for each in match.games if each.flaw} == {BY_HAND}
 
 
 @pytest.mark.parametrize(("said", "expected"), [("Off", False), ("off", False), ("On", None)])
