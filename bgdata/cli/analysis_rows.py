@@ -121,6 +121,19 @@ class MatchAnalysis:
         return any(turn.judged.act.stakes.score == Money(is_jacoby=True) for turn in self.turns)
 
     @cached_property
+    def notes(self) -> list[list[str]]:
+        """For each game, what was repaired or read leniently, and what is missing of the match: see
+        `match_analysis.notes_on`."""
+        from bgdata.steps.match_analysis import notes_on
+
+        return notes_on(self.games[0].match, [game.game for game in self.games])
+
+    def notes_of(self, game: AnalysedGame) -> str:
+        """The notes on one game as one text, empty without any."""
+        (found,) = (notes for each, notes in zip(self.games, self.notes, strict=True) if each is game)
+        return "; ".join(found)
+
+    @cached_property
     def turns(self) -> list[Turn]:
         """All turns."""
         return [Turn(game, number, act) for game in self.games for number, act in enumerate(game.judged.acts)]
@@ -203,6 +216,7 @@ def game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
         "luck_adjusted": found.luck_adjusted,
         "performance_rating_0": found.scores[0].performance_rating,
         "performance_rating_1": found.scores[1].performance_rating,
+        "notes": analysis.notes_of(game),
     }
 
 
@@ -222,4 +236,5 @@ def player_rows(analysis: MatchAnalysis) -> Iterator[dict[str, Any]]:
             "luck_adjusted": None if found.luck_adjusted is None else sign * found.luck_adjusted,
             **{name: getattr(score, name) for name in SCORE_COLUMNS},
             **marked,
+            "notes": "; ".join(note for notes in analysis.notes for note in notes),
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,10 +58,14 @@ def analyze(
 ) -> None:
     """Judge the luck, plays and cube actions of a MATCH.
 
-    MATCH is a .mat or .sgf file, or matches/NAME of the warehouse. Values are match winning chances (mwc), or points in
-    money play, with the cube: chances by the network, --ply rolls ahead, then Janowski's model of the cube. The luck of
-    a roll is its value minus the mean over all rolls. The performance rating is what decisions lost, in thousandths of
-    a point of normalised equity; plays count unless they are forced, cube actions if they are close or taken.
+    MATCH is a .mat or .sgf file, - for standard input, or matches/NAME of the warehouse. Values are match winning
+    chances (mwc), or points in money play, with the cube: chances by the network, --ply rolls ahead, then Janowski's
+    model of the cube. The luck of a roll is its value minus the mean over all rolls. The performance rating is what
+    decisions lost, in thousandths of a point of normalised equity; plays count unless they are forced, cube actions if
+    they are close or taken.
+
+    What was repaired in a record, and what is missing of a match, is said on standard error, and in the column notes of
+    games and players.
 
     Money play is judged by the Jacoby rule where the record says so (RU[Jacoby] in .sgf, ; [Jacoby "On"] in .mat), and
     with beavers where somebody beavers; --jacoby, --beavers and their opposites count for more.
@@ -104,7 +108,17 @@ def analyse(
     met = find_met_or_file(warehouse, options["met"]) if any(match.length for match in matches) else None
     with progress_bars() as progress:
         judged = judge_all(player, CubeRules(met=met, has_beavers=has_beavers), found, progress)
-    return analysed_matches(judged, player.label)
+    analysed = analysed_matches(judged, player.label)
+    for each in analysed:
+        say_notes(each.players, each.notes)
+    return analysed
+
+
+def say_notes(players: Sequence[str], notes: Iterable[Sequence[str]]) -> None:
+    """Say on standard error what was repaired in a record, and what is missing of a match: then sums are not those of
+    the match."""
+    for note in (note for found in notes for note in found):
+        click.echo(f"note on {players[0]} against {players[1]}: {note}", err=True)
 
 
 def check_options(matches: Sequence[Match], options: Mapping[str, Any]) -> None:

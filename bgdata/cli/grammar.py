@@ -67,6 +67,9 @@ class Sections(click.Group):
         return named + click.Command.shell_complete(self, context, typed)
 
 
+BARE_XGID = re.compile(r"-[-A-Pa-p]{25}:")  # how most begin that are copied without XGID=: no option does
+
+
 class Commands(Sections):
     """A command line that prints errors in one line. Exit codes: 2 wrong usage, 1 failure, 130 interrupted, 141 output
     pipe closed."""
@@ -85,6 +88,7 @@ class Commands(Sections):
     ) -> click.Context:
         if not extra.get("resilient_parsing"):  # completion never fails
             check_text((*args, os.environ.get(VARIABLE, "")))
+        args = [f"XGID={word}" if BARE_XGID.match(word) else word for word in args]
         try:
             return super().make_context(info_name, args, parent, **extra)
         except click.ClickException as error:

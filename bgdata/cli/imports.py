@@ -34,15 +34,17 @@ def import_(
     """Import FILES of other programs as one variant of a KIND.
 
     KIND is gnubg_training, gnubg_benchmark, wildbg_training, bgsage_rollouts, positions, matches or met_xml; FILES may
-    be compressed with gzip or bzip2.
+    be compressed with gzip or bzip2, folders, which are read with their subfolders, pipes, or - for standard input.
 
-    Lines that break a rule go to the table `quarantine`. A file without a single good line is not imported.
+    Lines that break a rule go to the table `quarantine`. A file without a single good line is not imported. What was
+    repaired or read leniently in matches is in the table `game_notes`.
 
     \b
     The variant is named after its files, without endings; several names are joined by -and-:
       bgdata import positions My_list.csv.gz          positions/my-list
       bgdata import positions a.csv b.csv             positions/a-and-b
       bgdata import positions --name wild *.csv       positions/wild
+      bgdata import matches "My matches"              matches/my-matches, from a folder
 
     All variants can be used side by side, in SQL and in training. Importing another file of the same name makes a new
     version of the variant, which becomes the current one; `bgdata use` goes back.
@@ -77,6 +79,7 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
     fetch_files(warehouse, [file for file in files if not names or file.name in names])
 
 
+NOTES, FIRST_NOTES = "notes", 5  # the statistic that counts them, and those printed
 REASON = "quarantined: "  # begins the names of the statistics that count reasons
 
 
@@ -123,8 +126,24 @@ def print_report(table: Table, form: str = "table", *, err: bool = False) -> Non
         click.echo(f"  {count:>10,}  {reason}", err=err)
     if reasons:
         click.echo('  see them: bgdata query "from quarantine"', err=err)
+    if counts.get(NOTES):
+        print_notes(table, err=err)
     for warning in manifest.warnings:
         click.echo(f"warning: {warning}", err=True)
+
+
+def print_notes(table: Table, *, err: bool) -> None:
+    """Print how many notes there are on what was repaired, read leniently or is missing, and the first of them."""
+    from bgdata.computations.matches import note_texts
+
+    notes = note_texts(table.arrays())
+    count = f"{len(notes):,} note{'s' * (len(notes) != 1)}"
+    click.echo(f"{count} on games that were repaired, read leniently or lack something", err=err)
+    for note in notes[:FIRST_NOTES]:
+        click.echo(f"  {note}", err=err)
+    if len(notes) > FIRST_NOTES:
+        click.echo(f"  ... and {len(notes) - FIRST_NOTES:,} more", err=err)
+    click.echo('  see them: bgdata query "from game_notes"', err=err)
 
 
 def fetch_files(warehouse: Warehouse, files: Sequence[Published]) -> None:

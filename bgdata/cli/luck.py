@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from bgdata.cli.analyze import say_notes
 from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_tables
 from bgdata.cli.options import (
@@ -50,11 +51,11 @@ if TYPE_CHECKING:
 def luck(warehouse: Warehouse, /, match: str, form: str, plot: Path | None, **options: Any) -> None:
     """Say how lucky and how skilful the players of a MATCH were.
 
-    MATCH is a .mat or .sgf file, or matches/NAME of the warehouse; where it has several matches, each is summed up, and
-    --plot is refused. The luck of a roll is the value after its best play
-    minus the mean over all rolls; a luck-adjusted result is the result minus net luck. All values are cubeless, in
-    points per unit cube; cube actions are not valued. The values are those of --player: network, network/NAME or an
-    installed gnubg (slow).
+    MATCH is a .mat or .sgf file, - for standard input, or matches/NAME of the warehouse; where it has several matches,
+    each is summed up, and --plot is refused. What is missing of a match is said on standard error. The luck of a roll
+    is the value after its best play minus the mean over all rolls; a luck-adjusted result is the result minus net luck.
+    All values are cubeless, in points per unit cube; cube actions are not valued. The values are those of --player:
+    network, network/NAME or an installed gnubg (slow).
 
     With --cubeful, values are match winning chances (mwc), or points in money play, with the cube, as `bgdata analyze`
     has them, and skill is what plays and cube actions lost. The player is a network. --met, --jacoby and --beavers say
@@ -109,26 +110,33 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
     MissingTableError, UnknownPlayerError or StorageError for what is not there.
     """
     from bgdata.evaluation.player import open_named_player
-    from bgdata.play.luck.recorded import game_luck, totals
-    from bgdata.steps.match_analysis import matches_at
+    from bgdata.steps.match_analysis import matches_at, notes_on
 
     player: Any = open_named_player(name, ply, warehouse)
     found = []
     for number, match in enumerate(matches_at(warehouse, source), start=1):
-        for game in match.games:
-            try:
-                replayed = replay_game(match, game)
-            except InvalidGameError as error:
-                raise InvalidGameError(f"{error} (game {game.number} of {source})") from error
-            record = recorded(game, replayed)
-            luck = game_luck(player, record)
-            rolled = [turn for turn in replayed.turns if turn.turn.dice]
-            plays = [str(turn.play) if turn.play and turn.play.moves else "" for turn in rolled]
-            figures = luck, totals(record, luck)
-            found.append(Analysed(number, match, game, record, plays, replayed.cube_value, *figures))
+        analysed = [analyse_game(player, source, number, match, game) for game in match.games]
+        say_notes(match.players, notes_on(match, [each.game for each in analysed]))
+        found += analysed
     if not found:
         raise InvalidGameError(f"expected recorded games in {source}, found none")
     return found
+
+
+def analyse_game(player: Any, source: str, number: int, match: Match, game: Game) -> Analysed:
+    """One game of the match with this number, valued by a player. Raises InvalidGameError."""
+    from bgdata.play.luck.recorded import game_luck, totals
+
+    try:
+        replayed = replay_game(match, game)
+    except InvalidGameError as error:
+        raise InvalidGameError(f"{error} (game {game.number} of {source})") from error
+    game = replayed.game
+    record = recorded(game, replayed)
+    luck = game_luck(player, record)
+    rolled = [turn for turn in replayed.turns if turn.turn.dice]
+    plays = [str(turn.play) if turn.play and turn.play.moves else "" for turn in rolled]
+    return Analysed(number, match, game, record, plays, replayed.cube_value, luck, totals(record, luck))
 
 
 def recorded(game: Game, replayed: ReplayedGame) -> RecordedGame:

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgdata.cli.own_tables import build_default_met
+from bgdata.datasets.met_xml import DATASET as MET_XML
 from bgdata.errors import CorruptFileError, UsageError
 from bgdata.game.match import MatchScore, Stakes
+from bgdata.store.manifest import unpacked_name
+from bgdata.store.names import is_name
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -58,23 +61,24 @@ def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
 
 
 def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
-    """The match equity table of this name in the warehouse (the default one for an empty name), or that of an .xml
-    file.
+    """The match equity table of this name in the warehouse (the default one for an empty name), or that of an .xml or
+    .met file.
 
     Raises MissingTableError, StorageError, and CorruptFileError for a file that holds no table of chances.
     """
     if not text:
         build_default_met(warehouse)
-    if not text.lower().endswith((".xml", ".xml.gz", ".xml.bz2")):
+    is_file = unpacked_name(text.lower()).endswith(MET_XML.endings)
+    if not (is_file or (text and not is_name("variant", text) and Path(text).is_file())):
         from bgdata.equity.stored_met import find_met
 
         return find_met(warehouse, text)
     from bgdata.computations.met_xml import described
     from bgdata.datasets.met_xml import met_name
-    from bgdata.formats.met_xml import read_met
+    from bgdata.formats.met_ini import read_met_file
 
     path = Path(text)
-    found = read_met(path)
+    found = read_met_file(path)
     for problem in found.quarantined:
         if not problem.reason.startswith("expected a table that is whole"):
             raise CorruptFileError(f"expected a match equity table in {path}, found in {problem}")

@@ -25,7 +25,8 @@ class BgsageComputation(PositionImportComputation):
     sample = ("sample-rollout", SAMPLE)
 
     def parse(self, source: Source) -> BgsageRollouts:
-        is_json = unpacked_name(source.file.name.lower()).endswith(".jsonl")
+        is_called_json = unpacked_name(source.file.name.lower()).endswith(".jsonl")
+        is_json = is_called_json or source.content.lstrip().startswith(b"{")
         return parse_bgsage_entries(source.content) if is_json else parse_bgsage_rollouts(source.content)
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:

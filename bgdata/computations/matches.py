@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -12,15 +13,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bgdata.computations.common.columns import text_arrays, text_column
+from bgdata.computations.common.columns import chosen_texts, text_arrays, text_column
 from bgdata.computations.common.games import OWNERS, GameRows, TurnRows, turn_places
 from bgdata.computations.common.imports import FileImportComputation
 from bgdata.datasets.common.games import ACTIONS
 from bgdata.datasets.common.imports import QUARANTINE, ImportParameters
+from bgdata.datasets.matches import GAME_NOTES
 from bgdata.errors import CorruptFileError
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.mat import parse_mat
-from bgdata.formats.matches import Game, Match, MatchFile, RecordedMove, Turn, TurnKind
+from bgdata.formats.matches import Game, Match, MatchFile, Note, RecordedMove, Turn, TurnKind, breaks
+from bgdata.formats.plain_text import check_is_text, plain_text
 from bgdata.formats.replay import ReplayedFile, ReplayedTurn, replay_file
 from bgdata.formats.sgf import parse_sgf
 from bgdata.game.board_kernels import position_classes
@@ -31,6 +34,7 @@ from bgdata.store.manifest import Source, unpacked_name
 MOST_MOVES = 4
 OFFERED = {"double": 2, "beaver": 4}  # times the cube before the turn
 NO_MOVE = (-1, -1, -1)
+NOTES = "notes"  # the statistic that counts them
 CUBE_COLUMN = 5  # of the array `turns`: the cube before the turn
 SAMPLE = """ 1 point match
 
@@ -52,6 +56,11 @@ class Collected:
     turns: list[tuple[int, ...]] = field(default_factory=list)
     moves: list[list[tuple[int, int, int]]] = field(default_factory=list)  # as written
     plays: list[str] = field(default_factory=list)
+    notes: list[tuple[int, int, Note]] = field(default_factory=list)  # game, file, and what was noted
+
+    def add_notes(self, source: int, notes: Sequence[Note]) -> None:
+        """Append the notes on the game that was added last."""
+        self.notes += [(len(self.games) - 1, source, note) for note in notes]
 
     def add(self, number: int, match: Match, game: Game, replayed: list[ReplayedTurn]) -> None:
         """Append the rows of one game."""
@@ -94,10 +103,11 @@ class MatchesComputation(FileImportComputation):
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
         rows = Collected()
-        matches = [(intake, match) for intake in intakes for match in intake.matches]
-        for number, (intake, match) in enumerate(matches):
-            for game in match.games:
-                rows.add(number, match, game, intake.replays[game.units.start])
+        matches = [(source, match) for source, intake in enumerate(intakes) for match in intake.matches]
+        for number, (source, match) in enumerate(matches):
+            for game, missing in zip(match.games, breaks(match), strict=True):
+                rows.add(number, match, game, intakes[source].replays[game.units.start])
+                rows.add_notes(source, (*game.notes, *missing))
         boards = np.array(rows.boards, np.int8).reshape(-1, 26)
         return {
             "games": np.array(rows.games, np.int32).reshape(-1, 8),
@@ -109,6 +119,10 @@ class MatchesComputation(FileImportComputation):
             **text_arrays("players", [name for names in rows.players for name in names]),
             **text_arrays("plays", rows.plays),
             **text_arrays("infos", [json.dumps(match.info) for _, match in matches]),
+            "note_games": np.array([game for game, _, _ in rows.notes], np.int32),
+            "note_sources": np.array([source for _, source, _ in rows.notes], np.uint16),
+            "note_lines": np.array([note.line for _, _, note in rows.notes], np.int32),
+            **text_arrays("notes", [note.text for _, _, note in rows.notes]),
         }
 
     def batches(self, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
@@ -121,18 +135,50 @@ class MatchesComputation(FileImportComputation):
     def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
         if name == QUARANTINE.name:
             return super().side_batches(name, computed)
-        return turn_rows(computed.arrays)
+        return note_rows(computed.arrays) if name == GAME_NOTES.name else turn_rows(computed.arrays)
+
+    def statistics(self, computed: Computed[ImportParameters]) -> Mapping[str, float]:
+        return {**super().statistics(computed), NOTES: len(computed.arrays["note_games"])}
 
 
 def read_matches(path: Path) -> MatchFile:
-    """The matches of a .mat or .sgf file as written, not replayed. Errors as in `lines.read_bytes`."""
+    """The matches of a .mat or .sgf file as written, not replayed. Errors as in `lines.read_bytes`, and
+    CorruptFileError for a file that another program keeps in a form of its own."""
     return parse_matches(path.name, read_bytes(path))
 
 
 def parse_matches(name: str, content: bytes) -> MatchFile:
-    """The matches of the content of a file with this name, as written."""
-    is_sgf = unpacked_name(name.lower()).endswith(".sgf")
-    return parse_sgf(content) if is_sgf else parse_mat(content)
+    """The matches of the content of a file with this name, as written: .sgf where it begins as such, or is called so
+    and has a game tree; else .mat. Raises CorruptFileError for a file that another program keeps in a form of its own.
+    """
+    check_is_text(content, name)
+    is_called_sgf = unpacked_name(name.lower()).endswith(".sgf")
+    text = plain_text(content)
+    is_sgf = _SGF.match(text) or (is_called_sgf and _TREE.search(text))
+    return parse_sgf(text) if is_sgf else parse_mat(text)
+
+
+_TREE = re.compile(rb"\(\s*;")
+_SGF = re.compile(rb"(?:\xef\xbb\xbf)?\s*" + _TREE.pattern)
+
+
+def note_texts(arrays: Mapping[str, Array]) -> list[str]:
+    """The notes of a version, each with its file and line."""
+    names, texts = text_column(arrays, "sources").to_pylist(), text_column(arrays, "notes").to_pylist()
+    places = zip(arrays["note_sources"].tolist(), arrays["note_lines"].tolist(), texts, strict=True)
+    return [f"{names[source]}, line {line}: {text}" for source, line, text in places]
+
+
+def note_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """The rows of the table `game_notes`."""
+    columns = {
+        "game": pa.array(arrays["note_games"]),
+        "note": pa.array(np.arange(len(arrays["note_games"]), dtype=np.int32)),
+        "source": chosen_texts(text_column(arrays, "sources"), arrays["note_sources"].astype(np.int32)),
+        "line": pa.array(arrays["note_lines"]),
+        "text": text_column(arrays, "notes"),
+    }
+    yield pa.record_batch(columns)
 
 
 def turn_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:

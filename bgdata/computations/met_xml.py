@@ -1,4 +1,4 @@
-"""Reads match equity tables from XML files."""
+"""Reads match equity tables from XML and INI files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from bgdata.datasets.common.imports import ImportParameters
 from bgdata.datasets.common.match_equity import MATCH_EQUITY_TABLES
 from bgdata.datasets.met_xml import met_name
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.formats.met_xml import MetFile, MetTable, parse_met
+from bgdata.formats.met_ini import parse_met_file
+from bgdata.formats.met_xml import MetFile, MetTable
 from bgdata.store.arrays import Array
 from bgdata.store.context import Computed
 from bgdata.store.manifest import Source
@@ -49,7 +50,7 @@ class MetXmlComputation(FileImportComputation):
     sample = ("sample.xml", SAMPLE)
 
     def parse(self, source: Source) -> NamedMet:
-        found = parse_met(source.content)
+        found = parse_met_file(source.content)
         return NamedMet(found.ledger, found.table, met_name(source.file.name))
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:

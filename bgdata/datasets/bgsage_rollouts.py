@@ -10,7 +10,7 @@ class Bgsage(PositionImport):
     """Rows keep the order of the files, rollout files and JSON lines mixed as given."""
 
     name = "bgsage_rollouts"
-    revision = 1
+    revision = 2  # 2: searched, truncated and cubeful values of JSON lines are set aside
     summary = (
         "bgsage's rollouts: a position before the roll and the five chances of the player on roll. The files have them "
         "after the play, for the player who has played: they are flipped here, chances cut to 0 to 1, and the numbers "

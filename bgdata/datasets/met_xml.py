@@ -1,4 +1,4 @@
-"""Match equity tables of others, from the XML files that gnubg reads."""
+"""Match equity tables of others: XML files as gnubg reads them, and .met files of eXtreme Gammon and Snowie."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ class MetXml(FileImport):
     """Tables in the order of the names of their files, which are also their names."""
 
     name = "met_xml"
-    revision = 2
-    summary = "Match equity tables of other people, from XML files as gnubg reads them; of formulas the parameters."
-    source = "Imported from match equity table files (MET XML), such as those in the package gnubg-data of Debian"
+    revision = 3  # 3: files of eXtreme Gammon and Snowie
+    endings = (".xml", ".met")
+    summary = (
+        "Match equity tables of other people, from XML files as gnubg reads them, and .met files of eXtreme Gammon and "
+        "Snowie; of formulas the parameters."
+    )
+    source = "Imported from match equity table files: MET XML, as in the package gnubg-data of Debian, or .met"
     licence = "as of the files: see the column notice of match_equity_tables"
     columns = MATCH_EQUITY.columns
     key = MATCH_EQUITY.key

@@ -16,9 +16,9 @@ class Positions(PositionImport):
     """Rows keep the order of the files."""
 
     name = "positions"
-    revision = 1
+    revision = 2  # 2: every notation of positions is read
     summary = "Lists of positions, such as those of a benchmark."
-    source = "Imported from lists of Position IDs, one a line or in the first column of a CSV file"
+    source = "Imported from lists of positions, one a line or in the first column of a CSV file, in any notation"
     licence = "as of the list"
     columns = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN)
     arrays = (*SOURCE_ARRAYS, *POSITION_ARRAYS, *QUARANTINE_ARRAYS)

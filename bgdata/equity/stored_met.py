@@ -50,7 +50,8 @@ def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
     rows = np.flatnonzero(np.asarray(arrays["met"]) == names.index(name)) if name in names else np.zeros(0, np.int64)
     if not len(rows):
         have = ", ".join(names[number] for number in np.unique(arrays["met"])) or "none"
-        raise MissingTableError(f"expected a match equity table among {have}, got {name}")
+        what = f"{name}, which is a formula without chances" if name in names else name
+        raise MissingTableError(f"expected a match equity table among {have}, got {what}")
     if len({len(arrays[key]) for key in TYPES}) > 1:
         raise CorruptFileError(
             f"expected as many scores as chances in the match equity table {name}, found others; "

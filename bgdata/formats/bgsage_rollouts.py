@@ -128,7 +128,8 @@ def parse_bgsage_entries(data: bytes) -> BgsageEntries:
     """The entries of a JSON lines file's content; bad lines are quarantined.
 
     A line is an object with `board` (26 integers), `equity`, `se` (at least 0) and `probs` (5); other names are passed
-    over. The rules are those of `parse_bgsage_rollouts`.
+    over, but for `eval_level`, `tier`, `cube_owner` and `jacoby`: none may say other than a rollout to the end,
+    cubeless and without the Jacoby rule. The other rules are those of `parse_bgsage_rollouts`.
     """
     lines = split_lines(data)
     ledger = Ledger(lines)
@@ -151,6 +152,12 @@ def parse_bgsage_entries(data: bytes) -> BgsageEntries:
 
 
 _NO_ENTRY = [0.0] * (_SLOTS + 2 + 5)
+_PLAIN = {  # what names that say how an entry was made may say, in small letters; others are set aside
+    "eval_level": ("rollout",),
+    "tier": ("rollout",),
+    "cube_owner": ("none",),
+    "jacoby": ("false", "none"),
+}
 
 
 def _entry(line: bytes) -> list[float]:
@@ -160,6 +167,11 @@ def _entry(line: bytes) -> list[float]:
         values = [entry[key] for key in _KEYS]
     except (ValueError, RecursionError, KeyError, TypeError):
         raise ValueError(f"expected a JSON object with {', '.join(_KEYS)}") from None
+    for name, plain in _PLAIN.items():
+        if name in entry and str(entry[name]).lower() not in plain:
+            raise ValueError(
+                f"expected cubeless values that were rolled out to the end, as {name} {plain[0]} would say"
+            )
     board, equity, standard_error, chances = values
     if not _is_list(board, _SLOTS, int) or max(map(abs, board)) > CHECKERS:
         raise ValueError(f"expected integers from -{CHECKERS} to {CHECKERS} as a board")

@@ -12,12 +12,27 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from typing import NamedTuple
 
 from bgdata.errors import UsageError, shown
 from bgdata.formats.lines import Ledger, decoded_text, read_bytes, split_lines, write_bytes
-from bgdata.formats.matches import BAR_POINT, OFF_POINT, Game, Match, MatchFile, RecordedMove, Turn, TurnKind
+from bgdata.formats.matches import (
+    BAR_POINT,
+    BY_HAND,
+    NO_CRAWFORD,
+    OFF_POINT,
+    Flaw,
+    Game,
+    Match,
+    MatchFile,
+    Note,
+    RecordedMove,
+    Turn,
+    TurnKind,
+)
+from bgdata.formats.plain_text import plain_text
 
 _DOS_END = b"\x1a"
 _MOST_BYTES = 500  # of a line that makes sense
@@ -26,24 +41,41 @@ _LEFT_WIDTH, _NAME_WIDTH = 27, 31
 _LEFT_END = 15  # with one roll in a line, the left column ends at the first gap from here on
 _RIGHT_BEGIN = 20  # a result from here on stands in the right column
 _INFO = re.compile(r';\s*\[([^"\]\s][^"\]]*)"(.*)"\]\s*')
-_LENGTH = re.compile(r"\s*(\d{1,5}) point match\s*", re.IGNORECASE)
-_GAME = re.compile(r"\s*Game (\d{1,5})\s*", re.IGNORECASE)
-_NAMES_APART = re.compile(r"\s*([^\s:][^:]*?)\s*:\s*(\d{1,5})\s+([^\s:][^:]*?)\s*:\s*(\d{1,5})\s*")
-_NAMES_TOUCHING = re.compile(r"\s*([^\s:][^:]*?)\s*:\s*(\d{1,5})([^\s:\d][^:]*?)\s*:\s*(\d{1,5})\s*")
-_TURNS = re.compile(r"\s*\d{1,5}\)")
+_LENGTH = re.compile(r"\s*(?:(\d{1,5})\s+points?\s+match|match\s+(?:of|to)\s+(\d{1,5})\s+points?)\s*", re.IGNORECASE)
+_GAME = re.compile(r"\s*Game\s+(\d{1,5})\s*", re.IGNORECASE)
+_NAMES_APART = re.compile(r"([^:]*?)\s*:\s*(\d{1,5})\s+([^:]*?)\s*:\s*(\d{1,5})")
+_NAMES_TOUCHING = re.compile(r"([^:]*?)\s*:\s*(\d{1,5})([^\s:\d][^:]*?)\s*:\s*(\d{1,5})")
+_RATING = re.compile(r",\s*\d+(?:\.\d*)?$")  # behind a name, as some servers write it before each game
+_SET_BY_HAND = re.compile(r"\s*;\s*Set\s+\w+\s*=", re.IGNORECASE)
+_TURNS = re.compile(r"\s*\d{1,9}\)")
 _DICE_COLON = re.compile(r"(?<!\d)\d\d:")
-_GAP = re.compile(r"  |(?<=\S) (?=Wins )")  # a result may follow a long play without a gap
-_WINS = re.compile(r"\s*Wins (\d{1,9}) points?(?: and the match)?\s*", re.IGNORECASE)
+_BARE_DICE = re.compile(r"(?<![\w/*:)])([1-6][1-6])(?=\s+(?:\d{1,2}|bar)/)", re.IGNORECASE)  # old exports: no colon
+_SPOKEN = "wins|losses|loses|doubles|redoubles|takes|drops|passes|beavers"
+_GAP = re.compile(rf"  |(?<=\S) (?=(?:{_SPOKEN})\b)", re.IGNORECASE)  # words may follow a long play without a gap
+_RESULT = re.compile(
+    r"\s*(wins|losses|loses)\s+(\d{1,9})\s+points?(?:\s+with\s+a\s+(?:single|gammon|backgammon))?"
+    r"(\s+and\s+the\s+match)?\s*",
+    re.IGNORECASE,
+)
 _ROLL = re.compile(r"([1-6])([1-6]):\s*(.*)")
-_NO_PLAY = re.compile(r"(?:cannot move|\?{2,})?", re.IGNORECASE)
+_NO_ROLL = re.compile(r"00:\s*\?*|\?{2,}")  # where somebody resigned instead
+_NO_PLAY = re.compile(
+    r"(?:can(?:no|')?t\s+move|can\s+not\s+move|no\s+(?:legal\s+)?(?:moves?|plays?)|\?{2,})?", re.IGNORECASE
+)
+_ILLEGAL = re.compile(r"illegal\s+(?:play|move)\s*\((.*)\)", re.IGNORECASE)
 _STEPS = re.compile(r"(bar|\d{1,2})((?:/(?:off|\d{1,2})\*?)+)(?:\(([1-4])\))?", re.IGNORECASE)
-_CUBE = re.compile(r"(doubles|redoubles|beavers|raccoons) => (\d{1,9})", re.IGNORECASE)
+_CUBE = re.compile(r"(doubles|redoubles|beavers|raccoons)(?:\s*=+>\s*(\d{1,9}))?", re.IGNORECASE)
 _ANSWERS = {
     "takes": TurnKind.TAKE,
+    "accepts": TurnKind.TAKE,
     "drops": TurnKind.PASS,
     "passes": TurnKind.PASS,
-    "resigns": TurnKind.RESIGN,
+    "rejects": TurnKind.PASS,
 }
+_RESIGNED = re.compile(
+    r"(?:resign(?:s|ed)?|concede[sd]?)(?:\s+(?:an?\s+|the\s+)?(?:game|single|gammon|backgammon|match))?", re.IGNORECASE
+)
+_FORFEITED = re.compile(r"forfeit(?:s|ed)|(?:lost|loses)\s+on\s+time", re.IGNORECASE)
 
 
 def read_mat(path: str | os.PathLike[str]) -> MatchFile:
@@ -54,12 +86,54 @@ def read_mat(path: str | os.PathLike[str]) -> MatchFile:
 def parse_mat(data: bytes) -> MatchFile:
     """The matches of a .mat file's content; lines that are not understood, or stand where they cannot, are quarantined.
 
-    Each line is text as `decoded_text` reads it; names cannot have colons, and what is not printable in them becomes a
-    blank. Headings, info lines (`; [Name "value"]`), turns and results are rows; blank lines and others that begin with
-    `;` or `#` are comments. Info lines belong to the match that follows, or to the one whose heading stands before them
-    without a game yet. The mark of DOS at the end of a text is dropped.
+    Text is read as `plain_text` and `decoded_text` read it; names cannot have colons, and what is not printable in them
+    becomes a blank. Headings, info lines (`; [Name "value"]`), turns and results are rows; blank lines, numbers of rows
+    without a turn, and other lines that begin with `;` or `#` are comments, but for `; Set Pos=` and the like, which
+    change the game. Info lines belong to the match that follows, or to the one whose heading stands before them without
+    a game yet. The mark of DOS at the end of a text is dropped.
+
+    Players are those of a match's first game: where the columns are swapped later, so are turns, score and result, and
+    where one of the two is called otherwise later, the first name stays. Notes say so.
     """
-    return _Reader(data.rstrip(_DOS_END)).file()
+    return _Reader(plain_text(data).rstrip(_DOS_END)).file()
+
+
+@dataclass
+class _OpenGame:
+    """A game whose lines are being read; `claim` is its result so far."""
+
+    game: Game
+    is_swapped: bool = False
+    turns: list[Turn] = field(default_factory=list)
+    claim: _Claim | None = None
+    last: int = 0  # index of its last line
+    flaw: Flaw | None = None
+    notes: list[Note] = field(default_factory=list)
+
+    def closed(self) -> Game:
+        """The game as it was read."""
+        game, claim = self.game, self.claim
+        return replace(
+            game,
+            turns=tuple(self.turns),
+            winner=claim.winner if claim else None,
+            points=claim.points if claim else None,
+            wins_match=claim is not None and claim.wins_match,
+            result_line=claim.line if claim else game.line,
+            units=range(game.units.start, self.last + 1),
+            flaw=self.flaw,
+            notes=tuple(self.notes),
+        )
+
+
+class _Claim(NamedTuple):
+    """What a cell says of the result: who won how many points, and whether that was said of the loser."""
+
+    line: int
+    winner: int
+    points: int
+    wins_match: bool
+    is_loss: bool
 
 
 class _Reader:
@@ -70,25 +144,41 @@ class _Reader:
         self.ledger = Ledger(self.lines)
         self.matches: list[Match] = []
         self.games: list[Game] = []  # of the open match
+        self.players: tuple[str, str] | None = None  # of the open match, as its first game calls them
         self.info: list[tuple[str, str]] = []  # for the match that follows
         self.heading: tuple[int, int] | None = None  # number and line index of a game whose names come next
-        self.is_open = False  # the last game has no result yet
+        self.game: _OpenGame | None = None
+        self.flaw: Flaw | None = None  # of the game that comes next
 
     def file(self) -> MatchFile:
         for index in range(len(self.lines)):
             try:
                 self._read(index, _text(self.lines[index]))
             except ValueError as error:
-                self.ledger.reject([index], str(error))
-                if self.games and self.is_open:
-                    self.games[-1] = replace(self.games[-1], bad_lines=self.games[-1].bad_lines + 1)
+                self._reject(index, str(error))
         self._close_match()
         return MatchFile(self.ledger, tuple(self.matches))
+
+    def _reject(self, index: int, reason: str) -> None:
+        """Quarantine a line, and with it the game that it stands in; behind a result it belongs to none."""
+        self.ledger.reject([index], reason)
+        flaw = Flaw(index + 1, reason)
+        if self.heading:  # what should have been its names
+            number, first = self.heading
+            self._open_game(Game(number, (0, 0), line=first + 1, units=range(first, index + 1)), flaw)
+            return
+        if self.game and self.game.claim is None:
+            self.game.flaw = self.game.flaw or flaw
+            self.game.last = index
+        if reason == BY_HAND:  # maybe of the next game, unless turns of this one follow
+            self.flaw = flaw
 
     def _read(self, index: int, text: str) -> None:
         """One line; ValueError says what was expected."""
         if found := _INFO.fullmatch(_without_unprintable(text)):
             self._add_info((found[1].rstrip(), found[2]))
+        elif _SET_BY_HAND.match(text):
+            raise ValueError(BY_HAND)
         elif not text.strip() or text.lstrip()[0] in ";#":
             self.ledger.set_aside([index])
         else:  # behind the number of a game come names
@@ -99,16 +189,16 @@ class _Reader:
         self._expect(text.isprintable(), "printable text")
         if found := _LENGTH.fullmatch(text):
             self._close_match()
-            self.matches.append(Match(("", ""), int(found[1]), (), tuple(self.info)))
+            self.matches.append(Match(("", ""), int(found[1] or found[2]), (), tuple(self.info)))
             self.info = []
         elif found := _GAME.fullmatch(text):
             self._expect(bool(self.matches), "a line 'N point match' before a game")
-            self.heading, self.is_open = (int(found[1]), index), False
-        elif _TURNS.match(text) or _WINS.fullmatch(text):
-            self._expect(self.is_open, "a game without a result before turns and results")
-            self._add_turns(index, text)
+            self._close_game()
+            self.heading = int(found[1]), index
+        elif _TURNS.match(text) or _RESULT.fullmatch(text):
+            self._add_cells(index, _cells(text))
         else:
-            self._open_game(index, text)
+            self._read_names(index, text)
 
     @staticmethod
     def _expect(is_so: bool, words: str) -> None:
@@ -117,43 +207,105 @@ class _Reader:
 
     def _add_info(self, pair: tuple[str, str]) -> None:
         """To the match whose heading stands before it, if no game has begun; else to the one that follows."""
-        if self.matches and not self.games:
+        if self.matches and not (self.games or self.game):
             self.matches[-1] = replace(self.matches[-1], info=(*self.matches[-1].info, pair))
         else:
             self.info.append(pair)
 
-    def _open_game(self, index: int, text: str) -> None:
+    def _read_names(self, index: int, text: str) -> None:
         """The line of names and scores below the number of a game."""
-        found = _names(text)
+        found = _names(text.strip())
         if self.heading is None or found is None:
             raise ValueError(
                 "expected a heading, turns, a result, or 'NAME : SCORE   NAME : SCORE' below a game's number"
             )
-        players, score = found
-        self._expect(not self.games or players == self.matches[-1].players, "the players of the match")
-        self.matches[-1] = replace(self.matches[-1], players=players)
+        names, score = found
         number, first = self.heading
-        self.games.append(Game(number, score, units=range(first, index + 1)))
-        self.heading, self.is_open = None, True
+        is_swapped, notes = self._seats(names, number)
+        if is_swapped:
+            score = score[1], score[0]
+        if self.players is None:
+            self.players = names
+            if not _is_utf8(self.lines[index]):
+                notes.append("the names are not in UTF-8: they were read as text of Windows, code page 1252")
+        self._open_game(Game(number, score, line=first + 1, units=range(first, index + 1)), None)
+        assert self.game
+        self.game.is_swapped = is_swapped
+        self.game.notes += [Note(index + 1, note) for note in notes]
 
-    def _add_turns(self, index: int, text: str) -> None:
-        """A line of turns, of a result, or of both."""
-        game, turns, result = self.games[-1], [], None
-        for player, cell in _cells(text):
-            self._expect(result is None, "nothing behind a result")
-            if found := _WINS.fullmatch(cell):
-                result = player, int(found[1])
-            else:
-                turns.append(replace(_turn(cell, player), line=index + 1))
-        winner, points = result or (None, None)
-        units = range(game.units.start, index + 1)
-        self.games[-1] = replace(game, turns=(*game.turns, *turns), winner=winner, points=points, units=units)
-        self.is_open = result is None
+    def _seats(self, names: tuple[str, str], number: int) -> tuple[bool, list[str]]:
+        """(whether the columns are swapped, notes) for a game with these names. Raises ValueError for other players."""
+        if self.players is None or _is_same(names, self.players):
+            return False, []
+        players = " and ".join(map(shown, self.players))
+        swapped = names[1], names[0]
+        if _is_same(swapped, self.players):
+            return True, [f"the columns of {players} are swapped in this game"]
+        numbers = [game.number for game in self.games]
+        if not numbers or number > max(numbers):  # it goes on with one of the two: the other is called otherwise
+            for is_swapped, pair in ((False, names), (True, swapped)):
+                for player in (0, 1):
+                    if _is_same_name(pair[player], self.players[player]):
+                        other = 1 - player
+                        note = f"{shown(self.players[other])} is called {shown(pair[other])} in this game"
+                        return is_swapped, [note + (", and the columns are swapped" if is_swapped else "")]
+        raise ValueError(f"expected the players of the match, {players}")
+
+    def _open_game(self, game: Game, flaw: Flaw | None) -> None:
+        self._close_game()
+        self.game = _OpenGame(game, last=game.units.stop - 1, flaw=self.flaw or flaw)
+        self.heading, self.flaw = None, None
+
+    def _add_cells(self, index: int, cells: list[tuple[int, str]]) -> None:
+        """A line of turns, of a result, or of both; the number of a row alone is a blank line."""
+        if not cells:
+            self.ledger.set_aside([index])
+            return
+        game = self.game
+        if game is None or (game.claim and not all(_RESULT.fullmatch(cell) for _, cell in cells)):
+            raise ValueError("expected a game without a result before turns and results")
+        turns: list[Turn] = []
+        claim = game.claim
+        notes: list[str] = []
+        for column, cell in cells:
+            player = column ^ game.is_swapped
+            if found := _RESULT.fullmatch(cell):
+                is_loss = found[1].lower() != "wins"
+                said = _Claim(index + 1, player ^ is_loss, int(found[2]), bool(found[3]), is_loss)
+                claim = said if claim is None else _agreed(claim, said, notes)
+                continue
+            self._expect(claim is None, "nothing behind a result")
+            turns += [replace(turn, line=index + 1) for turn in _turns(cell, player, notes)]
+        game.turns += turns
+        game.claim, game.last, self.flaw = claim, index, None
+        game.notes += [Note(index + 1, note) for note in notes]
+
+    def _close_game(self) -> None:
+        if self.game:
+            self.games.append(self.game.closed())
+        self.game = None
 
     def _close_match(self) -> None:
+        self._close_game()
         if self.matches:
-            self.matches[-1] = replace(self.matches[-1], games=tuple(self.games))
-        self.games, self.heading, self.is_open = [], None, False
+            match = self.matches[-1]
+            games = self.games
+            if match.length and NO_CRAWFORD in [(name, value.capitalize()) for name, value in match.info]:
+                games = [replace(game, is_crawford=False) for game in games]
+            self.matches[-1] = replace(match, players=self.players or ("", ""), games=tuple(games))
+        self.games, self.players, self.heading = [], None, None
+
+
+def _agreed(before: _Claim, said: _Claim, notes: list[str]) -> _Claim:
+    """The result of two cells: the winner's counts where the loser's says other points. Raises ValueError for others
+    that differ."""
+    is_same = before.points == said.points
+    if before.winner != said.winner or not (is_same or before.is_loss != said.is_loss):
+        raise ValueError(f"expected one result of the game, that of line {before.line}")
+    loss, win = (before, said) if before.is_loss else (said, before)
+    if not is_same:
+        notes.append(f"the loser loses {loss.points} points and the winner wins {win.points}: the latter are kept")
+    return win._replace(wins_match=before.wins_match or said.wins_match)
 
 
 def _text(line: bytes) -> str:
@@ -169,39 +321,68 @@ def _without_unprintable(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _names(text: str) -> tuple[tuple[str, str], tuple[int, int]] | None:
     """(players, scores) of the line below the number of a game; long names run into the second column."""
     found = _NAMES_APART.fullmatch(text) or _NAMES_TOUCHING.fullmatch(text)
     return ((found[1], found[3]), (int(found[2]), int(found[4]))) if found else None
 
 
+def _is_same(names: tuple[str, str], players: tuple[str, str]) -> bool:
+    return all(map(_is_same_name, names, players))
+
+
+def _is_same_name(name: str, player: str) -> bool:
+    """Whether two names are one, capitals and a rating aside."""
+    return _RATING.sub("", name).casefold() == _RATING.sub("", player).casefold()
+
+
 def _cells(text: str) -> list[tuple[int, str]]:
-    """(player, text) of the cells of a line that are not empty."""
-    if _WINS.fullmatch(text):
+    """(column, text) of the cells of a line that are not empty."""
+    if _RESULT.fullmatch(text):
         return [(int(len(text) - len(text.lstrip()) >= _RIGHT_BEGIN), text)]
     number = _TURNS.match(text)
     begin = number.end() if number else 0
+    text = _BARE_DICE.sub(r"\1:", text)
     rolls = [found.start() for found in _DICE_COLON.finditer(text, begin)]
     gap = _GAP.search(text, max(begin, _LEFT_END))
-    gap_or_end = gap.start() if gap else len(text)
-    end = rolls[1] if len(rolls) > 1 else gap_or_end
+    end = gap.start() if gap else len(text)
+    if len(rolls) > 1:
+        end = rolls[1]
+    elif rolls and text[begin : rolls[0]].strip():  # a word before it
+        end = rolls[0]
     cells = text[begin:end].strip(), text[end:].strip()
-    return [(player, cell) for player, cell in enumerate(cells) if cell]
+    return [(column, cell) for column, cell in enumerate(cells) if cell]
 
 
-def _turn(cell: str, player: int) -> Turn:
-    """The turn of one cell; ValueError says what was expected."""
+def _turns(cell: str, player: int, notes: list[str]) -> list[Turn]:
+    """The turn of one cell, maybe with a resignation behind a roll; ValueError says what was expected."""
     if found := _ROLL.fullmatch(cell):
         dice, rest = (int(found[1]), int(found[2])), found[3].strip()
         if _NO_PLAY.fullmatch(rest):
-            return Turn(player, TurnKind.PLAY, dice, text=rest)
-        return Turn(player, TurnKind.PLAY, dice, _checker_moves(rest))
+            return [Turn(player, TurnKind.PLAY, dice, text=rest)]
+        if _RESIGNED.fullmatch(rest):
+            return [Turn(player, TurnKind.ROLL, dice), Turn(player, TurnKind.RESIGN)]
+        if illegal := _ILLEGAL.fullmatch(rest):
+            return [Turn(player, TurnKind.PLAY, dice, _checker_moves(illegal[1]), text=rest)]
+        return [Turn(player, TurnKind.PLAY, dice, _checker_moves(rest))]
     if found := _CUBE.fullmatch(cell):
         kind = TurnKind.DOUBLE if found[1].lower().endswith("doubles") else TurnKind.BEAVER
-        return Turn(player, kind, cube_value=int(found[2]))
+        return [Turn(player, kind, cube_value=int(found[2]) if found[2] else None)]
     if answer := _ANSWERS.get(cell.lower()):
-        return Turn(player, answer)
-    raise ValueError("expected a roll with checker moves, or Doubles => N, Takes, Drops, Beavers => N in a column")
+        return [Turn(player, answer)]
+    if _FORFEITED.fullmatch(cell):
+        notes.append(f"{shown(cell)} is kept as a resignation")
+    elif not (_RESIGNED.fullmatch(cell) or _NO_ROLL.fullmatch(cell)):
+        raise ValueError("expected a roll with checker moves, or Doubles => N, Takes, Drops, Beavers => N in a column")
+    return [Turn(player, TurnKind.RESIGN)]
 
 
 def _checker_moves(text: str) -> tuple[RecordedMove, ...]:
@@ -268,7 +449,8 @@ def _check_names(players: tuple[str, str]) -> None:
     text = f" 0 point match\n{_game_text(players, Game(1, (0, 0)))}"
     matches = parse_mat(text.encode(errors="replace")).matches
     read = [match.players for match in matches if match.games]
-    if len(matches) > 1 or read != [(players[0].strip(), players[1].strip())]:
+    is_named = all(name.strip() for name in players)  # gnubg reads no others
+    if not is_named or len(matches) > 1 or read != [(players[0].strip(), players[1].strip())]:
         raise UsageError(f"expected names of players that a .mat file can hold, got {players[0]!r} and {players[1]!r}")
 
 

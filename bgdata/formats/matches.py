@@ -16,6 +16,7 @@ from bgdata.formats.lines import Intake
 
 BAR_POINT = 25
 OFF_POINT = 0
+BY_HAND = "expected a game from the start position without changes by hand"
 
 
 class TurnKind(StrEnum):
@@ -57,15 +58,31 @@ class Turn:
     line: int = field(default=0, compare=False)
 
 
+class Flaw(NamedTuple):
+    """Why a game cannot be replayed: the reason, and the line that has it, from 1 (0: none of its turns)."""
+
+    line: int
+    reason: str
+
+
+class Note(NamedTuple):
+    """What was repaired or read leniently, and in which line, from 1."""
+
+    line: int
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Game:
     """One game; `number` counts from 1, `score` is that before the game, of player 0 and player 1.
 
     `winner` and `points` (those won, cube included) are None for a game that was not finished, `points` alone for a
     resignation that does not say for how many; `is_crawford` is None where the format does not say. `units` are the
-    indexes of the game's lines in the ledger of its file (for .sgf: of its game tree). `bad_lines` counts the
-    quarantined lines in between: a game with any cannot be replayed.
-    `cube_value` is that before the first turn, above 1 after automatic doubles.
+    indexes of the game's lines in the ledger of its file (for .sgf: of its game tree). `flaw` is the first line of the
+    game that was not understood: such a game cannot be replayed.
+    `cube_value` is that before the first turn, above 1 after automatic doubles. `line` is the line that the game
+    begins on, `result_line` that of the result; `wins_match` is whether the record says that this game decides the
+    match, and `notes` say what was read leniently.
     """
 
     number: int
@@ -75,11 +92,17 @@ class Game:
     points: int | None = None
     is_crawford: bool | None = None
     units: range = field(default=range(0), compare=False)
-    bad_lines: int = 0
+    flaw: Flaw | None = None
     cube_value: int = 1
+    wins_match: bool = field(default=False, compare=False)
+    line: int = field(default=0, compare=False)
+    result_line: int = field(default=0, compare=False)
+    notes: tuple[Note, ...] = field(default=(), compare=False)
 
 
 JACOBY = ("Jacoby", "On")  # as XG writes it among the info lines of a .mat file
+NO_CRAWFORD = ("Crawford", "Off")
+VARIATION = "Variation"  # as gnubg writes it there
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +120,64 @@ class Match:
         """Whether the record says that the Jacoby rule is in force, in money play."""
         return not self.length and any((name, value.capitalize()) == JACOBY for name, value in self.info)
 
+    @property
+    def variation(self) -> str | None:
+        """The game that the record names if it is another one than backgammon, such as Nackgammon; else None."""
+        named = [value.strip() for name, value in self.info if name.lower() == VARIATION.lower()]
+        return next((name for name in named if name.lower() not in ("", "backgammon")), None)
 
-GameCheck = Callable[[Match, Game], str | None]
+
+GameCheck = Callable[[Match, Game], Game | Flaw]
+
+
+def breaks(match: Match) -> list[tuple[Note, ...]]:
+    """For each game, notes of what is missing before or behind it: games, a result, points between the scores, the end
+    of the match.
+
+    With any, a match is not the sum of its games. A session whose games all begin at 0-0 keeps no score.
+    """
+    found: list[tuple[Note, ...]] = []
+    before: Game | None = None
+    for game in match.games:
+        text = _break_before(match, before, game)
+        found.append((Note(game.line, text),) if text else ())
+        before = game
+    if before and (text := _break_behind(match, before)):
+        found[-1] += (Note(before.result_line, text),)
+    return found
+
+
+def _break_behind(match: Match, last: Game) -> str | None:
+    if last.winner is None or last.points is None:
+        return f"game {last.number} has no result: the record ends in it"
+    own, other = score_after(last)
+    if match.length and max(own, other) < match.length:
+        return f"the record ends at {own}-{other}, before anybody has {match.length} points"
+    return None
+
+
+def _break_before(match: Match, before: Game | None, game: Game) -> str | None:
+    at = f"game {game.number} begins at {game.score[0]}-{game.score[1]}"
+    if before is None:
+        return f"{at}: games before it are missing" if match.length and any(game.score) else None
+    is_known = before.winner is not None and before.points is not None
+    if not is_known:
+        return f"game {before.number} has no result, and {at}"
+    if before.number + 1 < game.number:
+        first, last = before.number + 1, game.number - 1
+        missing = f"game {first} is" if first == last else f"games {first} to {last} are"
+        return f"{missing} missing: {at}, and game {before.number} ends at {'-'.join(map(str, score_after(before)))}"
+    expected = score_after(before)
+    if game.score == expected or not (match.length or any(game.score)):
+        return None
+    return f"{at}, where game {before.number} ends at {expected[0]}-{expected[1]}"
+
+
+def score_after(game: Game) -> tuple[int, int]:
+    """The score behind a game whose result is known."""
+    own, other = game.score
+    points = game.points or 0
+    return (own, other + points) if game.winner else (own + points, other)
 
 
 @dataclass(frozen=True)
@@ -108,18 +187,21 @@ class MatchFile(Intake):
     matches: tuple[Match, ...]
 
     def quarantine_games(self, check: GameCheck) -> MatchFile:
-        """The file without the games for which `check` gives a reason: all their lines are quarantined for it.
+        """The file with the games that `check` returns. Where it returns a flaw, the line that has it is quarantined
+        for its reason, and the other lines of the game refer to that line.
 
-        For rules that need the board, such as legal play; see `Game.bad_lines` too.
+        For rules that need the board, such as legal play; see `Game.flaw` too.
         """
         ledger, matches = self.ledger.copy(), []
         for match in self.matches:
             kept = []
             for game in match.games:
-                reason = check(match, game)
-                if reason is None:
-                    kept.append(game)
-                else:
-                    ledger.reject(list(game.units), reason)
+                found = check(match, game)
+                if isinstance(found, Game):
+                    kept.append(found)
+                    continue
+                place = found.line - 1 if found.line - 1 in game.units else game.units.start
+                ledger.reject([place], found.reason)
+                ledger.reject(list(game.units), f"expected a whole game, see line {ledger.lines.number(place)}")
             matches.append(replace(match, games=tuple(kept)))
         return MatchFile(ledger, tuple(matches))

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from bgdata.errors import IllegalPlayError, InvalidGameError, InvalidScoreError
-from bgdata.formats.matches import BAR_POINT, OFF_POINT, Game, Match, MatchFile, Turn, TurnKind
+from bgdata.errors import IllegalPlayError, InvalidGameError, InvalidScoreError, shown
+from bgdata.formats.matches import (
+    BAR_POINT,
+    BY_HAND,
+    OFF_POINT,
+    Flaw,
+    Game,
+    Match,
+    MatchFile,
+    Note,
+    Turn,
+    TurnKind,
+    score_after,
+)
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.match import Cube, CubeOwner
 from bgdata.game.outcome import game_outcome, is_over
@@ -35,10 +47,12 @@ class ReplayedTurn:
 @dataclass(frozen=True)
 class ReplayedGame:
     """A whole game: its turns, and the value of the cube after the last one. A double that was accepted counts, one
-    that was passed or not answered does not."""
+    that was passed or not answered does not. `game` is the record, with the points that were won, and notes of what was
+    repaired."""
 
     turns: list[ReplayedTurn]
     cube_value: int
+    game: Game
 
 
 @dataclass(frozen=True)
@@ -52,14 +66,14 @@ def replay_file(file: MatchFile) -> ReplayedFile:
     """The file without the games that break a rule, whose lines are quarantined."""
     replays: dict[int, list[ReplayedTurn]] = {}
 
-    def flaw(match: Match, game: Game) -> str | None:
-        try:
-            replays[game.units.start] = replay(match, game)
-        except InvalidGameError as error:
-            return str(error)
-        return None
+    def check(match: Match, game: Game) -> Game | Flaw:
+        found = _replayed(match, game)
+        if isinstance(found, Flaw):
+            return found
+        replays[game.units.start] = found.turns
+        return found.game
 
-    rest = file.quarantine_games(flaw)
+    rest = file.quarantine_games(check)
     return ReplayedFile(rest.ledger, rest.matches, replays)
 
 
@@ -70,15 +84,43 @@ def replay(match: Match, game: Game) -> list[ReplayedTurn]:
 
 def replay_game(match: Match, game: Game) -> ReplayedGame:
     """All turns of a game from the start position, and the cube at its end. Raises InvalidGameError as `replay`."""
-    if max(game.number, match.length, *game.score, game.points or 0) > MOST_POINTS:
-        raise InvalidGameError(f"expected numbers of games and points up to {MOST_POINTS:,}")
-    if game.bad_lines:
-        raise InvalidGameError(f"expected a whole game, got one with {game.bad_lines} lines that are not understood")
+    found = _replayed(match, game)
+    if isinstance(found, Flaw):
+        raise InvalidGameError(found.reason if found != game.flaw else f"{found.reason}, in line {found.line}")
+    return found
+
+
+def _replayed(match: Match, game: Game) -> ReplayedGame | Flaw:
+    """The replayed game, or why it cannot be one."""
+    if game.flaw:
+        return game.flaw
+    if reason := _record_flaw(match, game):
+        return Flaw(0, reason)
     state = _State(match, game)
-    turns = [replayed for turn in game.turns for replayed in state.after(turn)]
-    state.accept_last_beaver()
-    state.check_result()
-    return ReplayedGame(turns, state.cube.value)
+    try:
+        turns = [replayed for turn in game.turns for replayed in state.after(turn)]
+        state.accept_last_beaver()
+        points = state.points_won()
+    except InvalidGameError as error:
+        return Flaw(state.line, str(error))
+    settled = replace(game, points=points, notes=(*game.notes, *state.notes))
+    return ReplayedGame(turns, state.cube.value, settled)
+
+
+def _record_flaw(match: Match, game: Game) -> str | None:
+    """What is wrong with a game before any turn."""
+    if match.variation:
+        return f"expected backgammon, got a record of {shown(match.variation)}"
+    if max(game.number, match.length, *game.score, game.points or 0) > MOST_POINTS:
+        return f"expected numbers of games and points up to {MOST_POINTS:,}"
+    if match.length and max(game.score) >= match.length:
+        return f"expected scores below the {match.length} points of the match, got {game.score[0]}-{game.score[1]}"
+    value, most = game.cube_value, 1 if match.length else MOST_CUBE
+    try:
+        Cube(value)
+    except InvalidScoreError as error:
+        return str(error)
+    return f"expected a game that begins with a cube of 1, got {value}" if value > most else None
 
 
 class _State:
@@ -88,18 +130,26 @@ class _State:
         self.match, self.game = match, game
         self.position = START
         self.on_roll: int | None = None  # known with the first turn
-        self.cube = self.first_cube()
+        self.cube = Cube(game.cube_value)
+        self.line = 0  # of the last error
+        self.notes: list[Note] = []
         self.answers: int | None = None  # who is to answer a double or beaver
         self.is_beavered = False
         self.ending: Turn | None = None  # a pass or resignation
-        self.waits_for_end = False  # after a roll without checker moves although there were several legal plays
+        self.unplayed: Turn | None = None  # a roll without checker moves although there are several legal plays
 
     def after(self, turn: Turn) -> Iterator[ReplayedTurn]:
         """The turn with its situation; the state moves on."""
         if self.on_roll is None:
             self.on_roll = turn.player
-        is_stopped = self.waits_for_end and turn.kind is not TurnKind.RESIGN
-        if self.ending is not None or is_stopped or is_over(self.position):
+        if turn.kind is TurnKind.SETUP:
+            raise self.error(turn, BY_HAND)
+        if self.unplayed and turn.kind is not TurnKind.RESIGN:
+            first, second = self.unplayed.dice or (0, 0)
+            raise self.error(
+                self.unplayed, f"expected a play of {first}{second}, which has several, before the next turn"
+            )
+        if self.ending is not None or is_over(self.position):
             raise self.error(turn, "expected no turn after the end of the game")
         handlers = {
             TurnKind.PLAY: self.played,
@@ -110,34 +160,31 @@ class _State:
             TurnKind.PASS: self.passed,
             TurnKind.RESIGN: self.ended,
         }
-        if turn.kind not in handlers:
-            raise self.error(turn, "expected a game from the start position without changes by hand")
         if self.is_beavered and turn.kind in (TurnKind.PLAY, TurnKind.ROLL):
             self.accept()  # the take behind a beaver is not written to .mat files
         before = (self.on_roll, self.position, self.cube)
-        yield ReplayedTurn(turn, *before, play=handlers[turn.kind](turn))
+        play = handlers[turn.kind](turn)
+        if turn is self.unplayed:
+            turn = replace(turn, kind=TurnKind.ROLL)
+        yield ReplayedTurn(turn, *before, play=play)
 
-    def first_cube(self) -> Cube:
-        """The centered cube of the first turn: above 1 after automatic doubles, in money play."""
-        value = self.game.cube_value
-        try:
-            cube = Cube(value)
-        except InvalidScoreError as error:
-            raise InvalidGameError(str(error)) from error
-        if value > (1 if self.match.length else MOST_CUBE):
-            raise InvalidGameError(f"expected a game that begins with a cube of 1, got {value}")
-        return cube
-
-    def played(self, turn: Turn) -> Play:
-        """A roll and its checker moves; the only legal play need not be written."""
+    def played(self, turn: Turn) -> Play | None:
+        """A roll and its checker moves; the only legal play need not be written. None where there are several: the
+        game has to end there."""
         plays = legal_plays(self.position, self.roll(turn))
         if not turn.checker_moves and len(plays) > 1:
-            self.waits_for_end = True
-            return Play((), self.position)
+            self.unplayed = turn
+            if says_no_move(turn.text):
+                self.note(turn, f"says {shown(turn.text)}, but the roll has plays: it is kept as not played any more")
+            return None
+        if not turn.checker_moves and plays[0].moves and says_no_move(turn.text):
+            raise self.error(turn, f"expected {plays[0]}, the only legal play, got {shown(turn.text)}")
         try:
             play = find_play(moves_text(turn), plays) if turn.checker_moves else plays[0]
         except IllegalPlayError as error:
             raise self.error(turn, str(error)) from error
+        if turn.text and turn.checker_moves:
+            self.note(turn, f"says {shown(turn.text)}, but the play is legal")
         self.position = play.next_position
         self.on_roll = 1 - turn.player
         self.cube = self.cube.flip()
@@ -146,7 +193,7 @@ class _State:
     def rolled(self, turn: Turn) -> None:
         """A roll after which the game ends without a play."""
         self.roll(turn)
-        self.waits_for_end = True
+        self.unplayed = turn
 
     def roll(self, turn: Turn) -> Roll:
         """The dice of the player on roll."""
@@ -204,27 +251,71 @@ class _State:
         if self.is_beavered and self.ending is None and self.game.winner is not None:
             self.accept()
 
-    def check_result(self) -> None:
-        """The points that the record gives can be those of this end. Raises InvalidGameError."""
-        if self.game.winner is None or self.game.points is None:
-            return
-        outcome = game_outcome(self.position)
-        winner, sizes = self.game.winner, {1, 2, 3}  # the record stops: somebody has resigned
-        if outcome:
-            winner = (self.on_roll or 0) if outcome > 0 else 1 - (self.on_roll or 0)
-            sizes = {abs(outcome), 1} if not self.match.length else {abs(outcome)}  # 1: the Jacoby rule
-        elif self.ending is not None and self.ending.kind in (TurnKind.PASS, TurnKind.RESIGN):
-            winner = 1 - self.ending.player
-            sizes = {1} if self.ending.kind is TurnKind.PASS else sizes
-        if winner != self.game.winner or self.game.points not in {size * self.cube.value for size in sizes}:
+    def points_won(self) -> int | None:
+        """The points that were won, None where the record does not say. Raises InvalidGameError where they cannot be
+        those of this end."""
+        game, winner = self.game, self.game.winner
+        if winner is None or game.points is None:
+            return game.points
+        right_winner, sizes = self.possible_ends(winner)
+        lacked = self.match.length - game.score[winner] if self.match.length else None
+        full = {size * self.cube.value for size in sizes}
+        counted = {points if lacked is None else min(points, lacked) for points in full}
+        if winner == right_winner and game.points in full | counted:
+            if game.points not in full:
+                self.note_result(f"{game.points} points are what the match lacked: the game was worth more")
+            return game.points
+        proven = self.proven_points(counted) if winner == right_winner and len(sizes) > 1 else None
+        if proven is None:
+            self.line = game.result_line
             raise InvalidGameError(
                 f"expected a result that follows from the last position and a cube of {self.cube.value}, "
-                f"got {self.game.points} points for {self.match.players[self.game.winner]}"
+                f"got {game.points} points for {self.match.players[winner]}"
             )
+        points, why = proven
+        self.note_result(f"says {game.points} points, which no game is worth here: {points} by {why}")
+        return points
+
+    def possible_ends(self, winner: int) -> tuple[int, set[int]]:
+        """Who has won, and with how many points a unit of the cube; `winner` where nothing but the record says it."""
+        outcome = game_outcome(self.position)
+        if outcome:
+            sizes = {abs(outcome), 1} if not self.match.length else {abs(outcome)}  # 1: the Jacoby rule
+            return ((self.on_roll or 0) if outcome > 0 else 1 - (self.on_roll or 0)), sizes
+        if self.ending is None:  # the record stops: somebody has resigned
+            return winner, {1, 2, 3}
+        return 1 - self.ending.player, {1} if self.ending.kind is TurnKind.PASS else {1, 2, 3}
+
+    def proven_points(self, possible: set[int]) -> tuple[int, str] | None:
+        """Which of the possible points a resignation of impossible size was worth, and what proves it; None for
+        nothing."""
+        game, match = self.game, self.match
+        following = next((other for other in match.games if other.number == game.number + 1), None)
+        for points in sorted(possible):
+            settled = replace(game, points=points)
+            if following and score_after(settled) == following.score:
+                return points, "the next score"
+            if game.wins_match and max(score_after(settled)) == match.length:
+                return points, "the end of the match"
+        return None
+
+    def note_result(self, text: str) -> None:
+        """Keep a note on the result."""
+        self.notes.append(Note(self.game.result_line, text))
+
+    def note(self, turn: Turn, text: str) -> None:
+        """Keep a note on a turn."""
+        self.notes.append(Note(turn.line, text))
 
     def error(self, turn: Turn, reason: str) -> InvalidGameError:
         """A broken rule at a turn."""
+        self.line = turn.line
         return InvalidGameError(f"{reason}, in line {turn.line}: {self.match.players[turn.player]} {turn.kind}")
+
+
+def says_no_move(text: str) -> bool:
+    """Whether the words behind a roll say that no checker can move; `????` and nothing do not."""
+    return any(letter.isalpha() for letter in text)
 
 
 def moves_text(turn: Turn) -> str:

@@ -15,7 +15,19 @@ from dataclasses import replace
 import numpy as np
 
 from bgdata.formats.lines import Ledger, Lines, decoded_text, read_bytes
-from bgdata.formats.matches import BAR_POINT, JACOBY, OFF_POINT, Game, Match, MatchFile, RecordedMove, Turn, TurnKind
+from bgdata.formats.matches import (
+    BAR_POINT,
+    JACOBY,
+    OFF_POINT,
+    VARIATION,
+    Game,
+    Match,
+    MatchFile,
+    RecordedMove,
+    Turn,
+    TurnKind,
+)
+from bgdata.formats.plain_text import plain_text
 
 Node = dict[str, list[str]]  # the values of every property, in the order written, without escapes
 
@@ -33,6 +45,7 @@ _PLAY = re.compile(r"([1-6])([1-6])((?:[a-y][a-xz]){0,4})")
 _RESULT = re.compile(r"([WB])\+(\d{1,9})(R?)")
 _RESIGNED = re.compile(r"([WB])\+R(?:esign)?")  # it is not said for how many points
 _UNKNOWN_RESULTS = ("", "?", "Void")
+_GNUBG = "GNU Backgammon"
 _PLAYERS = {"W": 0, "B": 1, "w": 0, "b": 1}
 _SETUP = ("AE", "AW", "AB", "PL", "DI", "CV", "CP")
 _NOT_INFO = {"FF", "GM", "CA", "AP", "MI", "PW", "PB", "RU", "RE", "CV", "GS", *_SETUP}
@@ -48,8 +61,9 @@ def parse_sgf(data: bytes) -> MatchFile:
 
     A tree is quarantined if it does not end, is no game of backgammon, or has a node or turn that is not understood;
     so is text between trees. Trees of the same players, length, Jacoby rule and ascending game numbers are one match.
+    Text is read as `plain_text` reads it.
     """
-    trees = _split_trees(data)
+    trees = _split_trees(plain_text(data))
     ledger = Ledger(trees)
     matches: list[Match] = []
     for index in range(len(trees)):
@@ -146,14 +160,18 @@ def _match(nodes: list[Node], index: int, line: int) -> Match:
     for node in nodes:
         turns.add(node, is_root=node is root)
     winner, points = turns.result(root.get("RE"))
-    rules = ":".join(root["RU"]).split(":") if "RU" in root else None
-    is_crawford = None if rules is None else "CrawfordGame" in rules
-    units = range(index, index + 1)
-    game = Game(number + 1, (white, black), tuple(turns.turns), winner, points, is_crawford, units, 0, first_cube)
+    is_told = "RU" in root or root.get("AP", [""])[0].startswith(_GNUBG)  # gnubg leaves RU out where no rule is on
+    rules = ":".join(root.get("RU", [])).split(":")
+    is_crawford = "CrawfordGame" in rules if is_told else None
+    game = Game(
+        number + 1, (white, black), tuple(turns.turns), winner, points, is_crawford, range(index, index + 1),
+        cube_value=first_cube, line=line, result_line=line,
+    )  # fmt: skip
     players = (root.get("PW", [""])[0], root.get("PB", [""])[0])
     info = [(name, value) for name, values in root.items() if name not in _NOT_INFO for value in values]
-    if not length and rules and JACOBY[0] in rules:
+    if not length and JACOBY[0] in rules:
         info.append(JACOBY)
+    info += [(VARIATION, rule) for rule in rules if "gammon" in rule.lower()]
     return Match(players, length, (game,), tuple(info))
 
 

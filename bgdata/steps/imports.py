@@ -12,6 +12,7 @@ from bgdata.formats.unpacking import unpack
 from bgdata.store.dataset import ImportedDataset
 from bgdata.store.download import download
 from bgdata.store.lockfile import PinnedFile, load_pins, save_pin
+from bgdata.store.manifest import unpacked_name
 from bgdata.store.progress import Progress
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
@@ -19,6 +20,7 @@ from bgdata.store.verify import verify
 from bgdata.warehouse import Warehouse
 
 RAW = "raw"  # folder of downloads in the warehouse
+STANDARD_INPUT = "/dev/stdin"  # what `-` stands for
 
 
 class Published(NamedTuple):
@@ -98,22 +100,58 @@ def import_files(
     strict: bool = False,
     force: bool = False,
 ) -> Table:
-    """Import files as one version of a kind. Raises UsageError for a kind that is computed, MissingFileError,
-    NoRowsError, and what `Warehouse.build` raises."""
+    """Import files, and all files in folders, as one version of a kind. Raises UsageError for a kind that is computed,
+    MissingFileError, NoRowsError, and what `Warehouse.build` raises."""
     parameters = import_parameters(warehouse, kind, files, name)
-    return warehouse.build(kind, parameters, files=files, progress=progress, strict=strict, force=force)
+    found = files_at(warehouse, kind, files, progress)
+    return warehouse.build(kind, parameters, files=found, progress=progress, strict=strict, force=force)
 
 
 def import_parameters(warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None = None) -> Any:
-    """The variant that files are imported as. Raises UsageError for a kind that is computed, MissingTableError for none
-    of this name, MissingFileError, and InvalidParameterError for a name that no variant can have."""
+    """The variant that files and folders are imported as. Raises UsageError for a kind that is computed,
+    MissingTableError for none of this name, MissingFileError, and InvalidParameterError for a name that no variant can
+    have."""
     declared = warehouse.kind(kind)
     if not isinstance(declared, ImportedDataset):
         raise UsageError(f"expected a kind that is imported from files, got {kind}; try: bgdata build {kind}")
-    for path in files:
-        if not path.is_file():
+    for path in map(given_path, files):
+        if not path.exists():
             raise MissingFileError(f"expected a file in {path}, found none")
-    return declared.parameters_of(files, name)
+    return declared.parameters_of([path.resolve() if path.is_dir() else given_path(path) for path in files], name)
+
+
+def given_path(path: Path) -> Path:
+    """The path that was given, that of standard input for `-`."""
+    return Path(STANDARD_INPUT) if str(path) == "-" else path
+
+
+def files_at(warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: Progress) -> list[Path]:
+    """The files that were given, with those in folders and their subfolders that have an ending of the kind; hidden
+    ones and those of the warehouse are left out. Raises MissingFileError for a folder without any."""
+    endings: tuple[str, ...] = getattr(warehouse.kind(kind), "endings", ())
+    found: list[Path] = []
+    for path in map(given_path, paths):
+        if not path.is_dir():
+            found.append(path)
+            continue
+        inside = [each for each in sorted(path.rglob("*")) if is_importable(warehouse, path, each)]
+        wanted = [each for each in inside if unpacked_name(each.name.lower()).endswith(endings or "")]
+        if not wanted:
+            what = f"files that end in {', '.join(endings)}" if endings else "a file"
+            raise MissingFileError(f"expected {what} in {path}, found none")
+        if len(wanted) < len(inside):
+            left_out = len(inside) - len(wanted)
+            progress.note(
+                f"{path}: left out {left_out} of {len(inside)} files: they do not end in {', '.join(endings)}"
+            )
+        found += wanted
+    return found
+
+
+def is_importable(warehouse: Warehouse, folder: Path, path: Path) -> bool:
+    """Whether a path in a folder is a file that is not hidden, and none of the warehouse's own."""
+    is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+    return path.is_file() and not is_hidden and not path.resolve().is_relative_to(warehouse.root.resolve())
 
 
 def check_version(warehouse: Warehouse, version: str, progress: Progress, *, seed: int = 0) -> list[str]:

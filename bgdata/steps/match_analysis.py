@@ -12,13 +12,14 @@ from bgdata.datasets.matches import DATASET as MATCHES
 from bgdata.equity.cube import CubeRules, check_rules
 from bgdata.errors import InvalidGameError, InvalidScoreError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.formats.matches import Game, Match, TurnKind
-from bgdata.formats.replay import ReplayedTurn, replay
+from bgdata.formats.matches import Game, Match, TurnKind, breaks
+from bgdata.formats.replay import ReplayedTurn, replay_game
 from bgdata.game.match import Cube, MatchScore, Money, Stakes
 from bgdata.play.analysis.acts import Act, ActKind, JudgedGame, RecordedGame
 from bgdata.play.analysis.judged import judge_game, whole_game
 from bgdata.play.analysis.outlook import Analyst
 from bgdata.play.cubeful_series import CubefulRules
+from bgdata.steps.imports import STANDARD_INPUT
 from bgdata.store.progress import Progress
 from bgdata.warehouse import Warehouse
 
@@ -34,7 +35,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Situation:
-    """A game before it is judged."""
+    """A game before it is judged; `game` is its record, with the points that were won."""
 
     match: Match
     game: Game
@@ -43,7 +44,7 @@ class Situation:
 
 @dataclass(frozen=True)
 class AnalysedGame:
-    """A judged game; `match` and `game` are the record."""
+    """A judged game; `match` is the record, `game` that of the game, with the points that were won."""
 
     match: Match
     game: Game
@@ -51,17 +52,28 @@ class AnalysedGame:
 
 
 def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
-    """The matches of a file or of an imported version. Raises InvalidGameError for a file with bad lines."""
+    """The matches of a file, of standard input for `-`, or of an imported version. Raises InvalidGameError for a file
+    with bad lines, and what `read_matches` raises."""
     from bgdata.computations.matches import matches_of, read_matches
 
     kind, _, variant = source.partition("/")
     path = Path(source)
     if kind == MATCHES.name and variant and not path.exists():
         return list(matches_of(warehouse.open_reference(source).arrays()))
-    file = read_matches(path)
+    file = read_matches(Path(STANDARD_INPUT) if source == "-" else path)
     for line in file.quarantined:
         raise InvalidGameError(f"expected a record of whole games in {source}, found in {line}")
     return list(file.matches)
+
+
+def notes_on(match: Match, games: Sequence[Game]) -> list[list[str]]:
+    """For each replayed game of a match, what was repaired or read leniently in it, and what is missing of the match
+    before or behind it: with something missing, sums over the games are not those of the match."""
+    missing = breaks(replace(match, games=tuple(games)))
+    return [
+        [f"game {game.number}: {note.text}" for note in game.notes] + [note.text for note in others]
+        for game, others in zip(games, missing, strict=True)
+    ]
 
 
 def situations(matches: Sequence[Match], source: str, *, is_jacoby: bool | None = None) -> list[Situation]:
@@ -81,9 +93,10 @@ def situations(matches: Sequence[Match], source: str, *, is_jacoby: bool | None 
 def situation(match: Match, game: Game, source: str, *, is_jacoby: bool) -> Situation:
     """One game, replayed. Raises InvalidGameError."""
     try:
-        turns = replay(match, game)
+        replayed = replay_game(match, game)
+        game = replayed.game
         stakes = stakes_of(match, game, Cube(game.cube_value), 0, is_jacoby=is_jacoby)
-        acts = list(acts_of(match, game, turns, is_jacoby=is_jacoby))
+        acts = list(acts_of(match, game, replayed.turns, is_jacoby=is_jacoby))
     except (InvalidGameError, InvalidScoreError) as error:
         raise InvalidGameError(f"{error} (game {game.number} of {source})") from error
     result = None

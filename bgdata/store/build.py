@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -38,7 +39,7 @@ from bgdata.store.declaration import TableShape
 from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sealed
 from bgdata.store.linked import chosen_place, discard, link, link_again, prepare, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
-from bgdata.store.manifest import FileEntry, Manifest, Source, unpacked_name, version_name
+from bgdata.store.manifest import FileEntry, Manifest, Source, file_names, unpacked_name, version_name
 from bgdata.store.names import check_name
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.plan import Plan, placed, staged_builds
@@ -92,7 +93,7 @@ def build(
             role: input_table(warehouse, wanted, progress, executor, with_catalog=with_catalog)
             for role, wanted in kind.inputs(parameters).items()
         }
-    paths = tuple(sorted(files, key=lambda path: unpacked_name(path.name)))  # in whatever order they are given
+    paths = tuple(sorted(files, key=lambda path: (unpacked_name(path.name), path)))  # in whatever order they are given
     plan = Plan(warehouse, kind, parameters, inputs, sources_of(kind, paths), executor, elsewhere)
     found = None if force else warehouse.find(kind, parameters, plan.raw_files, plan.inputs)
     if found is not None:
@@ -164,7 +165,11 @@ def sources_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[Source, ...
     if not files:
         raise UsageError(f"expected files to import; try: bgdata import {kind.name} FILE...")
     kind.check_files(files)
-    return tuple(map(kind.computation.read_file, files))
+    sources = map(kind.computation.read_file, files)
+    return tuple(
+        source._replace(file=replace(source.file, name=name))
+        for source, name in zip(sources, file_names(files), strict=True)
+    )
 
 
 def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:

@@ -20,7 +20,7 @@ from bgdata.errors import (
     shown,
 )
 from bgdata.store.declaration import PARQUET, Column, FlatArray, TableShape
-from bgdata.store.manifest import Source, unpacked_name
+from bgdata.store.manifest import Source, file_names, unpacked_name
 from bgdata.store.parameters import Parameters, VersionRef
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class ImportedDataset(Dataset[P]):
 
     def check_files(self, files: Sequence[Path]) -> None:
         """Raise UsageError for files that cannot be imported together: rows know their file by its name."""
-        for name, count in Counter(unpacked_name(path.name) for path in files).items():
+        for name, count in Counter(map(unpacked_name, file_names(files))).items():
             if count > 1:
                 raise UsageError(f"expected files of different names, got {name} {count} times")
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
@@ -59,6 +60,19 @@ class Source(NamedTuple):
 def unpacked_name(name: str) -> str:
     """The name of a file without the ending of a compressed file."""
     return name.removesuffix(".gz").removesuffix(".bz2")
+
+
+def file_names(paths: Sequence[Path]) -> list[str]:
+    """What files are called in a version: their names, and as many folders before them, with `:` between, as tell those
+    of one name apart. Only equal paths get equal names."""
+    names = [path.name for path in paths]
+    for count in range(2, max((len(path.parts) for path in paths), default=0) + 1):
+        uses = Counter(map(unpacked_name, names))
+        names = [
+            name if uses[unpacked_name(name)] == 1 else ":".join(part.strip("/") for part in path.parts[-count:])
+            for path, name in zip(paths, names, strict=True)
+        ]
+    return names
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -38,15 +39,17 @@ QUICK = ("--ply", "0", "--met", "published-12")
 
 @pytest.fixture(scope="module")
 def filled_root(shared_folder: SharedFolder) -> Path:
-    """A warehouse with a network, small tables, a match equity table and an imported session."""
+    """A warehouse with a network, small tables, a match equity table, an imported session and a match with a gap."""
 
     def fill(folder: Path) -> None:
         build_for_player(folder)
         (folder / "session.sgf").write_text(SGF)
         succeeds(folder / "warehouse", "import", "matches", folder / "session.sgf")
+        (folder / "gap.mat").write_text(MISSING)
+        succeeds(folder / "warehouse", "import", "matches", folder / "gap.mat")
         bgdata.open_warehouse(folder / "warehouse").build("match_equity", PUBLISHED)
 
-    return shared_folder("analyze", fill) / "warehouse"
+    return shared_folder("analyze-with-a-gap", fill) / "warehouse"
 
 
 @pytest.fixture
@@ -126,6 +129,66 @@ def test_a_match(root: Path) -> None:
     assert double["worth_after"] == pytest.approx(1 - answer["worth_before"])  # type: ignore[operator]
     assert answer["worth_after"] == pytest.approx(1 - double["double_pass"])  # type: ignore[operator]
     assert all(row["no_double"] is None for row in turns if row["game_number"] == 2), "the crawford game"
+
+
+MISSING = """\
+ 5 point match
+
+ Game 1
+ nora : 0                       ivo : 0
+  1) 31: 8/5 6/5                  Doubles => 2
+  2)  Drops                       Wins 1 point
+
+ Game 2
+ nora : 0                       ivo : 1
+  1) 31: 8/5 6/5                 64: 24/18 13/9
+  2)  Nonsense
+                                  Wins 2 points
+
+ Game 3
+ nora : 0                       ivo : 3
+  1) 31: 8/5 6/5                  Doubles => 2
+  2)  Drops                       Wins 1 point
+"""
+GAP = "game 2 is missing: game 3 begins at 0-3, and game 1 ends at 0-1"
+END = "the record ends at 0-4, before anybody has 5 points"
+
+
+@pytest.mark.parametrize("command", [("analyze", *QUICK), ("luck", "--cubeful", *QUICK), ("luck", "--ply", "0")])
+def test_a_match_with_a_missing_game(root: Path, command: tuple[str, ...]) -> None:
+    """It is said that the sums are not those of the match."""
+    warehouse = root / "warehouse"
+    option = "--network" if command[0] == "analyze" else "--player"
+    player = "random" if command[0] == "analyze" else "network/random"
+    for form in ("table", "json"):
+        result = run(warehouse, command[0], "matches/gap", *command[1:], option, player, "--by-game", "--format", form)
+        assert result.exit_code == 0, result.output
+        assert result.stderr.splitlines() == [f"note on nora against ivo: {text}" for text in (GAP, END)]
+    if command[0] == "analyze":
+        assert [row["notes"] for row in json.loads(result.stdout)] == ["", f"{GAP}; {END}"]
+        players = run(warehouse, "analyze", "matches/gap", *QUICK, option, player, "--by-player", "--format", "json")
+        assert [row["notes"] for row in json.loads(players.stdout)] == [f"{GAP}; {END}"] * 2
+
+
+def test_what_was_repaired_is_said_and_counts(root: Path) -> None:
+    """A game is worth what the match lacked, and the Crawford game is none where the record says so."""
+    path = root / "capped.mat"
+    path.write_text(MATCH.replace("Wins 3 points", "Losses 3 points").replace("      Losses", f"{'':34}Losses"))
+    assert rows(root, str(path), *QUICK, "--by-game") == rows(root, str(root / "match.mat"), *QUICK, "--by-game")
+    path.write_text(f'; [Crawford "Off"]\n{MATCH}')
+    turns = rows(root, str(path), *QUICK)
+    assert any(row["no_double"] is not None for row in turns if row["game_number"] == 2)
+
+
+def test_a_match_from_a_pipe(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = rows(root, str(root / "match.mat"), *QUICK)
+    for source in ("-", None):
+        end, start = os.pipe()
+        os.write(start, MATCH.encode())
+        os.close(start)
+        monkeypatch.setattr("bgdata.steps.match_analysis.STANDARD_INPUT", f"/dev/fd/{end}")
+        assert rows(root, source or f"/dev/fd/{end}", *QUICK) == expected
+        os.close(end)
 
 
 def test_text(root: Path) -> None:
@@ -210,7 +273,7 @@ def test_what_cannot_be(root: Path, file: str, options: list[str], code: int, me
     [
         (("8/5 6/5", "8/5 6/4"), r"expected .*, in line 5: left play \(game 1 of .*\.mat\)"),
         (("8/5 6/5", "8/5 nonsense"), r"expected a record of whole games in .*\.mat, found in line 5: expected .*"),
-        (("right : 1", "right : 4"), r"expected at least 1 point to go .* \(game 1 of .*\.mat\)"),
+        (("right : 1", "right : 4"), r"expected scores below the 3 points of the match, got 0-4 \(game 1 of .*\.mat\)"),
         (("Wins 1 point\n", "Wins 2 points\n"), r"expected a result that follows .* \(game 1 of .*\.mat\)"),
         (("3 point match", "20 point match"), "expected a match equity table to 20-away, got .*"),
         ((MATCH, ""), r"expected recorded games in .*\.mat, found none"),

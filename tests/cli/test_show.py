@@ -23,6 +23,15 @@ def test_every_identifier_shows_the_same_position(text: str) -> None:
     assert "class        contact" in rest
 
 
+def test_an_xgid_that_begins_with_a_minus_is_no_option() -> None:
+    """Sites copy them without XGID=, and most begin so."""
+    text = IDENTIFIERS[2].removeprefix("XGID=")
+    for arguments in ([text], ["--", text]):
+        result = CliRunner().invoke(main, ["show", *arguments])
+        assert (result.exit_code, IDENTIFIERS[0] in result.output) == (0, True)
+    assert CliRunner().invoke(main, ["show", "-b"]).exit_code == 2
+
+
 def test_plays_of_a_roll_and_a_picture(tmp_path: Path) -> None:
     picture = tmp_path / "board.svg"
     arguments = ["show", IDENTIFIERS[0], "--roll", "66", "--svg", str(picture)]

@@ -75,7 +75,7 @@ def test_lines_that_are_no_rows_by_themselves(memory_path: Path, kind: str, text
 
 def test_first_reasons(imports: Imports) -> None:
     files = [imports.file(name, f"{'x' * 50}\n" * 3) for name in ("b", "a")]
-    reason = "expected a position id of 14 characters in the first column, got " + repr("x" * 40)
+    reason = "expected a position in one of the notations in the first column, got " + repr("x" * 40)
     with pytest.raises(NoRowsError) as caught:
         imports.build("positions", files)
     assert str(caught.value) == (

@@ -10,7 +10,7 @@ import pytest
 
 from bgdata.cli.export import write_text
 from bgdata.computations.matches import matches_of
-from bgdata.errors import NoRowsError, UsageError
+from bgdata.errors import CorruptFileError, NoRowsError, UsageError
 from bgdata.formats.replay import replay_game
 from bgdata.game.position import START, parse_key20
 from bgdata.store.table import Table
@@ -240,6 +240,59 @@ def test_points_that_no_column_holds(imports: Imports) -> None:
     assert turns(table)[0]["cube_value"] == 16384
     with pytest.raises(NoRowsError, match="expected numbers of games and points up to 32,767, got "):
         imports.text("matches", sgf(";W[31hefe]", length=0, more="CV[16384]RE[W+32768R]"), "x.sgf")
+
+
+NOTED = """\
+ 3 point match
+
+ Game 1
+ anna : 0                       ben : 0
+  1)  Doubles => 2                Takes
+  2) 31: 8/5 6/5                  Doubles => 4
+  3)  Takes                      66:
+      Wins 3 points and the match
+
+ Game 2
+ ben : 0                        anna : 1
+  1) 31: 8/5 6/5                 64: 24/18 13/9
+      Wins 1 point
+"""
+
+
+def test_notes_are_kept(imports: Imports) -> None:
+    """What was repaired or read leniently, and what is missing, by game, file and line."""
+    files = [imports.file("plain.mat", " 0 point match\n"), imports.file("noted.mat", NOTED)]
+    table = imports.build("matches", files, name="noted")
+    assert quarantined(table) == []
+    assert [(row["score_0"], row["winner"], row["points_won"]) for row in games(table)] == [(0, 0, 3), (1, 1, 1)]
+    assert [tuple(row.values()) for row in rows(table, "game_notes")] == [
+        (0, 0, "noted.mat", 8, "3 points are what the match lacked: the game was worth more"),
+        (1, 1, "noted.mat", 11, "the columns of 'anna' and 'ben' are swapped in this game"),
+        (1, 2, "noted.mat", 10, "game 2 begins at 1-0, where game 1 ends at 3-0"),
+        (1, 3, "noted.mat", 13, "the record ends at 1-1, before anybody has 3 points"),
+    ]
+    assert table.manifest.statistics["notes"] == 4
+    assert [(row["action"], row["play"]) for row in turns(table, 0)][-1] == ("roll", "")
+
+
+def test_sgf_notes_know_the_line_of_their_game(imports: Imports) -> None:
+    table = imports.text("matches", sgf(";W[31hefe]", more="RE[W+1R]") + sgf("", game=1, black=2), "x.sgf")
+    assert [(row["game"], row["line"]) for row in rows(table, "game_notes")] == [(1, 2), (1, 2)]
+
+
+def test_content_counts_not_the_name(imports: Imports) -> None:
+    mat = sessions.MAT.encode()
+    tables = [imports.text("matches", mat, name, name="x") for name in ("x.mat", "x.sgf", "x.txt", "x")]
+    tables += [
+        imports.text("matches", text, "y.sgf", name="y") for text in (mat.decode().encode("utf-16"), sessions.MAT)
+    ]
+    assert len({str(games(table)) for table in tables}) == 1
+    as_sgf = [imports.text("matches", sessions.SGF, name, name="z") for name in ("z.sgf", "z.txt", "z.mat")]
+    assert len({str(games(table)) for table in as_sgf}) == 1
+    with pytest.raises(
+        CorruptFileError, match=r"expected text in x\.mat, found a file of eXtreme Gammon; export it there"
+    ):
+        imports.text("matches", b"RGMH\0\0", "x.mat")
 
 
 SESSION = """

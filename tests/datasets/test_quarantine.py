@@ -26,7 +26,7 @@ def test_the_quarantine(imports: Imports) -> None:
     table = imports.build("positions", files)
     assert counts(table) == (7, 1, 3, 3)
     assert [(row["source"], row["line"]) for row in rows(table)] == [("b.csv", 1)]
-    reason = "expected a position id of 14 characters in the first column"
+    reason = "expected a position in one of the notations in the first column"
     found = quarantined(table)
     assert [(source, line) for source, line, *_ in found] == [("a.csv", 2), ("b.csv", 2), ("b.csv", 5)]
     assert [text for *_, text, _ in found] == [
@@ -184,9 +184,9 @@ def test_wildbg_files_of_other_columns(imports: Imports) -> None:
 
 def test_rules_of_positions(imports: Imports) -> None:
     bad = {
-        f"{START_ID}A": "expected a position id of 14 characters in the first column",
-        "position_id ,": "expected a position id of 14 characters in the first column",
-        f",{START_ID}": "expected a position id of 14 characters in the first column",
+        f"{START_ID}A": "expected a position in one of the notations in the first column",
+        "position_id ,": "expected a position in one of the notations in the first column",
+        f",{START_ID}": "expected a position in one of the notations in the first column",
         **{f"{text},": reason.format("position id") for text, reason in BAD_IDS.items()},
     }
     check_rules(imports, "positions", [START_ID, f"{RACE},whatever,0", f" {START_ID} ,"], bad)
@@ -253,6 +253,17 @@ def test_rules_of_bgsage_entries(imports: Imports) -> None:
     table = imports.text("bgsage_rollouts", "".join(f"{line}\n" for line in [json.dumps(entry), "", *bad]), "x.jsonl")
     assert counts(table) == (len(bad) + 2, 1, 1, len(bad))
     assert [row[3] for row in quarantined(table)] == list(bad.values())
+
+
+def test_json_lines_of_bgsage_by_content_and_level(imports: Imports) -> None:
+    """Searched values are no rollouts; what the file is called does not matter."""
+    entry = {"board": START_BOARD, "equity": 0.07, "se": 0.001, "probs": [0.53, 0.15, 0.01, 0.12, 0]}
+    lines = [entry | {"eval_level": "Rollout"}, entry | {"eval_level": "3-ply", "se": 0.0}]
+    table = imports.text("bgsage_rollouts", "".join(f"{json.dumps(line)}\n" for line in lines), "x.txt")
+    assert counts(table) == (2, 1, 0, 1)
+    assert [(line, reason) for _, line, _, reason in quarantined(table)] == [
+        (2, "expected cubeless values that were rolled out to the end, as eval_level rollout would say")
+    ]
 
 
 def test_rules_of_gnubg_benchmark(imports: Imports) -> None:
@@ -334,10 +345,25 @@ def test_rules_of_matches(imports: Imports) -> None:
     illegal = r"expected a legal play \(.*\), got '8/4 7/4', in line 5: bob play"
     found = {line: reason for _, line, _, reason in quarantined(table)}
     assert set(found) == {3, 4, 5, 6, 7, 14, 15, 16, 17}
-    assert all(re.fullmatch(illegal, found[line]) for line in (3, 4, 5, 6, 7))
-    assert found[16].startswith("expected a roll with checker moves, or Doubles => N, ")
-    whole = "expected a whole game, got one with 1 lines that are not understood"
-    assert [found[line] for line in (14, 15, 17)] == [whole] * 3
+    assert re.fullmatch(illegal, found.pop(5))
+    assert found.pop(16).startswith("expected a roll with checker moves, or Doubles => N, ")
+    see = {line: f"expected a whole game, see line {5 if line < 8 else 16}" for line in found}
+    assert found == see
+    reasons = {name: count for name, count in table.manifest.statistics.items() if name.startswith("quarantined: ")}
+    assert reasons["quarantined: expected a whole game, see another line"] == 7
+
+
+def test_the_first_cause_comes_first(imports: Imports) -> None:
+    """Not its consequences for the other lines of the game, which begins above."""
+    game = " Game 1\n ann : 0      bob : 0\n  1) 31: 8/5 6/5                 Rolls 5 and 5\n      Wins 1 point\n"
+    text = f" 3 point match\n{game}"
+    cause = r"line 4: expected a roll with checker moves, .* in a column, got '  1\) 31: 8/5 6/5"
+    with pytest.raises(
+        NoRowsError, match=rf"found none in 5 lines: .* 4 quarantined \(x\.mat, {cause}[^;]*\); nothing"
+    ):
+        imports.text("matches", text, "x.mat")
+    with pytest.raises(CheckFailedError, match=f"found 4, first in x.mat, {cause}"):
+        imports.text("matches", text, "x.mat", strict=True)
 
 
 @each_kind

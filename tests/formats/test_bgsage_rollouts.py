@@ -76,6 +76,7 @@ def test_json_lines() -> None:
     assert (rest.equities.tolist(), rest.lines.tolist()) == ([1], [3])
 
 
+PLAIN = "expected cubeless values that were rolled out to the end, as {} would say"
 OBJECT = "expected a JSON object with board, equity, se, probs"
 BOARD = "expected integers from -15 to 15 as a board"
 NUMBERS = "expected finite numbers as equity, se and five probs"
@@ -105,12 +106,23 @@ NUMBERS = "expected finite numbers as equity, se and five probs"
         (json.dumps(ENTRY | {"probs": [0.5, 0.1, None, 0, 0]}), NUMBERS),
         (json.dumps(ENTRY | {"probs": [2, 0, 0, 0, 0]}), "expected chances from 0 to 1"),
         (json.dumps(ENTRY | {"se": -0.1}), "expected se of at least 0"),
+        (json.dumps(ENTRY | {"eval_level": "3-ply", "tier": "3P"}), PLAIN.format("eval_level rollout")),
+        (json.dumps(ENTRY | {"eval_level": "Rollout", "tier": "3T"}), PLAIN.format("tier rollout")),
+        (json.dumps(ENTRY | {"cube_owner": "player"}), PLAIN.format("cube_owner none")),
+        (json.dumps(ENTRY | {"jacoby": True}), PLAIN.format("jacoby false")),
+        (json.dumps(ENTRY | {"tier": ["rollout"]}), PLAIN.format("tier rollout")),
     ],
 )
 def test_each_rule_of_json_lines(line: str, reason: str) -> None:
     data = bgsage.parse_bgsage_entries(f"{json.dumps(ENTRY)}\n".encode() + line.encode("latin-1"))
     assert [(bad.line, bad.reason) for bad in data.quarantined] == [(2, reason)]
     assert len(data) == 1
+
+
+def test_full_rollouts_may_say_so() -> None:
+    names = {"eval_level": "Rollout", "tier": "rollout", "cube_owner": None, "jacoby": False, "seed": 7}
+    data = bgsage.parse_bgsage_entries(json.dumps(ENTRY | names).encode())
+    assert (len(data), data.quarantined) == (1, [])
 
 
 finite = st.floats(-2, 2)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bgdata.errors import UsageError
 from bgdata.formats.lines import LineCounts
 from bgdata.formats.mat import format_mat, parse_mat, read_mat, write_mat
-from bgdata.formats.matches import Game, Match, RecordedMove, Turn, TurnKind
+from bgdata.formats.matches import BY_HAND, Flaw, Game, Match, Note, RecordedMove, Turn, TurnKind
 from tests.together import each
 
 # rows of gnubg's export of a match that it played against itself, seed 4711; $ shows where blanks end a line
@@ -191,7 +191,7 @@ def test_each_rule(line: str, reason: str) -> None:
     file = parse_mat(f"{HEAD}  1) 31: 8/5 6/5\n{line}\n  3) 21: 6/4 6/5\n".encode())
     assert [(bad.line, bad.reason) for bad in file.quarantined] == [(6, reason)]
     (game,) = file.matches[0].games
-    assert game.bad_lines == 1
+    assert game.flaw == Flaw(6, reason)
     assert len(game.turns) == 2
 
 
@@ -203,7 +203,12 @@ def test_each_rule(line: str, reason: str) -> None:
         (" Game 1\n", 1, "expected a line 'N point match' before a game"),
         (" 5 point match\n Game 1\n  1) 31: 8/5 6/5\n", 3, PLACE),
         (f"{HEAD}      Wins 1 point\n  1) 31: 8/5 6/5\n", 6, PLACE),
-        (f"{HEAD} Game 2\n Ann Lee : 0      Bob : 1\n", 6, "expected the players of the match"),
+        (f"{HEAD} Game 2\n Cy : 0      Bob : 1\n", 6, "expected the players of the match, 'Ann Lee' and 'Bo'"),
+        (f"{HEAD} Game 1\n Ann Lee : 0      Bob : 1\n", 6, "expected the players of the match, 'Ann Lee' and 'Bo'"),
+        (f"{HEAD}; Set Pos=-b----E-C---eE---c-e----B-\n", 5, BY_HAND),
+        (f"; Set CubePos = 1\n{HEAD}", 1, BY_HAND),
+        (f"{HEAD}      Wins 1 point\n      Wins 2 points\n", 6, "expected one result of the game, that of line 5"),
+        (f"{HEAD}      Wins 1 point\n  2)  Losses 1 point\n", 6, "expected one result of the game, that of line 5"),
     ],
 )
 def test_lines_out_of_place(text: str, line: int, reason: str) -> None:
@@ -295,14 +300,17 @@ def test_a_winner_of_unknown_points_is_left_out() -> None:
 def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
     file = parse_mat((EXAMPLE + "bad line\n").encode())
 
-    def check(match: Match, game: Game) -> str | None:
+    def check(match: Match, game: Game) -> Game | Flaw:
         assert match.players == ("alice", "bob")
-        return "expected legal play" if game.number == 1 else None
+        return Flaw(9, "expected legal play") if game.number == 1 else game
 
     rest = file.quarantine_games(check)
     assert [game.number for game in rest.matches[0].games] == [2, 3, 4]
     assert rest.counts == LineCounts(36, 18, 6, 12)
-    assert rest.quarantined[0].line == 5
+    reasons = {bad.line: bad.reason for bad in rest.quarantined}
+    assert reasons.pop(9) == "expected legal play"
+    assert reasons.pop(36) == HEADING
+    assert reasons == dict.fromkeys((5, 6, 7, 8, *range(10, 16)), "expected a whole game, see line 9")
     assert file.counts == LineCounts(36, 29, 6, 1)
 
 
@@ -326,6 +334,169 @@ def test_acts_without_words_are_left_out() -> None:
     )
     text = text_of(Match(("a", "b"), 0, (Game(1, (0, 0), turns, 1, 3),)))
     assert text.splitlines()[-2] == "  1) 31:                         Wins 3 points"
+
+
+TWO = "  1) 31: 8/5 6/5                 64: 24/18 13/9\n"
+RESULTS = {
+    "  2)  Losses 1 point                                               Wins 1 point\n": (1, 1),
+    "  2) 64: 24/18 13/9               Losses 2 point\n      Wins 2 point and the match\n": (0, 2),
+    "  2)  Losses 2 points\n": (1, 2),
+    f"{'':34}Losses 2 points\n": (0, 2),
+    "      Wins 1 point\n      Wins 1 point and the match\n": (0, 1),
+    "      Wins 1 point and the      Match\n": (0, 1),
+    "  2)  Wins 2 point\n  3)                                    \n": (0, 2),
+    "      Wins 4 points with a gammon\n": (0, 4),
+    "  2) 44: 24/20 24/20 13/9 13/9 Losses 1 point\n": (0, 1),
+}
+
+
+@each(("rows", "result"), RESULTS.items())
+def test_results_as_servers_write_them(rows: str, result: tuple[int, int]) -> None:
+    game = game_of(TWO + rows)
+    assert (game.winner, game.points) == result
+    assert game.notes == ()
+
+
+def test_the_points_of_the_winner_count() -> None:
+    game = game_of(TWO + "  2)  Losses 3 point              Wins 1 point\n")
+    assert (game.winner, game.points, game.result_line) == (1, 1, 6)
+    assert game.notes == (Note(6, "the loser loses 3 points and the winner wins 1: the latter are kept"),)
+
+
+TURNS = {
+    "  2)  Doubles ==> 2": [(0, TurnKind.DOUBLE)],
+    "  2)  Doubles=>2": [(0, TurnKind.DOUBLE)],
+    "  2)  Doubles": [(0, TurnKind.DOUBLE)],
+    "  2)  Accepts": [(0, TurnKind.TAKE)],
+    "  2)                              Rejects": [(1, TurnKind.PASS)],
+    "  2)                              Resigned Game": [(1, TurnKind.RESIGN)],
+    "  2)  Concedes": [(0, TurnKind.RESIGN)],
+    "  2)  Resigns a gammon": [(0, TurnKind.RESIGN)],
+    "  2)  ????": [(0, TurnKind.RESIGN)],
+    "  2)                             00: ????": [(1, TurnKind.RESIGN)],
+    "  2) 42: 8/4 6/4                 00:": [(0, TurnKind.PLAY), (1, TurnKind.RESIGN)],
+    "  2) 42: Resigns": [(0, TurnKind.ROLL), (0, TurnKind.RESIGN)],
+    "  2) 42: ???": [(0, TurnKind.PLAY)],
+    "  2) 42: Can't Move              31 8/5 6/5": [(0, TurnKind.PLAY), (1, TurnKind.PLAY)],
+    "  2) 42 8/4 6/4                  31 bar/24* 8/5": [(0, TurnKind.PLAY), (1, TurnKind.PLAY)],
+    "  2) Takes   31: 8/5 6/5": [(0, TurnKind.TAKE), (1, TurnKind.PLAY)],
+    "  2) 44: 24/20 24/20 13/9 13/9 Doubles => 2": [(0, TurnKind.PLAY), (1, TurnKind.DOUBLE)],
+    "  2)\t Doubles => 2\t Drops": [(0, TurnKind.DOUBLE), (1, TurnKind.PASS)],
+    "  2) 42: Illegal play (8/4 6/4)": [(0, TurnKind.PLAY)],
+    "  2) Doubles => 64                31: 8/5 6/5": [(0, TurnKind.DOUBLE), (1, TurnKind.PLAY)],
+}
+
+
+@each(("row", "expected"), TURNS.items())
+def test_turns_as_servers_write_them(row: str, expected: list[tuple[int, TurnKind]]) -> None:
+    game = game_of(f"{TWO}{row}\n")
+    assert [(turn.player, turn.kind) for turn in game.turns[2:]] == expected
+    assert game.flaw is None
+
+
+def test_a_forfeit_is_a_resignation_with_a_note() -> None:
+    game = game_of(TWO + "  2)  Lost on time                Wins 1 point\n")
+    assert game.turns[-1].kind is TurnKind.RESIGN
+    assert game.notes == (Note(6, "'Lost on time' is kept as a resignation"),)
+
+
+def test_a_number_of_a_row_alone_is_blank() -> None:
+    file = parse_mat(f"{HEAD}{TWO}  2)\n      Wins 1 point\n  3)    \n".encode())
+    assert file.counts == LineCounts(8, 5, 3, 0)
+
+
+def test_old_headings() -> None:
+    (match,) = parse_mat(HEAD.replace(" 5 point match", "Match of 5 points").encode()).matches
+    assert match.length == 5
+
+
+def games_of(*names: str) -> list[Game]:
+    """Games of which the names and scores are these, each won by one point in the left column."""
+    heads = "".join(f" Game {number}\n {each}\n{TWO}      Wins 1 point\n" for number, each in enumerate(names, 1))
+    file = parse_mat(f" 5 point match\n{heads}".encode())
+    assert file.quarantined == []
+    assert file.matches[0].players == ("anna", "ben")
+    return list(file.matches[0].games)
+
+
+def test_swapped_columns_follow_the_names() -> None:
+    game, swapped = games_of("anna : 0    ben : 0", "ben : 0    anna : 1")
+    assert (swapped.score, swapped.winner) == ((1, 0), 1)
+    assert [turn.player for turn in swapped.turns] == [1, 0]
+    assert game.notes == ()
+    assert swapped.notes == (Note(7, "the columns of 'anna' and 'ben' are swapped in this game"),)
+
+
+@each(
+    ("names", "score", "note"),
+    [
+        ("anna : 1    ben b. : 0", (1, 0), "'ben' is called 'ben b.' in this game"),
+        ("Magriel : 1    ben : 0", (1, 0), "'anna' is called 'Magriel' in this game"),
+        (" : 1    ben : 0", (1, 0), "'anna' is called '' in this game"),
+        ("ben : 0    A : 1", (1, 0), "'anna' is called 'A' in this game, and the columns are swapped"),
+        ("Anna : 1    ben,1834.2 : 0", (1, 0), None),
+    ],
+)
+def test_players_called_otherwise(names: str, score: tuple[int, int], note: str | None) -> None:
+    _, game = games_of("anna : 0    ben : 0", names)
+    assert game.score == score
+    assert [text for _, text in game.notes] == [note] * (note is not None)
+
+
+def test_players_without_a_name() -> None:
+    for names, players in (("  : 0      Bo : 0", ("", "Bo")), (" Ann : 0       : 0", ("Ann", ""))):
+        file = parse_mat(f" 5 point match\n Game 1\n{names}\n{TWO}".encode())
+        assert (file.quarantined, file.matches[0].players) == ([], players)
+        assert len(file.matches[0].games[0].turns) == 2
+
+
+def test_a_game_of_other_players_has_one_reason() -> None:
+    text = f"{HEAD}{TWO}      Wins 1 point\n Game 2\n Cy : 0      Di : 0\n{TWO}      Wins 1 point\n"
+    file = parse_mat(text.encode())
+    first, second = file.matches[0].games
+    assert first.flaw is None
+    assert second.flaw == Flaw(8, "expected the players of the match, 'Ann Lee' and 'Bo'")
+    assert (second.units, len(file.quarantined)) == (range(6, 10), 1)
+
+
+def test_a_position_set_by_hand_spoils_its_game_alone() -> None:
+    """It may stand above a match or a game, between an unfinished game and the next, or within one."""
+    hand, length = "; Set Pos=x\n", " 0 point match\n"
+    game = f" Game 1\n a : 0   b : 0\n{TWO}"
+    won = f"{game}      Wins 1 point\n"
+    for text, flaws in (
+        (f"{hand}{length}{won}{won}", [1, None]),
+        (f"{length}{hand}{won}{won}", [2, None]),
+        (f"{length}{won}{hand}{won}", [None, 6]),
+        (f"{length}{game}{hand}{won}", [5, 5]),
+        (f"{length}{game}{hand}{TWO}{won}", [5, None]),
+        (f"{length} Game 1\n{hand} a : 0   b : 0\n{TWO}{won}", [3, None]),
+    ):
+        (match,) = parse_mat(text.encode()).matches
+        assert [each.flaw and each.flaw.line for each in match.games] == flaws
+        assert {each.flaw.reason for each in match.games if each.flaw} == {BY_HAND}
+
+
+@pytest.mark.parametrize(("said", "expected"), [("Off", False), ("off", False), ("On", None)])
+def test_matches_without_the_crawford_rule(said: str, expected: bool | None) -> None:
+    (match,) = parse_mat(f'; [Crawford "{said}"]\n{HEAD}{TWO}'.encode()).matches
+    assert match.games[0].is_crawford is expected
+    assert f'; [Crawford "{said}"]' in text_of(match)
+
+
+def test_names_that_are_not_utf8_are_noted() -> None:
+    (match,) = parse_mat((HEAD + TWO).replace("Bo", "Kévin").encode("latin-1")).matches
+    assert match.players[1] == "Kévin"
+    assert match.games[0].notes == (
+        Note(4, "the names are not in UTF-8: they were read as text of Windows, code page 1252"),
+    )
+
+
+def test_text_of_other_systems() -> None:
+    expected = parse_mat(EXAMPLE.encode()).matches
+    for data in (EXAMPLE.encode("utf-16"), EXAMPLE.replace("\n", "\r").encode()):
+        file = parse_mat(data)
+        assert (file.quarantined, file.matches) == ([], expected)
 
 
 names = st.text("abcXYZ ä", min_size=1, max_size=20).map(str.strip).filter(bool)

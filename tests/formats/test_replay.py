@@ -11,8 +11,8 @@ import pytest
 
 from bgdata.errors import InvalidGameError
 from bgdata.formats.mat import format_mat, parse_mat
-from bgdata.formats.matches import Game, Match, RecordedMove, Turn, TurnKind
-from bgdata.formats.replay import ReplayedTurn, replay, replay_game
+from bgdata.formats.matches import Game, Match, Note, RecordedMove, Turn, TurnKind
+from bgdata.formats.replay import ReplayedTurn, replay, replay_file, replay_game
 from bgdata.formats.sgf import parse_sgf
 from bgdata.game.dice import roll_of
 from bgdata.game.outcome import game_outcome, is_over
@@ -50,7 +50,8 @@ def test_positions_before_each_turn() -> None:
     assert turns[4].position.flip() == Position(
         [0, -2, 0, 0, 0, 2, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -2, 0, -4, 0, -2, 0, 0, 2, 0]
     )
-    assert [str(turn.play or "") for turn in turns] == ["8/4 6/4", "", "", "8/5 6/5", "no play"]
+    assert [str(turn.play or "") for turn in turns] == ["8/4 6/4", "", "", "8/5 6/5", ""]
+    assert turns[4].turn.kind is TurnKind.ROLL, "66 has plays: it is not played any more"
     assert turns[0].turn == Turn(0, TurnKind.PLAY, (4, 2), (RecordedMove(8, 4), RecordedMove(6, 4)))
 
 
@@ -183,7 +184,8 @@ def test_results_of_a_session() -> None:
         for game in match.games:
             assert game.points is not None
             assert is_fine(match, game)
-            assert not is_fine(match, replace(game, points=4 * game.points))
+            alone = replace(match, games=(game,))  # the next score would say how many points
+            assert not is_fine(alone, replace(game, points=4 * game.points))
             other = replace(game, winner=1 - (game.winner or 0))
             is_told = game.turns[-1].kind in (TurnKind.PASS, TurnKind.RESIGN)
             assert is_fine(match, other) != is_told
@@ -245,6 +247,8 @@ def test_crawford() -> None:
 
 PLAY = "expected the play of the player on roll"
 END = "expected no turn after the end of the game"
+UNPLAYED = "expected a play of {}, which has several, before the next turn"
+BY_HAND = "expected a game from the start position without changes by hand"
 DOUBLE = "expected a double of the player on roll who may turn the cube"
 BEAVER = "expected a beaver in answer to a double in money play"
 BAD_GAMES = [
@@ -257,10 +261,11 @@ BAD_GAMES = [
     ("W[31he]", "expected a legal play"),
     ("W[31hefehe]", "expected a legal play"),
     ("W[66mgmgmgmg]B[21al]", "expected a legal play"),
-    ("W[31hefe]B[66]W[31]B[42qusu]", END),
-    ("W[31]B[42qusu]", END),
-    ("W[31]B[double]", END),
-    ("W[31hefe];PL[B]DI[42];B[42qusu]", END),
+    ("W[31hefe]B[66]W[31]B[42qusu]", UNPLAYED.format(66)),
+    ("W[31]B[42qusu]", UNPLAYED.format(31)),
+    ("W[31]B[double]", UNPLAYED.format(31)),
+    ("W[31hefe];PL[B]DI[42];B[42qusu]", UNPLAYED.format(42)),
+    (";PL[W]DI[51];PL[W]AE[a:y];W[51]", BY_HAND),
     ("W[double]B[drop]W[31hefe]", END),
     ("W[31hefe]W[double]", DOUBLE),
     ("W[double]B[take]W[31hefe]B[42qusu]W[double]", DOUBLE),
@@ -344,10 +349,106 @@ MAT_HEAD = " 0 point match\n Game 1\n ann : 0                        bob : 0\n"
         ("  1)  Doubles => 4", "expected a double to 2, got 4, in line 4: ann double"),
         ("  1)  Doubles => 2                Beavers => 8", "expected a beaver to 4, got 8, in line 4: bob beaver"),
         ("  1) 31: 8/5 6/5*", r"expected a legal play \(.*\), got '8/5 6/5\*', in line 4: ann play"),
-        ("  1) 31: 8/5 6/5\n  2) nonsense", "expected a whole game, got one with 1 lines that are not understood"),
+        (
+            "  1) 31: 8/5 6/5\n  2) nonsense",
+            "expected a roll with checker moves, or Doubles => N, Takes, Drops, Beavers => N in a column, in line 5",
+        ),
+        ("  1) 31: 8/5 6/5                 64:\n  2) 52: 13/8 13/11", f"{UNPLAYED.format(64)}, in line 4: bob play"),
     ],
 )
 def test_rules_of_mat_files(rows: str, reason: str) -> None:
     (match,) = parse_mat(f"{MAT_HEAD}{rows}\n".encode()).matches
     with pytest.raises(InvalidGameError, match=f"^{reason}$"):
         replay(match, match.games[0])
+
+
+def settled(rows: str, length: int = 3, following: str = "") -> Game:
+    """The first game of a .mat file with these rows, as it is kept."""
+    head = f" {length} point match\n Game 1\n ann : 0                        bob : 0\n"
+    (match,) = parse_mat(f"{head}{rows}{following}".encode()).matches
+    return replay_game(match, match.games[0]).game
+
+
+DOUBLED_TWICE = "  1)  Doubles => 2                Takes\n  2) 31: 8/5 6/5                  Doubles => 4\n  3)  Takes\n"
+
+
+def test_points_are_capped_at_what_the_match_lacked() -> None:
+    game = settled(f"{DOUBLED_TWICE}      Wins 3 points and the match\n")
+    assert (game.winner, game.points) == (0, 3)
+    assert game.notes == (Note(7, "3 points are what the match lacked: the game was worth more"),)
+    assert settled(f"{DOUBLED_TWICE}      Wins 4 points\n").notes == ()
+    with pytest.raises(InvalidGameError, match=RESULT.format(4, 3, "ann")):
+        settled(f"{DOUBLED_TWICE}      Wins 3 points\n", length=5)
+
+
+NEXT = " Game 2\n ann : {}                        bob : {}\n  1) 31: 8/5 6/5\n"
+
+
+def test_resignations_of_impossible_size() -> None:
+    """Kept where the next score or the end of the match says how many points there were."""
+    rows = "  1) 31: 8/5 6/5\n      Wins 4002 points{}\n"
+    for length, end, following, points, why in (
+        (7, "", NEXT.format(2, 0), 2, "the next score"),
+        (3, " and the match", "", 3, "the end of the match"),
+    ):
+        game = settled(rows.format(end), length, following)
+        assert game.points == points
+        assert game.notes == (Note(5, f"says 4002 points, which no game is worth here: {points} by {why}"),)
+    for length, end, following in ((7, "", ""), (7, "", NEXT.format(0, 2)), (7, " and the match", "")):
+        with pytest.raises(InvalidGameError, match=RESULT.format(1, 4002, "ann")):
+            settled(rows.format(end), length, following)
+
+
+def test_a_roll_that_is_not_played_any_more() -> None:
+    for rest in ("", " ????"):
+        (match,) = parse_mat(f"{MAT_HEAD}  1) 66:{rest}\n{'':34}Wins 1 point\n".encode()).matches
+        (turn,) = replay_game(match, match.games[0]).turns
+        assert (turn.turn.kind, turn.turn.dice, turn.play) == (TurnKind.ROLL, (6, 6), None)
+
+
+def test_no_move_where_there_is_one_is_noted() -> None:
+    game = settled("  1) 31: 8/5 6/5                 64: Can't Move\n      Wins 1 point\n")
+    assert [note.line for note in game.notes] == [4]
+    assert "Can't Move" in game.notes[0].text
+
+
+def test_no_move_where_one_play_is_legal_is_refused() -> None:
+    match, boards = random_match()
+    game, row = next(
+        (game, row)
+        for game, before in zip(match.games, boards, strict=True)
+        for row, turn in enumerate(game.turns)
+        if turn.checker_moves and len(legal_plays(Position(before[row]), roll_of(*turn.dice or (0, 0)))) == 1
+    )
+    turns = list(game.turns)
+    turns[row] = replace(turns[row], checker_moves=(), text="Cannot Move")
+    with pytest.raises(InvalidGameError, match="the only legal play, got 'Cannot Move', in line 0"):
+        replay(match, replace(game, turns=tuple(turns)))
+
+
+def test_plays_that_the_record_calls_illegal() -> None:
+    game = settled("  1) 31: Illegal play (8/5 6/5)\n")
+    assert game.notes == (Note(4, "says 'Illegal play (8/5 6/5)', but the play is legal"),)
+    with pytest.raises(InvalidGameError, match=r"^expected a legal play"):
+        settled("  1) 31: Illegal play (8/4 6/5)\n")
+
+
+@each(
+    ("record", "reason"),
+    [
+        (f"{MATCH}RU[Crawford:Nackgammon]", "expected backgammon, got a record of 'Nackgammon'"),
+        (f"{MATCH}RU[Crawford:Hypergammon3]", "expected backgammon, got a record of 'Hypergammon3'"),
+        (MATCH.replace("ws:0", "ws:7"), "expected scores below the 7 points of the match, got 7-0"),
+    ],
+)
+def test_records_that_are_refused(record: str, reason: str) -> None:
+    with pytest.raises(InvalidGameError, match=f"^{reason}$"):
+        turns_of("W[31hefe]B[64aglp]", record)
+
+
+def test_the_line_of_the_cause_is_quarantined_for_it() -> None:
+    rows = "  1) 31: 8/5 6/5                 52:\n  2) 65: 24/18 13/8\n      Wins 1 point\n"
+    file = replay_file(parse_mat(f"{MAT_HEAD}{rows}".encode()))
+    reasons = {bad.line: bad.reason for bad in file.quarantined}
+    assert reasons.pop(4) == f"{UNPLAYED.format(52)}, in line 4: bob play"
+    assert reasons == dict.fromkeys((2, 3, 5, 6), "expected a whole game, see line 4")

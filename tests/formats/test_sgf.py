@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bgdata.formats.lines import LineCounts
-from bgdata.formats.matches import JACOBY, Game, Match, RecordedMove, Turn, TurnKind
+from bgdata.formats.matches import JACOBY, Flaw, Game, Match, RecordedMove, Turn, TurnKind
 from bgdata.formats.sgf import parse_sgf, parse_sgf_nodes, read_sgf
 from tests.together import each
 
@@ -232,8 +232,8 @@ def test_comments_may_quote_a_game() -> None:
 
 
 def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
-    def check(match: Match, game: Game) -> str | None:
-        return f"expected more than {len(match.games)} games" if game.number == 2 else None
+    def check(match: Match, game: Game) -> Game | Flaw:
+        return Flaw(0, f"expected more than {len(match.games)} games") if game.number == 2 else game
 
     rest = parse_sgf(EXAMPLE.encode()).quarantine_games(check)
     assert [game.number for game in rest.matches[0].games] == [1, 3]
@@ -277,3 +277,24 @@ def test_values_that_do_not_end_are_none() -> None:
 def test_files(tmp_path: Path) -> None:
     (tmp_path / "x.sgf").write_text("\ufeff" + EXAMPLE)
     assert read_sgf(tmp_path / "x.sgf").matches == parse_sgf(EXAMPLE.encode()).matches
+
+
+def test_gnubg_leaves_rules_out_where_none_is_on() -> None:
+    """A match of gnubg without RU is one without the Crawford rule; another program may just not say."""
+    for program, expected in (("GNU Backgammon:1.07.001", False), ("x", None)):
+        (match,) = parse_sgf(f"(;{ROOT}AP[{program}];W[31hefe])".encode()).matches
+        assert match.games[0].is_crawford is expected
+
+
+def test_another_game_is_kept_as_the_variation() -> None:
+    for rules, variation in (("Crawford:Nackgammon", "Nackgammon"), ("Jacoby:Hypergammon1", "Hypergammon1")):
+        (match,) = parse_sgf(f"(;{ROOT}RU[{rules}])".encode()).matches
+        assert match.variation == variation
+    (match,) = parse_sgf(f"(;{ROOT}RU[Crawford])".encode()).matches
+    assert match.variation is None
+
+
+def test_text_of_other_systems() -> None:
+    tree = f"(;{ROOT};W[31hefe])\n(;{ROOT})\n"
+    for data in (tree.encode("utf-16"), tree.replace("\n", "\r").encode()):
+        assert [len(game.turns) for match in parse_sgf(data).matches for game in match.games] == [1, 0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 import shutil
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from bgdata.steps.imports import Leak, check_version, import_files, import_param
 from bgdata.store.progress import Silence
 from bgdata.warehouse import Warehouse
 from tests.formats.samples import BENCHMARK_ROWS
+from tests.store.toy import Notes
 
 
 @pytest.fixture
@@ -48,6 +51,46 @@ def test_wrong_kinds_and_files(empty: Warehouse, tmp_path: Path) -> None:
         import_parameters(empty, "network", [tmp_path])
     with pytest.raises(MissingFileError, match=r"expected a file in .*nothing, found none"):
         import_parameters(empty, "positions", [tmp_path / "nothing"])
+
+
+SMALL_MATCH = " 1 point match\n Game 1\n a : 0      b : 0\n  1) 31: 8/5 6/5\n      Wins 1 point\n"
+
+
+def test_a_folder_is_read_whole(empty: Warehouse, tmp_path: Path) -> None:
+    """With its subfolders; the variant is named after it, and other files are left out and counted."""
+    folder = tmp_path / "My Matches"
+    for name in ("a.mat", "sub/a.mat", "sub/deeper/b.TXT", "c.sgf.gz", "notes.pdf", ".hidden.mat", ".git/x.mat"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress(SMALL_MATCH.encode()) if name.endswith(".gz") else SMALL_MATCH.encode())
+    notes = Notes()
+    table = import_files(empty, "matches", [folder], notes)
+    assert (table.manifest.variant, table.manifest.rows) == ("my-matches", 4)
+    assert [file.name for file in table.manifest.raw_files] == ["My Matches:a.mat", "sub:a.mat", "b.TXT", "c.sgf.gz"]
+    assert f"{folder}: left out 1 of 5 files: they do not end in .mat, .sgf, .txt" in notes.texts
+    (folder / "d").mkdir()
+    for kind, what in (("matches", r"files that end in \.mat, \.sgf, \.txt"), ("positions", "a file")):
+        with pytest.raises(MissingFileError, match=rf"^expected {what} in .*/d, found none$"):
+            import_files(empty, kind, [folder / "d"], Silence(), name="x")
+
+
+def test_a_folder_that_has_the_warehouse_in_it(empty: Warehouse) -> None:
+    folder = empty.root.parent
+    (folder / "list.txt").write_text("4HPwATDgc/ABMA\n")
+    for name in ("one", "two"):
+        table = import_files(empty, "positions", [folder], Silence(), name=name)
+        assert [file.name for file in table.manifest.raw_files] == ["list.txt"]
+
+
+def test_pipes_and_standard_input(empty: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    for source, name in (("-", "in"), (None, "pipe")):
+        end, start = os.pipe()
+        os.write(start, b"4HPwATDgc/ABMA\n")
+        os.close(start)
+        monkeypatch.setattr("bgdata.steps.imports.STANDARD_INPUT", f"/dev/fd/{end}")
+        table = import_files(empty, "positions", [Path(source or f"/dev/fd/{end}")], Silence(), name=name)
+        assert table.manifest.rows == 1
+        os.close(end)
 
 
 def test_leaks_are_the_rows_of_the_view(small_root: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from bgdata.computations.common.columns import (
 from bgdata.datasets.common.imports import CHANCES_ARRAY, QUARANTINE, FileImport, ImportParameters
 from bgdata.errors import CheckFailedError, NoRowsError
 from bgdata.formats.lines import Intake, LineCounts, Quarantined
+from bgdata.formats.plain_text import check_is_text
 from bgdata.formats.unpacking import read_content
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
@@ -34,6 +36,7 @@ from bgdata.store.manifest import RawFile, Source, unpacked_name
 
 MOST_REASONS = 20  # that a manifest counts one by one: those of games name their lines
 FIRST_REASONS, SHORT_TEXT = 3, 40  # lines, and letters of each, that an error quotes
+_REFERENCE = re.compile(r", see line \d+$")  # of lines that are set aside because of another one
 
 
 class FileImportComputation(ImportedComputation[ImportParameters]):
@@ -43,8 +46,10 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
     sample: ClassVar[tuple[str, str]]  # the name and content of a small file to import in tests
 
     def read_file(self, path: Path) -> Source:
-        """Read a file once; raises what `formats.unpacking.read_content` raises."""
+        """Read a file once; raises what `formats.unpacking.read_content` raises, and CorruptFileError for a file that
+        another program keeps in a form of its own."""
         content, facts = read_content(path)
+        check_is_text(content, path.name)
         address = self.kind.address if self.is_published(facts.content_sha256) else ""
         return Source(RawFile(path.name, **vars(facts), address=address, licence=self.kind.licence), content)
 
@@ -94,11 +99,13 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
     def check_strict(self, arrays: Mapping[str, Array]) -> None:
         count = len(arrays["quarantine_line"])
         if count:
-            source = text_column(arrays, "sources")[int(arrays["quarantine_source"][0])]
-            text, reason = (text_column(arrays, f"quarantine_{name}")[0].as_py() for name in ("text", "reason"))
+            reasons = text_column(arrays, "quarantine_reason").to_pylist()
+            first = next((row for row, reason in enumerate(reasons) if not refers(reason)), 0)
+            source = text_column(arrays, "sources")[int(arrays["quarantine_source"][first])]
+            text = text_column(arrays, "quarantine_text")[first].as_py()
             raise CheckFailedError(
                 f"expected no line that breaks a rule, found {count:,}, first in {source}, "
-                f"{Quarantined(int(arrays['quarantine_line'][0]), text, reason)}; "
+                f"{Quarantined(int(arrays['quarantine_line'][first]), text, reasons[first])}; "
                 "without --strict such lines are set aside"
             )
 
@@ -119,11 +126,17 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         ends = dict(
             zip(("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined"), totals, strict=True)
         )
-        reasons = Counter(text_column(computed.arrays, "quarantine_reason").to_pylist())
+        found = text_column(computed.arrays, "quarantine_reason").to_pylist()
+        reasons = Counter(_REFERENCE.sub(", see another line", reason) for reason in found)
         common = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:MOST_REASONS]
         others = reasons.total() - sum(count for _, count in common)
         common += [("other reasons", others)] if others else []
         return ends | {f"quarantined: {reason}": count for reason, count in common}
+
+
+def refers(reason: str) -> bool:
+    """Whether a line is set aside because of another one, as the lines of a game are in which one breaks a rule."""
+    return _REFERENCE.search(reason) is not None
 
 
 def no_rows_text(sources: Sequence[str], intakes: Sequence[Intake]) -> str:
@@ -140,6 +153,7 @@ def no_rows_text(sources: Sequence[str], intakes: Sequence[Intake]) -> str:
         f"{source}, {replace(entry, text=entry.text[:SHORT_TEXT])}"
         for source, intake in zip(sources, intakes, strict=True)
         for entry in intake.quarantined
+        if not refers(entry.reason)
     )
     reasons = "; ".join(islice(set_aside, FIRST_REASONS))
     return (

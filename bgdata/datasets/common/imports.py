@@ -6,6 +6,7 @@ of `sources`) and its line.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -76,17 +77,14 @@ class ImportParameters(Parameters):
 
     @classmethod
     def of_files(cls, files: Sequence[Path], name: str | None = None) -> Self:
-        """The given name, or the names of all files joined by `-and-`. Raises InvalidParameterError."""
+        """The given name, or the names of all files and folders joined by `-and-`, shortened if that is too long.
+        Raises InvalidParameterError."""
         if name is None:
             names = {path.name: name_of_file(path.name) for path in files}
             for file, found in names.items():
                 if not found:
                     raise InvalidParameterError(f"expected a file name with letters a to z, got {file}; {NAME_HINT}")
-            name = "-and-".join(sorted(names.values()))
-            if len(name) > LONGEST_NAME:
-                raise InvalidParameterError(
-                    f"expected file names that make a name of at most {LONGEST_NAME} letters, got {name}; {NAME_HINT}"
-                )
+            name = shortened("-and-".join(sorted(names.values())))
         parameters = cls(name)
         parameters.check()
         return parameters
@@ -106,11 +104,20 @@ def name_of_file(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")
 
 
+def shortened(name: str) -> str:
+    """The name, or its beginning and a hash of it where it is longer than names of variants are."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    mark = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: LONGEST_NAME - len(mark) - 1].rstrip('-')}-{mark}"
+
+
 class FileImport(ImportedDataset[ImportParameters]):
     """A kind whose files are read into arrays; lines that break a rule are set aside. Subclasses name the reader and
     the arrays."""
 
     address: ClassVar[str] = ""  # where the files are published
+    endings: ClassVar[tuple[str, ...]] = ()  # of the files that are taken from folders; all without any
     side_tables: ClassVar[tuple[TableShape, ...]] = (QUARANTINE,)
     parameters = ImportParameters
     defaults: tuple[ImportParameters, ...] = ()

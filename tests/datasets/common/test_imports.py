@@ -244,13 +244,15 @@ def test_a_benchmark_is_one_file(imports: Imports) -> None:
 
 
 def test_files_of_the_same_name(imports: Imports) -> None:
-    """Rows know their file by its name, the ending of packed files left out."""
+    """Rows know their file by its name, without the ending of packed files, and by folders where names are the same."""
     files = [imports.file(name, f"{START_ID}\n") for name in ("a/x.csv", "b/x.csv")]
     packed = imports.file("x.csv.gz", gzip.compress(b"4HPwATDgc/ABMA\n"))
-    for pair in (files, [files[0], files[0]], [files[0], packed]):
-        with pytest.raises(UsageError, match=r"expected files of different names, got x\.csv 2 times"):
-            imports.build("positions", pair)
-    assert list(imports.warehouse.versions()) == []
+    table = imports.build("positions", [packed, *files[::-1]])
+    names = ["a:x.csv", "b:x.csv", f"{imports.folder.name}:x.csv"]
+    assert [row["source"] for row in rows(table)] == names
+    assert [file.name for file in table.manifest.raw_files] == [*names[:2], f"{names[2]}.gz"]
+    with pytest.raises(UsageError, match=r"expected files of different names, got .*:a:x\.csv 2 times"):
+        imports.build("positions", [files[0], files[0]])
 
 
 def test_more_files_than_can_be_numbered() -> None:
@@ -301,6 +303,13 @@ def test_another_file_is_another_version_and_the_newest_is_current(memory_path: 
             None,
             "contact-train-data-and-crashed-train-data-and-race-train-data",
         ),
+        (
+            [f"list-number-{number}.csv" for number in range(4)],
+            None,
+            "list-number-0-and-list-number-1-and-list-number-2-and-l-b789a0f7",
+        ),
+        (["a" * 64], None, "a" * 64),
+        (["a" * 70], None, f"{'a' * 55}-6bd5e503"),
     ],
 )
 @each("kind", list(IMPORTED))
@@ -337,11 +346,6 @@ def test_names_that_are_no_variants(memory_path: Path, kind: str) -> None:
     [
         (["äöü.csv"], "expected a file name with letters a to z, got äöü.csv; try: --name NAME"),
         (["a.csv", "+.csv"], "expected a file name with letters a to z, got +.csv; try: --name NAME"),
-        (
-            [f"list-number-{number}.csv" for number in range(4)],
-            "expected file names that make a name of at most 64 letters, got list-number-0-and-list-number-1-and-"
-            "list-number-2-and-list-number-3; try: --name NAME",
-        ),
     ],
 )
 def test_files_that_give_no_name(files: list[str], message: str) -> None:

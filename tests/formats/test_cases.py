@@ -1,0 +1,140 @@
+"""Small records of the kinds that people have met, and what is right of each: see `shared/cases`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bgdata.computations.matches import parse_matches
+from bgdata.errors import CorruptFileError
+from bgdata.formats.matches import breaks
+from bgdata.formats.met_ini import read_met_file
+from bgdata.formats.position_list import read_position_list
+from bgdata.formats.replay import replay_file
+from tests.formats.samples import SHARED
+from tests.together import each
+
+CASES = SHARED.parent / "cases"
+BOTH = ["1 0-0 +1", "2 1-0 -1"]  # the match of many cases: each game by one point, seen by the first player
+UNFINISHED = "the record ends at 1-0, before anybody has 3 points"
+
+
+def case_file(name: str) -> Path:
+    """A file of the cases; the test is skipped where there is none."""
+    if not CASES.is_dir():
+        pytest.skip(f"no cases in {CASES}")
+    return CASES / name
+
+
+# (games kept, with score and points of the first player; what notes or reasons of quarantined lines say)
+MATCHES: dict[str, tuple[list[str], str]] = {
+    "01-galaxy-losses-line/match.mat": (["1 0-0 -1", "2 0-1 +2"], ""),
+    "03-empty-row-behind-last-result/match.txt": (["1 0-0 +2"], "the record ends at 2-0"),
+    "04-nackgammon-read-as-backgammon/nack.mat": ([], "expected backgammon, got a record of 'NackGammon'"),
+    "04-nackgammon-read-as-backgammon/nack.sgf": ([], "expected backgammon, got a record of 'Nackgammon'"),
+    "09-nothing-rolled-and-hidden-play/match.txt": (["1 0-0 +1"], UNFINISHED),
+    "10-import-error-hides-the-cause/match.mat": ([], "line 8: expected a roll with checker moves"),
+    "16-name-changes-between-games/match.mat": (["1 0-0 -1", "2 0-1 -1"], "'Nora' is called 'Nora B.' in this game"),
+    "18-small-words-of-other-writers/arrow.mat": (["1 0-0 +2"], "the record ends at 2-0"),
+    "18-small-words-of-other-writers/spaces.mat": (["1 0-0 +1"], UNFINISHED),
+    "18-small-words-of-other-writers/resigned.mat": (["1 0-0 +1"], UNFINISHED),
+    "20-reason-names-the-wrong-line/match.mat": ([], "line 6: expected a play of 52, which has several"),
+    "22-binary-files-of-other-programs/really_mat.sgf": (BOTH, ""),
+    "23-sgf-position-set-by-hand/setboard.sgf": ([], "expected a game from the start position without changes by hand"),
+    "28-utf-16-text/cr_only.mat": (BOTH, ""),
+    "28-utf-16-text/utf16.mat": (BOTH, ""),
+    "307-no-chain/match.mat": (["1 0-0 +1", "2 0-2 -1"], "game 2 begins at 0-2, where game 1 ends at 1-0"),
+    "f01-mat-play-not-recorded/match.mat": (["1 0-0 -1", "2 0-1 +1"], "the record ends at 1-1"),
+    "f04-mat-money-numeric-bar-off-no-folding/match.mat": (["1 0-0 -1"], ""),
+    "f05-mat-words-of-other-servers/opengammon.mat": (
+        ["1 0-0 +4", "2 4-0 -1", "3 4-1 +1"],
+        "'Lost on time' is kept as",
+    ),
+    "f05-mat-words-of-other-servers/forfeit.mat": ([], "expected a result that follows from the last position"),
+    "f05-mat-words-of-other-servers/cant_move.mat": (["1 0-0 +1"], "but the roll has plays"),
+    "f06-mat-match-of-n-points-and-no-colon/match.mat": (["1 0-0 +1"], "the record ends at 1-0"),
+    "f07-mat-name-before-each-action/match.mat": ([], "line 5: expected a roll with checker moves"),
+    "f08-mat-columns-swap-between-games/match.mat": (["1 0-0 +1", "2 1-0 +1"], "are swapped in this game"),
+    "f09-mat-one-blank-between-columns/match.mat": ([], "got '13/11 6/5', in line 6: ben play"),
+    "f09-mat-one-blank-between-columns/tabs.mat": (["1 0-0 +1"], UNFINISHED),
+    "f13-mat-cut-off/whole.mat": (BOTH, ""),
+    "f13-mat-cut-off/cut_in_turn.mat": (["1 0-0 +1", "2 1-0 ?"], "game 2 has no result: the record ends in it"),
+    "f13-mat-cut-off/cut_in_number.mat": (["1 0-0 +1"], "line 14: expected a roll"),
+    "f13-mat-cut-off/cut_between_games.mat": (["1 0-0 +1"], UNFINISHED),
+    **{f"f14-text-encodings/{name}.mat": (BOTH, "") for name in ("cr_only", "utf16", "utf8_bom_crlf", "nul", "u2028")},
+    "f14-text-encodings/latin1.mat": (BOTH, "the names are not in UTF-8"),
+    "f14-text-encodings/cp1253.mat": (BOTH, "the names are not in UTF-8"),
+    "f15-file-is-not-what-its-name-says/no_ending": (BOTH, ""),
+    "f15-file-is-not-what-its-name-says/match.txt": (BOTH, ""),
+    "f20-mat-scores-that-do-not-chain/number.mat": (["7 0-0 +1"], UNFINISHED),
+    "f20-mat-scores-that-do-not-chain/too_many.mat": ([], "expected scores below the 3 points of the match, got 3-0"),
+    "f21-sgf-luck-minus-inf-and-analysis/match.sgf": (BOTH, ""),
+    "f22-sgf-set-up-board-and-open-end/no_result.sgf": (["1 0-0 ?", "2 1-0 -1"], "game 1 has no result, and game 2"),
+    "f22-sgf-set-up-board-and-open-end/cut.sgf": ([], "expected nodes of properties"),
+    "f22-sgf-set-up-board-and-open-end/crlf_comment.sgf": (BOTH, ""),
+    "f22-sgf-set-up-board-and-open-end/variation.sgf": (["1 0-0 ?"], "game 1 has no result"),
+    "f22-sgf-set-up-board-and-open-end/gm1.sgf": ([], "expected a game of backgammon, GM[6]"),
+}
+
+
+@each(("name", "expected", "words"), [(name, *right) for name, right in MATCHES.items()])
+def test_matches(name: str, expected: list[str], words: str) -> None:
+    path = case_file(name)
+    file = replay_file(parse_matches(path.name, path.read_bytes()))
+    found, told = [], [f"line {bad.line}: {bad.reason}" for bad in file.quarantined]
+    for match in file.matches:
+        for game, missing in zip(match.games, breaks(match), strict=True):
+            points = "?" if game.winner is None else f"{(1 - 2 * game.winner) * (game.points or 0):+}"
+            found.append(f"{game.number} {game.score[0]}-{game.score[1]} {points}")
+            told += [note.text for note in (*game.notes, *missing)]
+    assert found == expected
+    assert words in " ".join(told)
+    assert words or all(text.startswith("the record ends at") for text in told), told
+
+
+def test_a_roll_before_a_resignation_is_the_same_in_both_formats() -> None:
+    kinds = []
+    for name in ("match.mat", "match.sgf"):
+        path = case_file(f"06-roll-then-resign-is-stored-as-no-play/{name}")
+        file = replay_file(parse_matches(path.name, path.read_bytes()))
+        (replayed,) = file.replays.values()
+        kinds.append([(turn.turn.kind, turn.turn.dice, turn.play) for turn in replayed][4])
+    assert kinds[0] == kinds[1] == ("roll", (6, 6), None)
+
+
+@each(
+    ("name", "program"),
+    [
+        ("22-binary-files-of-other-programs/match.xg", "eXtreme Gammon"),
+        ("22-binary-files-of-other-programs/match.bgf", "BGBlitz"),
+        ("f15-file-is-not-what-its-name-says/xg_binary.mat", "eXtreme Gammon"),
+        ("f15-file-is-not-what-its-name-says/match.ogxm", "OpenGammon"),
+    ],
+)
+def test_binary_files(name: str, program: str) -> None:
+    path = case_file(name)
+    with pytest.raises(CorruptFileError, match=f"found a file of {program}"):
+        parse_matches(path.name, path.read_bytes())
+
+
+@each(
+    ("name", "rows", "bad"),
+    [
+        ("24-list-of-positions-in-documented-notations/list.txt", 9, 0),
+        ("f27-position-list-duplicates-and-both-sides/list.txt", 9, 0),
+        ("f25-xg-text-with-analysis/english.txt", 1, 8),
+        ("f25-xg-text-with-analysis/comma.txt", 1, 8),
+        ("f25-xg-text-with-analysis/two.txt", 2, 16),
+    ],
+)
+def test_positions(name: str, rows: int, bad: int) -> None:
+    counts = read_position_list(case_file(name)).counts
+    assert (counts.rows, counts.quarantined) == (rows, bad)
+
+
+def test_a_match_equity_table_of_extreme_gammon() -> None:
+    table = read_met_file(case_file("25-met-files-of-xg-and-snowie/small.met")).table
+    assert table is not None
+    assert table.before is not None
+    assert table.before[1, 2] == 0.6
