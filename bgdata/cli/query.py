@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from bgdata.cli.options import gnubg_option, output_option
 from bgdata.errors import QueryError, UsageError, shown
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.process import when_cut_off
+from bgdata.store.dataset import Dataset
 from bgdata.store.names import identifier, quoted
 from bgdata.store.storage import storage_errors
 from bgdata.warehouse import Warehouse
@@ -159,6 +160,8 @@ def run_query(
                     copy_rows(connection, relation, form, path)
                 else:
                     show_rows(relation)
+                for line in notes_on_empty(warehouse, connection, relation, text):
+                    click.echo(line, err=True)
             except duckdb.InterruptException as error:
                 raise QueryError(
                     f"expected a query of at most {limits.seconds:g} seconds; try: --seconds N, or fewer rows"
@@ -169,6 +172,66 @@ def run_query(
                 raise QueryError(f"{first_lines(error)}; try: --allow-files") from error
             except duckdb.Error as error:
                 raise QueryError(first_lines(error)) from error
+
+
+FILLED_BY = {  # the commands whose results are versions of a kind, where `bgdata build KIND` is not how one begins
+    "benchmark_scores": "benchmark PLAYER",
+    "cubeful_scores": "ladder --for money",
+    "cubeful_selfplay": "selfplay --cube-model MODEL",
+    "engine_labels": "label SOURCE",
+    "game_scores": "score PLAYER",
+    "ladder": "ladder",
+    "lookahead_labels": "label SOURCE",
+    "referee_scores": "referee PLAYER",
+    "reference_checks": "check-reference",
+    "reference_scores": "score PLAYER",
+    "rollout_labels": "label SOURCE",
+    "scores": "score PLAYER",
+}
+
+
+def notes_on_empty(
+    warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
+) -> Iterator[str]:
+    """A line for each table that a query names and of which nothing is here; and, where the query has no rows, for each
+    view that is made from such tables: what is empty, and the command that fills it."""
+    views = {name: sql for name, sql in connection.execute(VIEWS).fetchall() if name in set(re.findall(r"\w+", text))}
+    owners: dict[str, list[Dataset[Any]]] = {}
+    for kind in warehouse.kinds.values():
+        for shape in kind.tables:
+            owners.setdefault(shape.name, []).append(kind)
+    for name, sql in views.items():
+        if name in owners:
+            missing = owners[name] if not any(warehouse.variants(kind.name) for kind in owners[name]) else []
+        elif missing := unfilled(warehouse, connection, sql, owners):
+            missing = missing if relation.limit(1).fetchone() is None else []
+        if missing:
+            kinds = ", ".join(dict.fromkeys(kind.name for kind in missing))
+            steps = " or ".join(dict.fromkeys(f"bgdata {filling(kind)}" for kind in missing))
+            yield f"{name} is empty, as nothing of {kinds} is here; try: {steps}"
+
+
+VIEWS = "select view_name, sql from duckdb_views() where not internal"
+
+
+def unfilled(
+    warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, sql: str, owners: Mapping[str, Sequence[Dataset[Any]]]
+) -> list[Dataset[Any]]:
+    """The kinds of which nothing is here whose tables, or versions, a view of this SQL cannot do without: those that
+    alone fill a table that it, or a view that it is made from, names."""
+    views = dict(connection.execute(VIEWS).fetchall())
+    names, waiting = set[str](), [sql]
+    while waiting:
+        found = {word for word in re.findall(r"\w+", waiting.pop().partition(" AS ")[2]) if word in views} - names
+        names |= found
+        waiting += [views[name] for name in found - owners.keys()]
+    alone = [owners[name][0] for name in sorted(names & owners.keys()) if len(owners[name]) == 1]
+    return [kind for kind in alone if not warehouse.variants(kind.name)]
+
+
+def filling(kind: Dataset[Any]) -> str:
+    """The command that makes a version of a kind."""
+    return FILLED_BY.get(kind.name) or (f"import {kind.name} FILE..." if kind.takes_files else f"build {kind.name}")
 
 
 def show_rows(relation: duckdb.DuckDBPyRelation) -> None:

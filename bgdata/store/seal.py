@@ -62,6 +62,8 @@ def version_files(warehouse: Versions) -> Iterator[tuple[Path, str]]:
     """(folder, name) of the files of versions that a catalog depends on, in order."""
     for kind in sorted(warehouse.kinds):
         for variant in warehouse.variant_folders(kind):
+            if variant.is_symlink():  # which may lead nowhere
+                yield variant.parent, variant.name
             for name in listed(variant):
                 if name == CURRENT:
                     yield variant, name
