@@ -209,6 +209,9 @@ def notes_on_empty(
             kinds = ", ".join(dict.fromkeys(kind.name for kind in missing))
             steps = " or ".join(dict.fromkeys(f"bgdata {filling(kind)}" for kind in missing))
             yield f"{name} is empty, as nothing of {kinds} is here; try: {steps}"
+    labels = [name for name in views if any(kind.is_labelled and kind.arrays for kind in owners.get(name, ()))]
+    if labels and "turns" in views and relation.limit(1).fetchone() is None:
+        yield f"turns have another variant than {', '.join(labels)}: that of the corpus, which the view lineage names"
 
 
 VIEWS = "select view_name, sql from duckdb_views() where not internal"

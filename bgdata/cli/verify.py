@@ -457,8 +457,8 @@ def recipes_of(warehouse: Warehouse, scope: str | None) -> list[tuple[Dataset[An
     """What is to be built again: all default variants, those of a kind, or one variant, which may be there with other
     parameters than a default one. Raises UsageError for a variant that was imported, and MissingTableError for one that
     is not there."""
-    kind, variant = kind_and_variant(scope) if scope is not None else ("", "")
-    kinds = [warehouse.kind(kind)] if kind else list(warehouse.kinds.values())
+    kind, variant = kind_and_variant(scope) if scope is not None else (None, "")
+    kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
     found = [(declared, each) for declared in kinds for each in declared.defaults]
     if not variant:
         return found
@@ -466,7 +466,7 @@ def recipes_of(warehouse: Warehouse, scope: str | None) -> list[tuple[Dataset[An
     if declared.takes_files:
         raise UsageError(f"expected a kind that is computed, got {declared.name}; try: bgdata import {kind} FILE...")
     known = [each for each in found if declared.slug(each[1]) == variant]
-    return known or [(declared, declared.recorded(warehouse.open(kind, variant).manifest))]
+    return known or [(declared, declared.recorded(warehouse.open(declared.name, variant).manifest))]
 
 
 def lock_defaults(warehouse: Warehouse) -> None:

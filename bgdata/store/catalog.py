@@ -60,7 +60,7 @@ create macro is_in_place(folder) as getvariable('warehouse') is not null or (
         select regexp_replace(path, '/[^/]*$', '') as place
         from duckdb_databases() join duckdb_tables() as marked using (database_name)
         where marked.comment = concat({quoted(WRITTEN_IN)}, folder)
-          and path is distinct from concat(folder, '/{CATALOG}')
+          and path <> concat(folder, '/{CATALOG}')  -- null in memory
     )
 );
 comment on macro is_in_place is 'Whether the catalog lies in the folder in which it was written; else an error'
@@ -149,7 +149,7 @@ def fill_catalog(
     run_scripts(connection, "macros")
     connection.execute(IS_IN_PLACE)
     create_manifests(connection, readable, {table.folder for table in current})
-    if is_file:
+    if not is_relative:
         written = WRITTEN_IN + str(warehouse.root.resolve())
         connection.execute(f"comment on table manifests is {quoted(written)}")
     taken = {shape.name for kind in warehouse.kinds.values() for shape in kind.tables}

@@ -27,6 +27,7 @@ _REASONS = {
 }
 # what says of this machine and this moment that a file cannot be read, and nothing of the file
 _WANTS = (errno.ENOMEM, errno.EIO, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EACCES, errno.EPERM, errno.ESTALE)
+_WANTED = ("can't start new thread", "error return without exception set")  # of libraries without memory
 _ELSEWHERE = (errno.EROFS, errno.EACCES, errno.EPERM)  # where another place would do
 
 
@@ -54,7 +55,7 @@ def is_want(error: BaseException | None) -> bool:
             return True
         if isinstance(error, OSError) and error.errno in _WANTS:
             return True
-        if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        if isinstance(error, RuntimeError | SystemError) and any(words in str(error) for words in _WANTED):
             return True
         error = error.__cause__
     return False

@@ -15,10 +15,12 @@ from click.testing import CliRunner
 
 import bgdata
 from bgdata.cli import main
+from bgdata.cli.query import FILLED_BY, filling
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.store import processes
+from tests.together import each
 
 pytestmark = pytest.mark.catalog
 
@@ -220,3 +222,38 @@ def test_files_are_not_compressed(small_root: Path, tmp_path: Path, name: str) -
     result = run(small_root, "query", "select 1 as a", "-o", tmp_path / name)
     assert error_of(result, 2).startswith(f"expected a file that is not compressed, got {tmp_path / name}; try: csv")
     assert not list(tmp_path.iterdir())
+
+
+@each(
+    ("sql", "note"),
+    {
+        "a table": (
+            "select count(*) from scores",
+            "scores is empty, as nothing of scores is here; try: bgdata score P",
+        ),
+        "of files": (
+            "from wildbg_training",
+            "as nothing of wildbg_training is here; try: bgdata import wildbg_training",
+        ),
+        "a view": ("from benchmark_losses", "benchmark_losses is empty, as nothing of benchmark_scores is here; try: "),
+        "labels and turns": (
+            "from selfplay_labels join turns using (variant, game, turn)",
+            "turns have another variant than selfplay_labels: that of the corpus, which the view lineage names",
+        ),
+        "no rows of a full one": ("from bearoff_gammon where false", ""),
+        "a view with rows": ("select count(*) from versions", ""),
+        "no table": ("select 1", ""),
+    },
+)
+def test_what_fills_an_empty_table_is_named(small_root: Path, sql: str, note: str) -> None:
+    result = run(small_root, "query", sql, "--format", "json")
+    assert result.exit_code == 0
+    assert note in result.stderr if note else not result.stderr, result.stderr
+
+
+def test_every_kind_is_filled_by_a_command() -> None:
+    for kind in bgdata.all_kinds().values():
+        name, *rest = filling(kind).split()
+        assert name in main.commands or name in main.entries, name  # type: ignore[attr-defined]
+        assert rest or name in ("ladder", "check-reference")
+    assert FILLED_BY.keys() <= bgdata.all_kinds().keys()

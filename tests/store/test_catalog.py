@@ -533,6 +533,25 @@ def test_written_anew_for_kinds_that_changed(
     assert warehouse.catalog.stat().st_ino == written[2]
 
 
+def test_written_anew_for_what_kinds_share(memory_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As declarations of columns in `datasets/common`: the modules of the kinds themselves have not changed."""
+    package = tmp_path / "declared_together"
+    (package / "common").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    shared = package / "common" / "columns.py"
+    shared.write_text("SUMMARY = 'Words.'\n")
+    (package / "squares.py").write_text(
+        "from declared_together.common.columns import SUMMARY\nfrom tests.store.toy import Squares\n\n\n"
+        "class Declared(Squares):\n    summary = SUMMARY\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    warehouse = toy_warehouse(memory_path / "warehouse", squares=import_module("declared_together.squares").Declared())
+    warehouse.build("squares", TEN)
+    assert not catalog.is_stale(warehouse)
+    shared.write_text("SUMMARY = 'Other words.'\n")
+    assert catalog.is_stale(warehouse)
+
+
 def test_junk_in_its_place(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     toys.catalog.write_bytes(b"junk" * 1000)

@@ -7,6 +7,7 @@ import errno
 import json
 import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -33,6 +34,7 @@ from bgdata.store.dataset import drawn, sampled
 from bgdata.store.linked import move_aside
 from bgdata.store.lockfile import save_lock
 from bgdata.store.manifest import FileEntry
+from bgdata.store.parquet import first_difference
 from bgdata.store.progress import Silence
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
@@ -487,6 +489,18 @@ def test_repair_without_knowing_the_parameters(toys: Warehouse) -> None:
     ):
         repair_version(toys, Table(table.folder))
     assert (table.folder / "manifest.json").read_bytes() == b"{}"
+
+
+def test_damaged_arrays_are_no_unreadable_parquet(toys: Warehouse) -> None:
+    """The error of the rows that a file is compared with is an OSError too, as those of PyArrow are."""
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        raise CorruptFileError("expected a whole .npy array")
+        yield  # a generator
+
+    table = toys.build("squares", TEN)
+    with pytest.raises(CorruptFileError, match=r"^expected a whole \.npy array$"):
+        first_difference(table.parquet, rows())
 
 
 def test_a_manifest_of_json_that_is_none(toys: Warehouse) -> None:
