@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -190,46 +190,44 @@ FILLED_BY = {  # the commands whose results are versions of a kind, where `bgdat
 }
 
 
+VIEWS = "select view_name, sql from duckdb_views() where not internal"
+UNIONS = {"labelled_boards", "benchmark_boards"}  # of tables that need not all be there
+
+
 def notes_on_empty(
     warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
 ) -> Iterator[str]:
     """A line for each table that a query names and of which nothing is here; and, where the query has no rows, for each
-    view that is made from such tables: what is empty, and the command that fills it."""
-    views = {name: sql for name, sql in connection.execute(VIEWS).fetchall() if name in set(re.findall(r"\w+", text))}
-    owners: dict[str, list[Dataset[Any]]] = {}
-    for kind in warehouse.kinds.values():
-        for shape in kind.tables:
-            owners.setdefault(shape.name, []).append(kind)
-    for name, sql in views.items():
-        if name in owners:
-            missing = owners[name] if not any(warehouse.variants(kind.name) for kind in owners[name]) else []
-        elif missing := unfilled(warehouse, connection, sql, owners):
-            missing = missing if relation.limit(1).fetchone() is None else []
-        if missing:
-            kinds = ", ".join(dict.fromkeys(kind.name for kind in missing))
-            steps = " or ".join(dict.fromkeys(f"bgdata {filling(kind)}" for kind in missing))
-            yield f"{name} is empty, as nothing of {kinds} is here; try: {steps}"
-    labels = [name for name in views if any(kind.is_labelled and kind.arrays for kind in owners.get(name, ()))]
-    if labels and "turns" in views and relation.limit(1).fetchone() is None:
-        yield f"turns have another variant than {', '.join(labels)}: that of the corpus, which the view lineage names"
-
-
-VIEWS = "select view_name, sql from duckdb_views() where not internal"
-
-
-def unfilled(
-    warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, sql: str, owners: Mapping[str, Sequence[Dataset[Any]]]
-) -> list[Dataset[Any]]:
-    """The kinds of which nothing is here whose tables, or versions, a view of this SQL cannot do without: those that
-    alone fill a table that it, or a view that it is made from, names."""
+    view that is made from such tables, and for labels beside turns: why that is, and the command that fills them."""
     views = dict(connection.execute(VIEWS).fetchall())
-    names, waiting = set[str](), [sql]
+    empty = {name for name, sql in views.items() if not re.search(r"\bfrom\b", sql, re.IGNORECASE)}
+    named = [name for name in dict.fromkeys(re.findall(r"\w+", text)) if name in views]
+    for name in named:
+        missing = {name} if name in empty else made_from(name, views) & empty
+        if missing and (name in empty or has_no_rows(relation)):
+            kinds = [kind for kind in warehouse.kinds.values() if missing & {shape.name for shape in kind.tables}]
+            steps = " or ".join(dict.fromkeys(f"bgdata {filling(kind)}" for kind in kinds))
+            names = ", ".join(kind.name for kind in kinds)
+            yield f"{name} is empty, as nothing of {names} is here; try: {steps}"
+    if "turns" in named and has_no_rows(relation):
+        labels = [name for name in named if name in warehouse.kinds and warehouse.kinds[name].is_labelled]
+        if labels:
+            yield f"turns have no variant of {', '.join(labels)}: theirs is the corpus, which the view lineage names"
+
+
+def has_no_rows(relation: duckdb.DuckDBPyRelation) -> bool:
+    """Whether a query has no rows."""
+    return not relation.limit(1).fetchall()
+
+
+def made_from(name: str, views: Mapping[str, str]) -> set[str]:
+    """The views that one is made from, and those that they are made from."""
+    found, waiting = set[str](), [name]
     while waiting:
-        found = {word for word in re.findall(r"\w+", waiting.pop().partition(" AS ")[2]) if word in views} - names
-        names |= found
-        waiting += [views[name] for name in found - owners.keys()]
-    alone = [owners[name][0] for name in sorted(names & owners.keys()) if len(owners[name]) == 1]
-    return [kind for kind in alone if not warehouse.variants(kind.name)]
+        words = set(re.findall(r"\w+", views[waiting.pop()].partition(" AS ")[2]))
+        waiting += (words & views.keys()) - UNIONS - found
+        found |= words & views.keys()
+    return found - UNIONS
 
 
 def filling(kind: Dataset[Any]) -> str:

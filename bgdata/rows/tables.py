@@ -35,14 +35,14 @@ def version_rows(warehouse: Warehouse, name: str) -> Iterator[dict[str, Any]]:
             yield row | {"rows": table.manifest.rows, "bytes": size, "damage": None}
         except BgdataError as error:
             yield row | {"rows": None, "bytes": None, "damage": str(error)}
-    for variant, error in warehouse.lost(name):
+    for variant, flaw in warehouse.lost(name):
         yield {
             "variant": variant,
             "version": None,
             "is_current": True,
             "rows": None,
             "bytes": None,
-            "damage": str(error),
+            "damage": str(flaw),
         }
 
 

@@ -56,10 +56,10 @@ def source_files(kinds: Mapping[str, Dataset[Any]]) -> set[Path]:
     if isinstance(kinds, Kinds):
         return own | kinds.files()
     names = {each.__module__ for kind in kinds.values() for each in type(kind).__mro__}
-    modules = [module for name in names if getattr(module := sys.modules.get(name), "__file__", None)]
+    modules = [sys.modules[name] for name in names if name in sys.modules]
     packages = {package for module in modules if (package := sys.modules.get(module.__package__ or ""))}
     beside = {path for each in packages for folder in each.__path__ for path in Path(folder).rglob("*.py")}
-    return own | beside | {Path(str(module.__file__)) for module in modules}
+    return own | beside | {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
 
 
 def version_files(warehouse: Versions) -> Iterator[tuple[Path, str]]:

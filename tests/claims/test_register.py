@@ -204,7 +204,7 @@ def test_a_table_that_is_missing_is_no_wrong_query(monkeypatch: pytest.MonkeyPat
         raise MissingTableError("no bearoff_two_sided/6x6 in warehouse")
 
     name = next(iter(READINGS))
-    monkeypatch.setitem(register.READINGS, name, missing)  # type: ignore[arg-type]
+    monkeypatch.setitem(register.READINGS, name, missing)
     with pytest.raises(MissingTableError, match=r"^no bearoff_two_sided/6x6 in warehouse$"):
         judged(replace(CLAIM, query=f"{name}()"), None)
 

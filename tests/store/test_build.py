@@ -18,7 +18,7 @@ import pytest
 
 import bgdata
 from bgdata.errors import CheckFailedError, InvalidNameError, InvalidParameterError, StorageError, TooLargeError
-from bgdata.store import build, storage
+from bgdata.store import storage
 from bgdata.store.arrays import save_array
 from bgdata.store.build import COMPUTED, check_estimate, readable_bytes
 from bgdata.store.context import Build, Computed
@@ -338,7 +338,7 @@ def test_readable_bytes(count: float, text: str) -> None:
 def test_the_time_that_is_told_is_all_of_it(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writing and checking take longer than computing, as a rule; the manifest has the seconds of computing."""
     clock = iter(range(0, 10_000, 100))
-    monkeypatch.setattr(build.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr("bgdata.store.build.time.perf_counter", lambda: next(clock))
     notes = Notes()
     table = toys.build("squares", TEN, progress=notes)
     assert notes.texts == [f"squares/10: built {table.folder.name}, 10 rows in 300.0 s"]

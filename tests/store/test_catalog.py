@@ -243,19 +243,31 @@ def test_deleted_variants_disappear(toys: Warehouse) -> None:
     assert ours(toys, "select string_agg(distinct variant, ' ') from squares") == "20"
 
 
-GONE: dict[str, Callable[[Path], object]] = {
-    "deleted": shutil.rmtree,
-    "a file": lambda folder: (shutil.rmtree(folder), folder.write_text("")),
-    "a dangling link": lambda folder: (shutil.rmtree(folder), folder.symlink_to("nowhere")),
-    "an unmounted disk": lambda folder: (
-        shutil.move(folder.parent, folder.parents[2] / "disk"),
-        folder.parent.symlink_to("/nowhere/disk"),
-    ),
+def replace_by_file(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_text("")
+
+
+def replace_by_link(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.symlink_to("nowhere")
+
+
+def unmount(folder: Path) -> None:
+    shutil.move(folder.parent, folder.parents[2] / "disk")
+    folder.parent.symlink_to("/nowhere/disk")
+
+
+GONE: dict[str, Callable[[Path], None]] = {
+    "deleted": lambda folder: shutil.rmtree(folder),
+    "a file": replace_by_file,
+    "a dangling link": replace_by_link,
+    "an unmounted disk": unmount,
 }
 
 
 @each("how", GONE)
-def test_current_versions_that_are_gone_are_no_empty_tables(memory_path: Path, how: Callable[[Path], object]) -> None:
+def test_current_versions_that_are_gone_are_no_empty_tables(memory_path: Path, how: Callable[[Path], None]) -> None:
     """Every reader names them, our own connections and plain clients."""
     toys = toy_warehouse(memory_path / "warehouse")
     toys.build("squares", Count(20))

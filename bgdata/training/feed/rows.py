@@ -199,10 +199,10 @@ class LabelledRows:
         check_boards_of(self.table, block.boards, begin)
         is_class = IS_CLASS[block.classes]
         if not is_class.all():
-            row = int(is_class.argmin())
+            wrong = int(is_class.argmin())
             raise CheckFailedError(
-                f"expected the number of a class in row {begin + row} of {self.table.name}, found "
-                f"{block.classes[row]}; try: bgdata verify"
+                f"expected the number of a class in row {begin + wrong} of {self.table.name}, found "
+                f"{block.classes[wrong]}; try: bgdata verify"
             )
         row = first_flaw(block.targets)
         if row is not None:
