@@ -25,6 +25,7 @@ from bgdata.errors import (
     CorruptFileError,
     ManifestFormatError,
     MissingTableError,
+    StorageError,
     UsageError,
     shown,
 )
@@ -33,15 +34,15 @@ from bgdata.rows.plain import Row
 from bgdata.store.build import mend_catalog, refresh_catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import DAMAGED
-from bgdata.store.linked import move_aside
+from bgdata.store.linked import move_aside, put_back
 from bgdata.store.lock_verdicts import advice, left_out
 from bgdata.store.lockfile import load_lock, save_lock
 from bgdata.store.names import parse_scope
-from bgdata.store.owners import check_link, leads_to, require_own
+from bgdata.store.owners import check_link, require_own
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.published import is_published
-from bgdata.store.storage import is_locked, locked, make_folder, storage_errors
+from bgdata.store.storage import is_locked, locked, storage_errors
 from bgdata.store.table import Table
 from bgdata.store.versions import CURRENT, newest
 from bgdata.warehouse import Warehouse
@@ -208,24 +209,13 @@ def put_back_current(warehouse: Warehouse) -> None:
     """Put current versions back that a repair has set aside and then did not end."""
     for kind in sorted(warehouse.kinds):
         for variant, _ in warehouse.lost(kind):
-            with suppress(CorruptFileError):
+            with suppress(CorruptFileError, StorageError):
+                require_own(warehouse.root, kind, variant)
                 version = warehouse.pointer(kind, variant)
                 aside = warehouse.staging / f"{DAMAGED}{kind}-{variant}-{version}"
                 is_being_built = is_locked(warehouse.staging / f"{kind}-{variant}.lock")
                 if version and os.path.lexists(aside) and not is_being_built:
-                    put_back(aside, warehouse.root / kind / variant / version)
-
-
-def put_back(aside: Path, folder: Path) -> None:
-    """Undo `move_aside`, unless there is a version in its place by now. Raises StorageError."""
-    if not os.path.lexists(folder):
-        with storage_errors("move", aside):
-            if aside.is_symlink():
-                leads_to(aside).rename(folder)
-                aside.unlink()
-            else:
-                make_folder(folder.parent)
-                aside.rename(folder)
+                    put_back(warehouse, aside, warehouse.root / kind / variant / version)
 
 
 def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
@@ -347,10 +337,10 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
     with storage_errors("move", table.folder):
         aside = move_aside(warehouse, table.folder, f"{DAMAGED}{name}-{variant}-{table.folder.name}")
     try:
-        with when_cut_off(partial(put_back, aside, table.folder)), progress_bars() as progress:
+        with when_cut_off(partial(put_back, warehouse, aside, table.folder)), progress_bars() as progress:
             built = warehouse.build(name, parameters, progress=progress, inputs=inputs)
     except BaseException:
-        put_back(aside, table.folder)
+        put_back(warehouse, aside, table.folder)
         raise
     finally:
         if current:

@@ -12,6 +12,7 @@ or deleted there (see `owners`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -151,6 +152,21 @@ def move_aside(warehouse: Versions, folder: Path, name: str) -> Path:
     else:
         folder.rename(aside)
     return aside
+
+
+def put_back(warehouse: Versions, aside: Path, folder: Path) -> None:
+    """Undo `move_aside`, unless there is a version in its place by now. A link that this warehouse did not make is
+    moved as it is. Raises StorageError."""
+    if os.path.lexists(folder):
+        return
+    with storage_errors("move", aside):
+        make_folder(folder.parent)
+        hidden = leads_to(aside) if aside.is_symlink() else None
+        if hidden and hidden.name == f".{aside.name}" and is_own(warehouse, hidden.parent):
+            hidden.rename(folder)
+            aside.unlink()
+        else:
+            aside.rename(folder)
 
 
 def discard(warehouse: Versions, path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from bgdata.cli.verify import repair_version
+from bgdata.cli.verify import put_back_current, repair_version
 from bgdata.errors import (
     CorruptFileError,
     StorageError,
@@ -24,6 +24,7 @@ from bgdata.errors import (
 )
 from bgdata.store.catalog import write_catalog
 from bgdata.store.housekeeping import remove, rubbish, sweep
+from bgdata.store.linked import move_aside
 from bgdata.store.owners import OWNER
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
@@ -474,6 +475,26 @@ def test_an_unfinished_build_of_a_stranger_leads_gc_nowhere(toys: Warehouse, dis
     sweep(toys, rubbish(toys))
     assert not (toys.staging / name).is_symlink()
     assert (disk / f".{name}" / "key").exists()
+
+
+def test_what_a_stranger_calls_set_aside_stays_where_it_is(toys: Warehouse, disk: Path) -> None:
+    """A repair puts back what one before has set aside; a link to anything else is no more than a link."""
+    table = toys.build("squares", TEN)
+    (disk / "secret").mkdir()
+    name = f"damaged-squares-10-{table.folder.name}"
+    shutil.rmtree(table.folder)
+    (toys.staging / name).symlink_to(disk / "secret")
+    put_back_current(toys)
+    assert (disk / "secret").is_dir()
+    assert table.folder.is_symlink()
+
+
+def test_a_repair_on_another_disk_that_does_not_end(toys: Warehouse, table: Table) -> None:
+    aside = move_aside(toys, table.folder, f"damaged-squares-10-{table.folder.name}")
+    assert aside.is_symlink()
+    put_back_current(toys)
+    assert whole_versions(toys) == [table.name]
+    assert list(toys.staging.iterdir()) == []
 
 
 def test_an_owner_is_named_by_a_whole_path(

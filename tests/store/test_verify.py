@@ -521,25 +521,28 @@ WANTS = [
 
 
 @each("error", {str(error): error for error in WANTS})
-def test_what_cannot_be_checked_is_not_damaged(
-    memory_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
-    """Neither where it reads files, nor where it compares rows: nothing is moved, and the whole has not passed."""
-    toys = toy_warehouse(memory_path / "warehouse")
+def test_what_cannot_be_checked_is_not_damaged(error: Exception) -> None:
+    def check() -> None:
+        raise error
+
+    found = finding_of("a/b/r1-00000000", "values", check)
+    assert (found.status, found.problem) == (Status.UNCHECKED, "")
+
+
+def test_what_could_not_be_checked_is_not_moved(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where files are read, nor where rows are compared; and the whole has not passed."""
     table = toys.build("squares", TEN)
 
     def fails(*_: Any, **__: Any) -> NoReturn:
-        raise error
+        raise MemoryError
 
     for place in ("sha256_file", "values_digest", "first_difference", "run_sql_checks", "check_recomputed"):
         with monkeypatch.context() as patch:
             patch.setattr(f"bgdata.store.verify.{place}", fails)
-            (found,) = (each for each in findings(toys) if each.status is not Status.PASSED)
-            assert found.status is Status.UNCHECKED, place
-            assert not verify_warehouse(toys, None, None, 0, repair=True)
-        assert whole_versions(toys) == [table.name]
+            assert not verify_warehouse(toys, "squares", None, 0, repair=True), place
         assert list(toys.staging.iterdir()) == []
-    assert verify_warehouse(toys, None, None, 0, repair=True)
+    assert whole_versions(toys) == [table.name]
+    assert verify_warehouse(toys, "squares", None, 0, repair=True)
 
 
 def test_files_that_cannot_be_read_for_want_of_memory(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
