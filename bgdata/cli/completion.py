@@ -36,12 +36,6 @@ def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
 
 
 @completing
-def complete_kinds(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Completion of any kind of dataset."""
-    return warehouse.kinds
-
-
-@completing
 def complete_computed(warehouse: Warehouse, _: str) -> Iterable[str]:
     """Completion of the kinds that `build` computes."""
     return (name for name, kind in warehouse.kinds.items() if not kind.takes_files)

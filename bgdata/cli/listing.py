@@ -29,16 +29,20 @@ if TYPE_CHECKING:
 
 
 @click.command(name="list")
-@click.argument("scope", required=False, metavar="[KIND]", shell_complete=complete_scopes)
+@click.argument("kind", required=False, shell_complete=complete_scopes)
 @format_option
 @click.pass_obj
-def list_(warehouse: Warehouse, scope: str | None, form: str) -> None:
+def list_(warehouse: Warehouse, kind: str | None, form: str) -> None:
     """List the kinds of dataset, and the versions that are there.
 
     KIND is a kind of dataset, KIND/VARIANT or KIND/VARIANT/VERSION; the default is all kinds. A * marks the current
     version of a variant.
+
+    \b
+      bgdata list
+      bgdata list bearoff_two_sided
     """
-    print_kinds(warehouse, form, scope)
+    print_kinds(warehouse, form, kind)
 
 
 @click.command()

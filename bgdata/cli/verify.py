@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("scope", required=False, metavar="[KIND]", shell_complete=complete_scopes)
+@click.argument("kind", required=False, shell_complete=complete_scopes)
 @click.option(
     "--sample",
     type=click.IntRange(0),
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 @click.option("--repair", is_flag=True, help="Compute damaged rows again, or build versions that fail again.")
 @format_option
 @click.pass_obj
-def verify(warehouse: Warehouse, scope: str | None, sample: int | None, seed: int, repair: bool, form: str) -> None:
+def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int, repair: bool, form: str) -> None:
     """Prove the warehouse: hashes, values, checks, samples.
 
     KIND is a kind of dataset, KIND/VARIANT or KIND/VARIANT/VERSION; the default is all kinds. The files of every
@@ -76,12 +76,12 @@ def verify(warehouse: Warehouse, scope: str | None, sample: int | None, seed: in
       bgdata verify match_equity --sample 100 --seed 7
     """
     warehouse.require()
-    if not verify_warehouse(warehouse, scope, sample, seed, form, repair=repair):
+    if not verify_warehouse(warehouse, kind, sample, seed, form, repair=repair):
         sys.exit(1)
 
 
 @click.command()
-@click.argument("scope", required=False, metavar="[KIND]", shell_complete=complete_scopes)
+@click.argument("kind", required=False, shell_complete=complete_scopes)
 @click.option(
     "--check",
     is_flag=True,
@@ -91,7 +91,7 @@ def verify(warehouse: Warehouse, scope: str | None, sample: int | None, seed: in
 @threads_option
 @format_option
 @click.pass_obj
-def rebuild(warehouse: Warehouse, scope: str | None, check: bool, is_all: bool, form: str) -> None:
+def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, form: str) -> None:
     """Build the default tables again, and compare them.
 
     KIND is a kind of dataset or KIND/VARIANT; the default is all kinds. --check proves that the digests come out the
@@ -103,10 +103,10 @@ def rebuild(warehouse: Warehouse, scope: str | None, check: bool, is_all: bool, 
       bgdata rebuild --check
       bgdata rebuild bearoff_gammon
     """
-    if check and not rebuild_and_compare(warehouse, scope, form, is_all=is_all):
+    if check and not rebuild_and_compare(warehouse, kind, form, is_all=is_all):
         sys.exit(1)
     if not check:
-        rebuild_in_place(warehouse, scope, form, is_all=is_all)
+        rebuild_in_place(warehouse, kind, form, is_all=is_all)
 
 
 @click.command()

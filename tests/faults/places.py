@@ -18,13 +18,13 @@ import bgdata
 from bgdata.process import data_bytes
 from bgdata.store.storage import remove_folder
 from bgdata.store.versions import CATALOG, CURRENT
-from tests.faults.asking import Answer, ask, run_commands
+from tests.faults.asking import HANG_SECONDS, Answer, ask, run_commands
 from tests.faults.campaign import Campaign
 from tests.faults.damage import QUERIES, make_warehouse
 from tests.store import processes
 from tests.store.toy import whole_versions
 
-VERIFY = ["verify", "--sample", "20"]
+VERIFY = ["verify", "--sample", "0"]
 READ = [*QUERIES.values(), ["list"], VERIFY]
 HIVE = ["variant", "dataset", "position_id", "class", "board", "chances", "line", "source", "run", "points"]
 WRITE = [
@@ -137,9 +137,9 @@ class Places(Campaign):
         root = self.copied(folder / "warehouse")
         names = whole_versions(bgdata.open_warehouse(root))
         told = folder / "told"
-        command = [["verify", "--repair", "--sample", "20"]]
+        command = [["verify", "--repair", "--sample", "0"]]
         process = processes.start(starve, root, folder / "place", command, told, chance.randrange(1, 400) << 20)
-        process.join(120)
+        process.join(HANG_SECONDS)
         assert process.exitcode is not None, "expected an end, found that it hangs"
         assert whole_versions(bgdata.open_warehouse(root)) == names, "expected all versions to be where they were"
         assert not list(root.glob(".staging/damaged-*")), "expected nothing to be set aside"

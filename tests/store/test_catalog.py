@@ -273,13 +273,11 @@ def test_current_versions_that_are_gone_are_no_empty_tables(memory_path: Path, h
     toys.build("squares", Count(20))
     toys.connect().close()
     how(toys.build("squares", TEN).folder)
-    sql = "select count(*) from squares"
-    for ask in (ours, lambda warehouse, sql: answer(warehouse.catalog, sql)):
-        with pytest.raises(duckdb.Error, match=r"squares/10 is not there: "):
-            ask(toys, sql)
-        assert ask(toys, f"{sql} where variant = '20'") == 20
-    with connect(toys, limits=QueryLimits(10)) as limited, pytest.raises(duckdb.Error, match="squares/10 is not there"):
-        limited.sql(sql).fetchall()
+    with toys.connect() as own, duckdb.connect(str(toys.catalog), read_only=True) as plain:
+        for client in (own, plain):
+            with pytest.raises(duckdb.Error, match=r"squares/10 is not there: "):
+                client.sql("select count(*) from squares").fetchall()
+            assert client.sql("select count(*) from squares where variant = '20'").fetchall() == [(20,)]
     with pytest.raises(BgdataError, match="squares/10"):
         list(toys.current("squares"))
     (lost,) = (row for row in listed_rows(toys) if row["variant"] == "10" and row["version"] is None)
