@@ -101,6 +101,8 @@ def needing(extra: str, purpose: str, kind: type[BgdataError] = MissingExtraErro
     try:
         yield
     except ImportError as error:
+        if not isinstance(error, ModuleNotFoundError) and "memory" in str(error).lower():  # it is there
+            raise
         found = f"expected {(error.name or extra).partition('.')[0]} {purpose}, found none"
         # with its path: another Python's pip knows another project by our name
         raise kind(f'{found}; try: {sys.executable} -m pip install "bgdata[{extra}]"') from error

@@ -352,5 +352,7 @@ def _lost(error: OSError) -> int:
     if error.errno == errno.EPIPE:
         return BROKEN_PIPE
     what = f"cannot use {error.filename}" if error.filename else "cannot write what is printed"
-    print_line(f"error: {what}: {(error.strerror or str(error)).lower()}")
+    if error.errno is None and not error.filename:  # of a library, which the system has not told of a stream
+        what = "cannot go on"
+    print_line(f"error: {what}: {' '.join((error.strerror or str(error)).lower().split())}")
     return 1

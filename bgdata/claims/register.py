@@ -19,7 +19,7 @@ from bgdata.claims.definitions import CORRECTED, OPEN, REPRODUCED, Claim, parse_
 from bgdata.claims.dropped import READINGS as DROPPED
 from bgdata.claims.found import Answer, Found
 from bgdata.claims.play import READINGS as PLAY
-from bgdata.errors import CorruptFileError
+from bgdata.errors import CorruptFileError, MissingTableError, QueryError
 from bgdata.store.table import Table
 
 FORMULAS: Mapping[str, Callable[..., Any]] = COUNTING | CUBE  # answer from their arguments alone
@@ -179,6 +179,8 @@ def answered(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
         if name in FORMULAS:
             return rounded(FORMULAS[name], arguments)
         answer = READINGS[name](tables, *arguments)
+    except (MissingTableError, QueryError):  # of the tables that it asks
+        raise
     except (TypeError, ValueError, KeyError) as error:
         raise CorruptFileError(
             f"expected a query that can be answered for {claim.claim}, got {claim.query}: {error}"

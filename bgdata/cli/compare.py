@@ -14,12 +14,13 @@ from bgdata.cli.completion import complete_tables
 from bgdata.cli.options import format_option
 from bgdata.cli.output import write_rows
 from bgdata.cli.query import define_gnubg_view
-from bgdata.errors import UsageError, shown
+from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.formats.gnubg_bearoff import open_gnubg_bearoff
 from bgdata.rows.plain import Row
 from bgdata.store.dataset import Dataset
 from bgdata.store.diff import ColumnChange, Comparison, comparison, define_version
 from bgdata.store.lock_verdicts import lock_verdicts
+from bgdata.store.names import parse_scope
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
@@ -36,26 +37,38 @@ def diff(warehouse: Warehouse, before: str | None, after: str | None, form: str)
     """Compare two tables, or the warehouse with its lock.
 
     BEFORE and AFTER are KIND/VARIANT, KIND/VARIANT/VERSION, or a gnubg .bd file; side tables, such as quarantine, are
-    compared too. Without them the warehouse is compared with warehouse.lock. The exit code is 1 if they differ.
+    compared too. Without them the warehouse is compared with warehouse.lock, and with a KIND or KIND/VARIANT alone what
+    the lock lists of it. The exit code is 1 if they differ.
 
     \b
       bgdata diff
+      bgdata diff match_equity
       bgdata diff bearoff_two_sided/6x6 gnubg_ts0.bd
     """
-    if before is not None and after is None:
-        raise UsageError(f"expected two tables to compare, got one: {shown(before)}")
     if before is None or after is None:
-        same = compare_with_lock(warehouse, form)
+        same = compare_with_lock(warehouse, form, before)
     else:
         same = compare_tables(warehouse, before, after, form)
     if not same:
         sys.exit(1)
 
 
-def compare_with_lock(warehouse: Warehouse, form: str = "table") -> bool:
-    """Print one line for each locked variant; returns whether the warehouse holds those digests, but for what only
-    `bgdata build --all` builds, which may be missing."""
-    verdicts = lock_verdicts(warehouse)
+def compare_with_lock(warehouse: Warehouse, form: str = "table", scope: str | None = None) -> bool:
+    """Print one line for each locked variant (of a KIND, or for one KIND/VARIANT); returns whether the warehouse holds
+    those digests, but for what only `bgdata build --all` builds, which may be missing. Raises UsageError for any other
+    table, which needs a second one to be compared with, and MissingTableError for what is not locked."""
+    if scope is not None and (scope.endswith(".bd") or scope.count("/") > 1):
+        raise UsageError(f"expected two tables to compare, got one: {shown(scope)}")
+    kind, variant, _ = parse_scope(scope)
+    if kind is not None:
+        warehouse.checked_kind(kind)
+    verdicts = [
+        each
+        for each in lock_verdicts(warehouse)
+        if kind in (None, each.entry.dataset) and variant in (None, each.entry.variant)
+    ]
+    if not verdicts:
+        raise MissingTableError(f"expected {scope} in {warehouse.lock}, found none; try: bgdata diff BEFORE AFTER")
     if form == "table":
         click.echo("\n".join(map(str, verdicts)))
     else:

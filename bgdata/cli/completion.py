@@ -36,12 +36,6 @@ def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
 
 
 @completing
-def complete_kinds(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Completion of any kind of dataset."""
-    return warehouse.kinds
-
-
-@completing
 def complete_computed(warehouse: Warehouse, _: str) -> Iterable[str]:
     """Completion of the kinds that `build` computes."""
     return (name for name, kind in warehouse.kinds.items() if not kind.takes_files)
@@ -54,9 +48,21 @@ def complete_imported(warehouse: Warehouse, _: str) -> Iterable[str]:
 
 
 @completing
+def complete_scopes(warehouse: Warehouse, typed: str) -> Iterable[str]:
+    """Completion of a kind of dataset, and once it is typed, of KIND/VARIANT and of versions."""
+    kind, slash, _ = typed.partition("/")
+    return title_names(warehouse, typed, kind) if slash else warehouse.kinds
+
+
+@completing
 def complete_tables(warehouse: Warehouse, typed: str) -> Iterable[str]:
     """Completion of KIND/VARIANT, and once a variant is typed, of its versions."""
-    for table in warehouse.versions():
+    return title_names(warehouse, typed)
+
+
+def title_names(warehouse: Warehouse, typed: str, kind: str | None = None) -> Iterable[str]:
+    """KIND/VARIANT of all versions (of a kind), and KIND/VARIANT/VERSION of those of the variant that is typed."""
+    for table in warehouse.versions(kind):
         title, version = table.name.rsplit("/", 1)
         yield title
         if typed.startswith(f"{title}/"):

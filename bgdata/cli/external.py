@@ -22,7 +22,7 @@ from bgdata.cli.options import (
 )
 from bgdata.cli.own_tables import open_player
 from bgdata.cli.stakes import find_met_or_file
-from bgdata.errors import ExternalProgramError, MissingTableError, StorageError
+from bgdata.errors import BgdataError, ExternalProgramError, MissingTableError, StorageError
 from bgdata.game.plays import NO_PLAY
 from bgdata.process import go_on
 from bgdata.warehouse import Warehouse
@@ -149,6 +149,8 @@ def writing(path: Path) -> Iterator[None]:
     """Raise StorageError for any OSError inside the block."""
     try:
         yield
+    except BgdataError:  # of what is written: some are an OSError too
+        raise
     except OSError as error:
         raise StorageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
 

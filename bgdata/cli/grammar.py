@@ -22,6 +22,8 @@ from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
 
 VARIABLE = "BGDATA_WAREHOUSE"
 LONGEST_WORD = 200  # characters of an error that stand together: paths may be long
+WANTS = ("can't start new thread", "allocate memory", "failed to map", "error return without exception set")
+MORE_MEMORY = "try: --threads 1 where there is such an option, a smaller table, or a machine that has more"
 LONGEST = 380  # of a whole error
 _GIVEN = "bgdata.warehouse"  # folders that the command line has named so far
 
@@ -111,6 +113,8 @@ class Commands(Sections):
                 letter, encoding = error.object[error.start], error.encoding
                 step = "try: PYTHONIOENCODING=utf-8, or --format json"
                 fail(f"expected an output that holds {letter!a}, got one in {encoding}; {step}", 1)
+            if is_want_of_memory(error) and not context.params.get("debug"):
+                fail(f"expected more memory, found {shown(str(error) or 'none left')}; {MORE_MEMORY}", 1)
             if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
                 fail(f"expected the name of a file, got one that is too long: {shown(str(error.filename))}", 2)
             raise
@@ -121,6 +125,15 @@ class Commands(Sections):
             meant = f"; do you mean {' or '.join(near)}?" if near else "; see: bgdata --help"
             fail(f"expected a command, got {args[0]}{meant}", 2)
         return super().resolve_command(context, args)
+
+
+def is_want_of_memory(error: BaseException) -> bool:
+    """Whether an error says that this process may not take more memory, or start another thread."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    if isinstance(error, RuntimeError | ImportError | SystemError):  # of libraries that do not say it in another way
+        return any(words in str(error) for words in WANTS)
+    return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException"  # of DuckDB
 
 
 def check_text(words: Iterable[str]) -> None:
@@ -152,7 +165,9 @@ def fail(message: str, code: int) -> NoReturn:
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    """A message in one line of at most `most` letters: arguments that it quotes may be of any length."""
+    """A message in one line of at most `most` letters that can be printed: what it quotes may be of any length, and
+    command a terminal."""
+    text = "".join(letter if letter.isprintable() or letter.isspace() else repr(letter)[1:-1] for letter in text)
     text = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: f"{word[0][:60]}...{word[0][-20:]}", " ".join(text.split()))
     return text if len(text) <= most else f"{text[: most - 123]}...{text[-120:]}"
 

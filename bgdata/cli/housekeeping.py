@@ -11,7 +11,7 @@ from bgdata.cli.options import format_option, yes_option
 from bgdata.cli.output import write_rows
 from bgdata.errors import UsageError, shown
 from bgdata.store.build import readable_bytes, refresh_catalog
-from bgdata.store.housekeeping import Rubbish, remove, rubbish, sweep
+from bgdata.store.housekeeping import Rubbish, check_removable, is_current, remove, rubbish, size, sweep
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
@@ -34,17 +34,18 @@ def use(warehouse: Warehouse, version: str) -> None:
 
 @click.command()
 @click.argument("version", shell_complete=complete_versions)
+@yes_option
 @click.pass_obj
-def rm(warehouse: Warehouse, version: str) -> None:
+def rm(warehouse: Warehouse, version: str, yes: bool) -> None:
     """Delete a VERSION that nothing depends on.
 
-    VERSION is KIND/VARIANT/VERSION. The command refuses, and lists what depends on it, while another version is made
-    from it or warehouse.lock lists it.
+    VERSION is KIND/VARIANT/VERSION. The command asks first where there is a terminal to ask at. It refuses, and lists
+    what depends on it, while another version is made from it or warehouse.lock lists it.
 
     \b
       bgdata rm network/tiny/r2-0123abcd
     """
-    remove_version(warehouse, version)
+    remove_version(warehouse, version, yes=yes)
 
 
 @click.command()
@@ -92,11 +93,14 @@ def use_version(warehouse: Warehouse, reference: str) -> None:
         click.echo(f"{table.name} is current already")
 
 
-def remove_version(warehouse: Warehouse, reference: str) -> None:
-    """Delete one version. Raises UsageError for a text that names no version, MissingTableError, and
-    VersionInUseError."""
+def remove_version(warehouse: Warehouse, reference: str, *, yes: bool) -> None:
+    """Delete one version, after asking if there is a terminal to ask at. Raises UsageError for a text that names no
+    version, MissingTableError, and VersionInUseError."""
     table = named_version(warehouse, reference)
-    was_current = warehouse.open(*table.folder.parts[-3:-1]).folder == table.folder
+    check_removable(warehouse, table)
+    if not yes and sys.stdin.isatty():
+        click.confirm(f"delete {table.name}, {readable_bytes(size(table.folder))}?", abort=True, err=True)
+    was_current = is_current(warehouse, table)
     left = remove(warehouse, table)
     refresh_catalog(warehouse)
     click.echo(f"deleted {table.name}")
@@ -135,4 +139,5 @@ def collect_garbage(warehouse: Warehouse, form: str = "table", *, dry_run: bool,
 
 def name_of(warehouse: Warehouse, entry: Rubbish) -> str:
     """The path, within the warehouse, of something that may be deleted."""
-    return entry.path.relative_to(warehouse.root).as_posix()
+    name = entry.path.relative_to(warehouse.root).as_posix()
+    return name if name.isprintable() else shown(name)

@@ -14,7 +14,7 @@ from bgdata.cli.options import format_option, games_option, plot_option, seed_op
 from bgdata.cli.output import write_rows
 from bgdata.datasets.ladder import PLAYS, match_length
 from bgdata.rows.plain import Row
-from bgdata.store.names import quoted
+from bgdata.store.names import parquet_source
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
@@ -109,7 +109,7 @@ def rows_of(table: Table) -> list[Row]:
     import duckdb
 
     with duckdb.connect() as connection:
-        found = connection.sql(f"from read_parquet({quoted(str(table.folder / 'table.parquet'))}) order by rank")
+        found = connection.sql(f"from {parquet_source(table.parquet)} order by rank")
         return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
 
 

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from bgdata.cli.build import chosen, parameter_options
-from bgdata.cli.completion import complete_explained
+from bgdata.cli.completion import complete_explained, complete_scopes
 from bgdata.cli.options import format_option
 from bgdata.cli.output import write_rows
 from bgdata.errors import UsageError, shown
+from bgdata.rows.plain import Row
 from bgdata.rows.tables import Part, input_text, kind_parts, listed_rows, rows_of, version_rows
 from bgdata.store.build import estimate_text
 from bgdata.store.dataset import Dataset
 from bgdata.store.lock_verdicts import left_out
+from bgdata.store.names import parse_scope
 from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.scripts import sql_checks
 from bgdata.warehouse import Warehouse
@@ -27,11 +29,20 @@ if TYPE_CHECKING:
 
 
 @click.command(name="list")
+@click.argument("kind", required=False, shell_complete=complete_scopes)
 @format_option
 @click.pass_obj
-def list_(warehouse: Warehouse, form: str) -> None:
-    """List the kinds of dataset, and the versions that are there."""
-    print_kinds(warehouse, form)
+def list_(warehouse: Warehouse, kind: str | None, form: str) -> None:
+    """List the kinds of dataset, and the versions that are there.
+
+    KIND is a kind of dataset, KIND/VARIANT or KIND/VARIANT/VERSION; the default is all kinds. A * marks the current
+    version of a variant.
+
+    \b
+      bgdata list
+      bgdata list bearoff_two_sided
+    """
+    print_kinds(warehouse, form, kind)
 
 
 @click.command()
@@ -60,21 +71,31 @@ def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, 
     print_explanation(warehouse, name, form)
 
 
-def print_kinds(warehouse: Warehouse, form: str = "table") -> None:
-    """One line for each kind, and one for each of its versions; a `*` marks the current one of a variant."""
+def print_kinds(warehouse: Warehouse, form: str = "table", scope: str | None = None) -> None:
+    """One line for each kind, and one for each of its versions, or for those of KIND, KIND/VARIANT or
+    KIND/VARIANT/VERSION; a `*` marks the current one of a variant. Raises what `Versions.named` raises."""
+    warehouse.named(scope)  # raises, for what is not there
+    only, *parts = parse_scope(scope)
+    kinds = [(only, warehouse.kind(only))] if only else list(warehouse.kinds.items())
+
+    def is_meant(row: Row) -> bool:
+        """Whether a row is of the variant and the version that are named."""
+        return all(part in (None, row[column]) for part, column in zip(parts, ("variant", "version"), strict=True))
+
     if form != "table":
-        write_rows(listed_rows(warehouse), form)
-    for name, kind in warehouse.kinds.items() if form == "table" else ():
+        write_rows((row for row in listed_rows(warehouse, [kind for _, kind in kinds]) if is_meant(row)), form)
+    for name, kind in kinds if form == "table" else ():
         defaults = ", ".join(kind.slug(parameters) for parameters in kind.defaults)
         click.echo(f"{name}  [{defaults}]\n    {kind.summary}")
-        for row in version_rows(warehouse, name):
+        for row in filter(is_meant, version_rows(warehouse, name)):
             if row["damage"]:
-                click.echo(f"    {name}/{row['variant']}/{row['version']} is damaged: {row['damage']}")
+                what = f"{row['version']} is damaged" if row["version"] else "current is not there"
+                click.echo(f"    {name}/{row['variant']}/{what}: {row['damage']}")
                 continue
             mark = "*" if row["is_current"] else " "
             title = f"{row['variant']:<8} {row['version']}"
             click.echo(f"  {mark} {title}  {row['rows']:>12,} rows  {row['bytes'] / 1e6:>8,.1f} MB")
-        for title in left_out(warehouse, name):
+        for title in left_out(warehouse, name) if parts[0] is None else ():
             click.echo(f"    {title.partition('/')[2]:<8} is not built; try: bgdata build {name}")
     if not warehouse.root.is_dir():
         click.echo(f"no warehouse in {warehouse.root} yet; try: bgdata build", err=True)

@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from bgdata.cli.options import gnubg_option, output_option
 from bgdata.errors import QueryError, UsageError, shown
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.process import when_cut_off
+from bgdata.store.dataset import Dataset
 from bgdata.store.names import identifier, quoted
 from bgdata.store.storage import storage_errors
 from bgdata.warehouse import Warehouse
@@ -159,6 +160,8 @@ def run_query(
                     copy_rows(connection, relation, form, path)
                 else:
                     show_rows(relation)
+                for line in notes_on_empty(warehouse, connection, relation, text):
+                    click.echo(line, err=True)
             except duckdb.InterruptException as error:
                 raise QueryError(
                     f"expected a query of at most {limits.seconds:g} seconds; try: --seconds N, or fewer rows"
@@ -169,6 +172,67 @@ def run_query(
                 raise QueryError(f"{first_lines(error)}; try: --allow-files") from error
             except duckdb.Error as error:
                 raise QueryError(first_lines(error)) from error
+
+
+FILLED_BY = {  # the commands whose results are versions of a kind, where `bgdata build KIND` is not how one begins
+    "benchmark_scores": "benchmark PLAYER",
+    "cubeful_scores": "ladder --for money",
+    "cubeful_selfplay": "selfplay --cube-model MODEL",
+    "engine_labels": "label SOURCE",
+    "game_scores": "score PLAYER",
+    "ladder": "ladder",
+    "lookahead_labels": "label SOURCE",
+    "referee_scores": "referee PLAYER",
+    "reference_checks": "check-reference",
+    "reference_scores": "score PLAYER",
+    "rollout_labels": "label SOURCE",
+    "scores": "score PLAYER",
+}
+
+
+VIEWS = "select view_name, sql from duckdb_views() where not internal"
+UNIONS = {"labelled_boards", "benchmark_boards"}  # of tables that need not all be there
+
+
+def notes_on_empty(
+    warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
+) -> Iterator[str]:
+    """A line for each table that a query names and of which nothing is here; and, where the query has no rows, for each
+    view that is made from such tables, and for labels beside turns: why that is, and the command that fills them."""
+    views = dict(connection.execute(VIEWS).fetchall())
+    empty = {name for name, sql in views.items() if not re.search(r"\bfrom\b", sql, re.IGNORECASE)}
+    named = [name for name in dict.fromkeys(re.findall(r"\w+", text)) if name in views]
+    for name in named:
+        missing = {name} if name in empty else made_from(name, views) & empty
+        if missing and (name in empty or has_no_rows(relation)):
+            kinds = [kind for kind in warehouse.kinds.values() if missing & {shape.name for shape in kind.tables}]
+            steps = " or ".join(dict.fromkeys(f"bgdata {filling(kind)}" for kind in kinds))
+            names = ", ".join(kind.name for kind in kinds)
+            yield f"{name} is empty, as nothing of {names} is here; try: {steps}"
+    if "turns" in named and has_no_rows(relation):
+        labels = [name for name in named if name in warehouse.kinds and warehouse.kinds[name].is_labelled]
+        if labels:
+            yield f"turns have no variant of {', '.join(labels)}: theirs is the corpus, which the view lineage names"
+
+
+def has_no_rows(relation: duckdb.DuckDBPyRelation) -> bool:
+    """Whether a query has no rows."""
+    return not relation.limit(1).fetchall()
+
+
+def made_from(name: str, views: Mapping[str, str]) -> set[str]:
+    """The views that one is made from, and those that they are made from."""
+    found, waiting = set[str](), [name]
+    while waiting:
+        words = set(re.findall(r"\w+", views[waiting.pop()].partition(" AS ")[2]))
+        waiting += (words & views.keys()) - UNIONS - found
+        found |= words & views.keys()
+    return found - UNIONS
+
+
+def filling(kind: Dataset[Any]) -> str:
+    """The command that makes a version of a kind."""
+    return FILLED_BY.get(kind.name) or (f"import {kind.name} FILE..." if kind.takes_files else f"build {kind.name}")
 
 
 def show_rows(relation: duckdb.DuckDBPyRelation) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
@@ -16,23 +17,34 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bgdata.cli.completion import complete_computed, complete_kinds
+from bgdata.cli.completion import complete_scopes
 from bgdata.cli.options import format_option, seed_option, threads_option
 from bgdata.cli.output import write_rows
-from bgdata.errors import BgdataError, CorruptFileError, ManifestFormatError, MissingTableError, UsageError
+from bgdata.errors import (
+    BgdataError,
+    CorruptFileError,
+    ManifestFormatError,
+    MissingTableError,
+    StorageError,
+    UsageError,
+    shown,
+)
 from bgdata.process import keeping_nothing, when_cut_off
 from bgdata.rows.plain import Row
 from bgdata.store.build import mend_catalog, refresh_catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import DAMAGED
-from bgdata.store.linked import move_aside
+from bgdata.store.linked import move_aside, put_back
 from bgdata.store.lock_verdicts import advice, left_out
 from bgdata.store.lockfile import load_lock, save_lock
+from bgdata.store.names import parse_scope
+from bgdata.store.owners import check_link, require_own
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.published import is_published
-from bgdata.store.storage import locked, storage_errors
+from bgdata.store.storage import is_locked, locked, storage_errors
 from bgdata.store.table import Table
+from bgdata.store.versions import CURRENT, newest
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -40,7 +52,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("kind", required=False, shell_complete=complete_kinds)
+@click.argument("kind", required=False, shell_complete=complete_scopes)
 @click.option(
     "--sample",
     type=click.IntRange(0),
@@ -54,9 +66,10 @@ if TYPE_CHECKING:
 def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int, repair: bool, form: str) -> None:
     """Prove the warehouse: hashes, values, checks, samples.
 
-    KIND is a kind of dataset; the default is all kinds. The files of every version are hashed, its values are compared
-    with its digest, every SQL check is run on all rows, and all rows or a sample of them are computed again. The report
-    says for each version what was recomputed, and what was skipped and why. The exit code is 1 if anything fails.
+    KIND is a kind of dataset, KIND/VARIANT or KIND/VARIANT/VERSION; the default is all kinds. The files of every
+    version are hashed, its values are compared with its digest, every SQL check is run on all rows, and all rows or a
+    sample of them are computed again. The report says for each version what was recomputed, and what was skipped and
+    why. The exit code is 1 if anything fails, or could not be checked, as for want of memory.
 
     \b
       bgdata verify
@@ -68,7 +81,7 @@ def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int
 
 
 @click.command()
-@click.argument("kind", required=False, shell_complete=complete_computed)
+@click.argument("kind", required=False, shell_complete=complete_scopes)
 @click.option(
     "--check",
     is_flag=True,
@@ -81,10 +94,10 @@ def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int
 def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, form: str) -> None:
     """Build the default tables again, and compare them.
 
-    KIND is a kind of dataset; the default is all kinds. --check proves that the digests come out the same, of all that
-    warehouse.lock lists; the exit code is 1 if any differs. Versions that come with the package are not computed again
-    unless --all is given: only their hashes are compared. Without --check, what only `bgdata build --all` builds is
-    built again where it is there, or where its KIND is given.
+    KIND is a kind of dataset or KIND/VARIANT; the default is all kinds. --check proves that the digests come out the
+    same, of all that warehouse.lock lists; the exit code is 1 if any differs. Versions that come with the package are
+    not computed again unless --all is given: only their hashes are compared. Without --check, what only `bgdata build
+    --all` builds is built again where it is there, or where its KIND is given.
 
     \b
       bgdata rebuild --check
@@ -108,29 +121,35 @@ def lock(warehouse: Warehouse) -> None:
 
 
 def verify_warehouse(
-    warehouse: Warehouse, kind: str | None, sample: int | None, seed: int, form: str = "table", *, repair: bool
+    warehouse: Warehouse, scope: str | None, sample: int | None, seed: int, form: str = "table", *, repair: bool
 ) -> bool:
-    """Check every version (of one kind), print the findings, and repair if asked; returns whether all versions are
-    right."""
-    from bgdata.store.verify import RECOMPUTED, Status, verify, verify_files
+    """Check every version (of KIND, KIND/VARIANT or KIND/VARIANT/VERSION), print the findings, and repair if asked;
+    returns whether all versions are right."""
+    from bgdata.store.verify import RECOMPUTED, Status, verify
 
-    tables = list(warehouse.versions(kind))
-    if not tables:
+    if repair:
+        put_back_current(warehouse)
+    tables = warehouse.named(scope)
+    if not tables and next(findings_beside(warehouse, scope, is_whole=False), None) is None:
         raise MissingTableError(f"expected at least one version in {warehouse.root}, found none; try: bgdata build")
     failed: dict[str, Table] = {}
+    lost_variants: list[str] = []
     counts = Counter[Status]()
     recomputed: dict[str, str] = {}
     rows: list[Row] = []
     with progress_bars() as progress:
         findings = verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress)
-        for finding in chain(findings, verify_files(warehouse) if kind is None else ()):
+        for finding in chain(findings, findings_beside(warehouse, scope)):
             counts[finding.status] += 1
             found = {"subject": finding.subject, "check": finding.check, "status": str(finding.status)}
             rows.append(found | {"finding": finding.text})
-            if finding.status is Status.FAILED:
+            if finding.is_last:
                 progress.note(failure(finding))
+            if finding.status is Status.FAILED:
                 if finding.table:
                     failed[finding.subject] = finding.table
+                elif finding.check == CURRENT:
+                    lost_variants.append(finding.subject)
             elif finding.check == RECOMPUTED:
                 recomputed[finding.subject] = (
                     "recomputing skipped: " if finding.status is Status.SKIPPED else ""
@@ -140,39 +159,97 @@ def verify_warehouse(
             elif finding.check == "lock" and finding.table:
                 progress.note(f"ok     {finding.subject}: {recomputed[finding.subject]}")
     passed, skipped, wrong = (counts[status] for status in (Status.PASSED, Status.SKIPPED, Status.FAILED))
+    unchecked = counts[Status.UNCHECKED]
     if form != "table":
         write_rows(rows, form)
     summary = f"{len(tables)} versions: {passed} checks passed, {skipped} skipped, {wrong} failed"
-    click.echo(summary, err=form != "table")
-    missing = [] if kind else left_out(warehouse)
+    click.echo(summary + (f", {unchecked} could not be made" if unchecked else ""), err=form != "table")
+    missing = [] if scope else left_out(warehouse)
     if missing:
         click.echo(advice(missing), err=True)
     if not repair or not wrong:
-        return not wrong
+        return not wrong and not unchecked
     for table in in_order_of_repair(warehouse, failed):
         repair_version(warehouse, table)
+    for title in lost_variants:
+        repair_current(warehouse, *title.split("/"))
     refresh_catalog(warehouse)
-    return is_repaired(warehouse, kind, failed, sample, seed)
+    return is_repaired(warehouse, scope, failed, sample, seed) and not unchecked
 
 
-def is_repaired(warehouse: Warehouse, kind: str | None, failed: Iterable[str], sample: int | None, seed: int) -> bool:
+def findings_beside(warehouse: Warehouse, scope: str | None, *, is_whole: bool = True) -> Iterator[Finding]:
+    """Checks of what is beside versions: of the whole warehouse, if all of it was asked for and it `is_whole`; of what
+    is current, unless a version was named."""
+    from bgdata.store.verify import verify_current, verify_files
+
+    kind, variant, version = parse_scope(scope)
+    if kind is None and is_whole:
+        yield from verify_files(warehouse)
+    elif version is None:
+        for name in [kind] if kind else sorted(warehouse.kinds):
+            yield from verify_current(warehouse, name, variant or "")
+
+
+def is_repaired(warehouse: Warehouse, scope: str | None, failed: Iterable[str], sample: int | None, seed: int) -> bool:
     """Whether the variants of versions that failed are right now; what is not is printed."""
-    from bgdata.store.verify import Status, verify, verify_files
+    from bgdata.store.verify import verify
 
+    kind, _, _ = parse_scope(scope)
     variants = {name.rpartition("/")[0] for name in failed}
     tables = [table for table in warehouse.versions(kind) if table.name.rpartition("/")[0] in variants]
     with progress_bars() as progress:
         findings = verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress)
-        every = chain(findings, verify_files(warehouse) if kind is None else ())
-        wrong = [finding for finding in every if finding.status is Status.FAILED]
+        wrong = [finding for finding in chain(findings, findings_beside(warehouse, scope)) if finding.is_last]
         for finding in wrong:
             progress.note(failure(finding))
     return not wrong
 
 
+def put_back_current(warehouse: Warehouse) -> None:
+    """Put current versions back that a repair has set aside and then did not end."""
+    for kind in sorted(warehouse.kinds):
+        for variant, _ in warehouse.lost(kind):
+            with suppress(CorruptFileError, StorageError):
+                require_own(warehouse.root, kind, variant)
+                version = warehouse.pointer(kind, variant)
+                aside = warehouse.staging / f"{DAMAGED}{kind}-{variant}-{version}"
+                is_being_built = is_locked(warehouse.staging / f"{kind}-{variant}.lock")
+                if version and os.path.lexists(aside) and not is_being_built:
+                    put_back(warehouse, aside, warehouse.root / kind / variant / version)
+
+
+def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
+    """Make a version of a variant current whose current one is not there or not known: the default one, built where it
+    is not there, or else the newest that is.
+
+    Raises MissingTableError where nothing can be, and StorageError where the disk is not there to which a link leads.
+    """
+    from bgdata.store.catalog import is_readable
+
+    check_link(warehouse.root / kind / variant)
+    with suppress(BgdataError):
+        if warehouse.open(kind, variant):
+            return
+    declared = warehouse.kind(kind)
+    tables = [table for table in warehouse.versions(kind, variant) if is_readable(table)]
+    known = [each for each in (*declared.defaults, declared.smallest) if declared.slug(each) == variant]
+    if known and not declared.takes_files:
+        with progress_bars() as progress:
+            warehouse.build(kind, known[0], progress=progress)
+    elif tables:
+        warehouse.use(newest(tables))
+    else:
+        step = f"import {kind} FILE..." if declared.takes_files else f"build {kind}"
+        raise MissingTableError(
+            f"expected a version of {kind}/{variant} to make current, found none; restore it from a copy, or try: "
+            f"bgdata {step}; if it is gone for good, delete {warehouse.root / kind / variant}"
+        )
+    click.echo(f"repaired {kind}/{variant}: {warehouse.open(kind, variant).folder.name} is current now", err=True)
+
+
 def failure(finding: Finding) -> str:
-    """A line that says what failed."""
-    return f"FAILED {finding.subject}: {finding.check}: {finding.text}"
+    """A line that says what failed, or could not be checked."""
+    return f"{'FAILED' if finding.problem else 'NOT CHECKED'} {finding.subject}: {finding.check}: {finding.text}"
 
 
 def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
@@ -228,8 +305,8 @@ def parameters_of(kind: Dataset[Any], table: Table) -> Parameters:
 
 
 def repair_version(warehouse: Warehouse, table: Table) -> None:
-    """Move a broken version aside and build its variant again; if that fails, the broken one is kept for inspection.
-    What is current stays current.
+    """Move a broken version aside, where it is kept for inspection, and build its variant again; if that fails, the
+    broken one is put back. What is current stays current.
 
     Raises MissingTableError for an imported version, whose files only its owner has, ManifestFormatError where its
     parameters are not known, and DigestMismatchError where what it is made from is damaged too.
@@ -255,12 +332,16 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
     inputs = warehouse.made_from(table) if is_readable(table) else warehouse.find_inputs(kind, parameters)
     for made_from in (inputs or {}).values():
         check_hashes(made_from)
+    require_own(warehouse.root, name, variant)
     current = current_beside(warehouse, table)
     with storage_errors("move", table.folder):
         aside = move_aside(warehouse, table.folder, f"{DAMAGED}{name}-{variant}-{table.folder.name}")
     try:
-        with progress_bars() as progress:
+        with when_cut_off(partial(put_back, warehouse, aside, table.folder)), progress_bars() as progress:
             built = warehouse.build(name, parameters, progress=progress, inputs=inputs)
+    except BaseException:
+        put_back(warehouse, aside, table.folder)
+        raise
     finally:
         if current:
             warehouse.use(current)
@@ -277,17 +358,22 @@ def current_beside(warehouse: Warehouse, table: Table) -> Table | None:
     return None if current.folder.name == version else current
 
 
-def rebuild_and_compare(warehouse: Warehouse, kind: str | None, form: str = "table", *, is_all: bool = False) -> bool:
+def rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str = "table", *, is_all: bool = False) -> bool:
     """Build all that the lock lists into a temporary folder and compare digests; returns whether all are equal.
 
     Versions that come with the package are only copied, which compares their hashes, unless `is_all`.
     """
-    entries = [entry for entry in load_lock(warehouse.lock) if kind in (None, entry.dataset)]
-    if kind is not None and not entries:
-        warehouse.kind(kind)
-        raise MissingTableError(f"expected {kind} in {warehouse.lock}, found none; try: bgdata lock")
+    entries = [
+        entry
+        for entry in load_lock(warehouse.lock)
+        if scope in (None, entry.dataset, f"{entry.dataset}/{entry.variant}")
+    ]
+    if scope is not None and not entries:
+        warehouse.kind(kind_and_variant(scope)[0])
+        raise MissingTableError(f"expected {scope} in {warehouse.lock}, found none; try: bgdata lock")
     aside_root = warehouse.staging if warehouse.root.is_dir() else None
     if aside_root:
+        warehouse.check_staging()
         aside_root.mkdir(exist_ok=True)
     rows: list[dict[str, object]] = []
     with (
@@ -326,28 +412,51 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def rebuild_in_place(warehouse: Warehouse, kind: str | None, form: str = "table", *, is_all: bool = False) -> None:
-    """Build the default variants (of one kind) again and publish them; those that come with the package only if
-    `is_all`, and those that a default build leaves out only where they are there, or of a kind that is named. Notes say
-    what was built; for programs there is a row for each."""
-    kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
-    missing = [] if kind is not None else left_out(warehouse)
+def kind_and_variant(scope: str) -> tuple[str, str]:
+    """(kind, variant) of KIND or KIND/VARIANT, with an empty variant for the former. Raises UsageError."""
+    kind, variant, version = parse_scope(scope)
+    if kind is None or version is not None:
+        raise UsageError(f"expected KIND or KIND/VARIANT, got {shown(scope)}: what is built again may be a new version")
+    return kind, variant or ""
+
+
+def rebuild_in_place(warehouse: Warehouse, scope: str | None, form: str = "table", *, is_all: bool = False) -> None:
+    """Build the default variants (of one kind, or one variant) again and publish them; those that come with the package
+    only if `is_all`, and those that a default build leaves out only where they are there, or of a kind that is named.
+    Notes say what was built; for programs there is a row for each."""
+    recipes = recipes_of(warehouse, scope)
+    missing = [] if scope is not None else left_out(warehouse)
     rows: list[Row] = []
     with progress_bars() as progress:
-        for declared in kinds:
-            for parameters in declared.defaults:
-                if f"{declared.name}/{declared.slug(parameters)}" in missing:
-                    continue
-                force = is_all or declared.published(parameters) is None
-                table = warehouse.build(declared.name, parameters, progress=progress, force=force, with_catalog=False)
-                found = table.manifest
-                names = {"dataset": found.dataset, "variant": found.variant, "version": found.version}
-                rows.append({**names, "rows": found.rows, "digest": found.digest, "is_rebuilt": force})
+        for declared, parameters in recipes:
+            if f"{declared.name}/{declared.slug(parameters)}" in missing:
+                continue
+            force = is_all or declared.published(parameters) is None
+            table = warehouse.build(declared.name, parameters, progress=progress, force=force, with_catalog=False)
+            found = table.manifest
+            names = {"dataset": found.dataset, "variant": found.variant, "version": found.version}
+            rows.append({**names, "rows": found.rows, "digest": found.digest, "is_rebuilt": force})
     mend_catalog(warehouse)
     if form != "table":
         write_rows(rows, form)
     if missing:
         click.echo(advice(missing), err=True)
+
+
+def recipes_of(warehouse: Warehouse, scope: str | None) -> list[tuple[Dataset[Any], Parameters]]:
+    """What is to be built again: all default variants, those of a kind, or one variant, which may be there with other
+    parameters than a default one. Raises UsageError for a variant that was imported, and MissingTableError for one that
+    is not there."""
+    kind, variant = kind_and_variant(scope) if scope is not None else (None, "")
+    kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
+    found = [(declared, each) for declared in kinds for each in declared.defaults]
+    if not variant:
+        return found
+    declared = kinds[0]
+    if declared.takes_files:
+        raise UsageError(f"expected a kind that is computed, got {declared.name}; try: bgdata import {kind} FILE...")
+    known = [each for each in found if declared.slug(each[1]) == variant]
+    return known or [(declared, declared.recorded(warehouse.open(declared.name, variant).manifest))]
 
 
 def lock_defaults(warehouse: Warehouse) -> None:

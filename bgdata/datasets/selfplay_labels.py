@@ -11,6 +11,7 @@ from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
 from bgdata.datasets.common.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.datasets.common.race import RaceParameters
+from bgdata.datasets.common.sources import CORPUS
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.store.dataset import Dataset, Estimate
@@ -38,7 +39,7 @@ class SelfPlayLabels(Dataset[SelfPlayLabelParameters]):
     )
     source = "Computed: games rescored by bearoff tables, as Lc0 rescores its own by endgame tablebases"
     columns = (
-        Column("game", "INTEGER", "", "Number of the game in its corpus, from 0"),
+        Column("game", "INTEGER", "", f"Number of the game in its corpus, from 0; {CORPUS}"),
         Column("turn", "INTEGER", "", "Number of the turn in that game, from 0"),
         *POSITION_COLUMNS,
         CLASS_COLUMN,

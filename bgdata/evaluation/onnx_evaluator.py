@@ -110,6 +110,8 @@ def open_session(path: Path, content: bytes) -> Any:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other threads compute in between
     try:
         return runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    except MemoryError:
+        raise
     except Exception as error:  # onnxruntime has no class for its errors
         raise CorruptFileError(
             f"expected an ONNX file that onnxruntime can run, got {path}: {first_line(error)}"

@@ -115,11 +115,13 @@ class UbgiPlayer:
         return np.array([self._evaluation(Position(board)) for board in boards.tolist()], np.float32).reshape(-1, 5)
 
     def _evaluation(self, position: Position) -> list[float]:
+        engine = self._asked
         try:
-            told = self._asked.ask([f"position gnubgid {position.id}", "go eval"], "chances")
-            chances = list(map(float, told.split()))
+            told = engine.ask([f"position gnubgid {position.id}", "go eval"], "chances")
         except EngineRefusedError as error:
             raise UsageError(f"expected an engine that answers go eval, got {self.label}: {error}") from error
+        try:
+            chances = list(map(float, told.split()))
         except ValueError:
             chances = []
         if len(chances) != 5 or not all(0 <= chance <= 1 for chance in chances):

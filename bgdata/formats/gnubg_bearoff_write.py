@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import StorageError, TooLargeError, UsageError
+from bgdata.errors import BgdataError, StorageError, TooLargeError, UsageError
 from bgdata.formats.gnubg_bearoff_header import CHANCE_SCALE, ROLLS, BearoffHeader, entry_dtype, format_header
 from bgdata.formats.lines import written_beside
 
@@ -131,6 +131,8 @@ def write_file(path: str | os.PathLike[str], header: BearoffHeader, chunks: Iter
         with written_beside(path) as file:
             file.write(format_header(header))
             file.writelines(chunks)
+    except BgdataError:  # of what is written: some are an OSError too
+        raise
     except OSError as error:
         raise StorageError(
             f"expected to write {header.name} to {path}, found: {(error.strerror or str(error)).lower()}; "

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import StorageError, UsageError
+from bgdata.errors import BgdataError, StorageError, UsageError
 from bgdata.formats.unpacking import cause, read_content
 from bgdata.process import when_cut_off
 
@@ -274,6 +274,8 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
     try:
         with written_beside(path) as file, _packer(file, path.suffix) as packer:
             packer.writelines(chunks)
+    except BgdataError:  # of what is written: some are an OSError too
+        raise
     except OSError as error:
         raise StorageError(
             f"expected to write {path}, found: {cause(error)}; choose a folder that can be written and has room"

@@ -14,17 +14,18 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 
-def listed_rows(warehouse: Warehouse) -> Iterator[Row]:
-    """A row for each version, and for each kind that has none."""
-    for name, kind in warehouse.kinds.items():
-        kept = list(version_rows(warehouse, name))
+def listed_rows(warehouse: Warehouse, kinds: Iterable[Dataset[Any]] | None = None) -> Iterator[Row]:
+    """A row for each version (of some kinds), and for each kind that has none."""
+    for kind in warehouse.kinds.values() if kinds is None else kinds:
+        kept = list(version_rows(warehouse, kind.name))
         for row in kept or [{}]:
             empty = dict.fromkeys(("variant", "version", "is_current", "rows", "bytes", "damage"))
-            yield {"dataset": name, "summary": kind.summary, **empty, **row}
+            yield {"dataset": kind.name, "summary": kind.summary, **empty, **row}
 
 
 def version_rows(warehouse: Warehouse, name: str) -> Iterator[dict[str, Any]]:
-    """The versions of a kind: the size of each, or what is wrong with it."""
+    """The versions of a kind: the size of each, or what is wrong with it; and what is wrong, without a version, where
+    the current one of a variant is not there or not known."""
     for table in warehouse.versions(name):
         variant, version = table.folder.parts[-2:]
         row = {"variant": variant, "version": version, "is_current": is_current(warehouse, table)}
@@ -34,6 +35,15 @@ def version_rows(warehouse: Warehouse, name: str) -> Iterator[dict[str, Any]]:
             yield row | {"rows": table.manifest.rows, "bytes": size, "damage": None}
         except BgdataError as error:
             yield row | {"rows": None, "bytes": None, "damage": str(error)}
+    for variant, flaw in warehouse.lost(name):
+        yield {
+            "variant": variant,
+            "version": None,
+            "is_current": True,
+            "rows": None,
+            "bytes": None,
+            "damage": str(flaw),
+        }
 
 
 def is_current(warehouse: Warehouse, table: Table) -> bool:

@@ -12,7 +12,7 @@ from bgdata.datasets.reference_scores import EVERY_THEME, GROUPS
 from bgdata.datasets.scores import ScoresParameters
 from bgdata.steps.benchmarks import Player, compared_rows, sets_there
 from bgdata.steps.queries import Row, rows_of
-from bgdata.store.names import quoted
+from bgdata.store.names import parquet_source
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
@@ -44,7 +44,7 @@ ByTheme = dict[str, dict[str, Row]]  # measures by theme
 
 def rows_sql(table: Table) -> str:
     """SQL that selects the rows of this version; the view `scores` has those of the newest one."""
-    return f"read_parquet({quoted(str(table.folder.resolve() / 'table.parquet'))})"
+    return parquet_source(table.parquet.resolve())
 
 
 def figure_rows(warehouse: Warehouse, table: Table, rivals: Sequence[Player] = ()) -> list[Row]:

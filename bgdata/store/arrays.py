@@ -56,7 +56,7 @@ def map_array(path: Path, *, scattered: bool = False) -> Array:
                 return values.reshape(shape)
         except FileNotFoundError as error:
             raise MissingTableError(f"expected the array {path}, found no such file; try: bgdata verify") from error
-        except OSError:
+        except (OSError, MemoryError):
             raise
         except Exception as error:  # numpy says in many ways that it knows no such dtype or shape
             found = " ".join(str(error).split())
@@ -150,8 +150,10 @@ class ArrayWriter:
 
 def save_array(path: Path, values: Array) -> None:
     """Write a whole array as .npy."""
-    with storage_errors("write", path):
-        np.save(path, np.ascontiguousarray(values), allow_pickle=False)
+    with storage_errors("write", path), path.open("wb") as file:
+        data = np.ascontiguousarray(values)
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(data))
+        file.write(data.reshape(-1).view(np.uint8).data)  # `np.save` does not say why a file cannot be written
 
 
 def damaged_rows(values: Array, hashes: Array) -> list[int]:

@@ -41,11 +41,13 @@ from bgdata.store.linked import chosen_place, discard, link, link_again, prepare
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import FileEntry, Manifest, Source, file_names, unpacked_name, version_name
 from bgdata.store.names import check_name
+from bgdata.store.owners import require_own
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.plan import Plan, placed, staged_builds
 from bgdata.store.progress import Progress
 from bgdata.store.published import install, published_version
 from bgdata.store.storage import (
+    is_want,
     locked,
     make_folder,
     publish,
@@ -56,7 +58,7 @@ from bgdata.store.storage import (
     write_file,
 )
 from bgdata.store.table import Table
-from bgdata.store.versions import Versions, input_digests
+from bgdata.store.versions import Versions, deleting, input_digests
 
 COMPUTED = "computed.json"  # in the staging folder: all arrays are saved, and how long that took
 
@@ -133,11 +135,16 @@ def input_table(
 def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
     """Build the version alone, or wait for whoever builds it already, and make it the current one."""
     warehouse, kind, parameters = plan.warehouse, plan.kind, plan.parameters
+    warehouse.check_staging()
+    if not plan.elsewhere or (warehouse.root / kind.name).is_symlink():
+        require_own(warehouse.root, *plan.title.split("/"))
     plan = placed(plan)
     published = None if force else published_version(kind, parameters, plan.key)
     if published is None:
         check_estimate(plan)
     with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
+        with deleting(warehouse):  # whoever deletes from now on sees that this build is running
+            check_inputs(plan)
         plan = placed(plan)  # another process may have begun elsewhere
         if plan.elsewhere:
             prepare(warehouse, plan.title, plan.elsewhere)
@@ -154,6 +161,15 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
             kind.computation.check_strict(found.arrays())
         warehouse.use(found)
     return found
+
+
+def check_inputs(plan: Plan) -> None:
+    """Raise MissingTableError where a version was deleted meanwhile that the build is made from."""
+    for role, table in plan.inputs.items():
+        if not table.folder.is_dir():
+            raise MissingTableError(
+                f"expected {table.name}, the {role} of {plan.title}, found that it was deleted meanwhile; try again"
+            )
 
 
 def sources_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[Source, ...]:
@@ -174,6 +190,7 @@ def sources_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[Source, ...
 
 def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
     """Compute, write, check and publish; the caller holds the lock."""
+    begin = time.perf_counter()
     if not plan.elsewhere and plan.staged.is_symlink():  # to what is not ours
         discard(plan.warehouse, plan.staged)
     if plan.elsewhere and stage(plan.warehouse, plan.staged, plan.staging):
@@ -199,7 +216,8 @@ def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
         raise
     publish(plan.staging, plan.place / manifest.version)
     where = f", in {plan.place}" if plan.elsewhere else ""
-    progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {manifest.seconds:.1f} s{where}")
+    seconds = time.perf_counter() - begin  # the manifest has those of computing alone
+    progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {seconds:.1f} s{where}")
     return linked(plan, manifest.version)
 
 
@@ -278,6 +296,8 @@ def load_computed(plan: Plan, progress: Progress) -> dict[str, Any] | None:
         computed = read_sealed(marker)
         intact_arrays(plan.staging, computed["arrays"])
     except (CorruptFileError, DigestMismatchError, MissingTableError, StorageError) as error:
+        if is_want(error):
+            raise
         progress.note(f"{error}; the finished arrays are damaged and computed again")
         marker.unlink()
         return None

@@ -4,7 +4,8 @@ Connections opened here have it in memory, made from the manifests. Queries of s
 file catalog.duckdb instead where this user wrote it and nothing has changed since: one that came with a warehouse may
 hold anything, and is never opened to be queried (see `seal`). For other DuckDB clients the file is written aside and
 renamed, and can be deleted at any time. Its views find their files below the folder that it was written in, which a
-file beside it names; where a warehouse was moved, whatever opens it with bgdata writes it anew, and until then `set
+file beside it names. Opened from any other place they give no rows but an error: in a copy they would go on reading the
+original. Where a warehouse was moved or copied, whatever opens it with bgdata writes it anew, and until then `set
 variable warehouse = '<folder>'` puts it right in any client.
 """
 
@@ -34,22 +35,42 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.declaration import Column, TableShape
 from bgdata.store.leakage import leakage_views
 from bgdata.store.locked_sql import QueryLimits, keep_to, lock, open_memory
-from bgdata.store.names import identifier, quoted
+from bgdata.store.names import identifier, parquet_source, quoted, read_parquet
 from bgdata.store.scripts import created_names, run_scripts
 from bgdata.store.seal import catalog_state, is_own, seal, sealed, version_files
-from bgdata.store.storage import locked, open_regular, storage_errors, write_file
+from bgdata.store.storage import is_want, locked, open_regular, storage_errors, write_file
 from bgdata.store.table import Table
+from bgdata.store.versions import CATALOG, CURRENT
 
 if TYPE_CHECKING:
     from bgdata.store.versions import Versions
 
 # the oldest layout that holds all we write: clients from 1.2 on can open the catalog
 STORAGE_VERSION = "v1.2.0"
+MANIFESTS = "Manifests of all versions as JSON; see the view versions"
+WRITTEN_IN = f"{MANIFESTS}. Written in "
+# raises an error, in every client, unless all open catalogs that were written in a folder lie there
+IS_IN_PLACE = f"""
+create macro is_in_place(folder) as getvariable('warehouse') is not null or (
+    select case when count(*) = 0 then true else error(concat(
+        'expected a catalog in ', folder, ', where it was written, found it in ', any_value(place),
+        '; try: set variable warehouse = ''', any_value(place), ''''
+    )) end
+    from (
+        select regexp_replace(path, '/[^/]*$', '') as place
+        from duckdb_databases() join duckdb_tables() as marked using (database_name)
+        where marked.comment = concat({quoted(WRITTEN_IN)}, folder)
+          and path <> concat(folder, '/{CATALOG}')  -- null in memory
+    )
+);
+comment on macro is_in_place is 'Whether the catalog lies in the folder in which it was written; else an error'
+"""
 KEEP_FOOTERS = "set parquet_metadata_cache = true"  # versions never change
 
 
 def write_catalog(warehouse: Versions) -> None:
     """Write catalog.duckdb anew from the manifests, one process at a time."""
+    warehouse.check_staging()
     partial = warehouse.root / ".catalog.partial"
     with storage_errors("write", warehouse.catalog), locked(warehouse.staging / "catalog.lock"):
         try:
@@ -126,7 +147,11 @@ def fill_catalog(
     readable = [table for table in versions if is_readable(table)]
     connection.execute(KEEP_FOOTERS)
     run_scripts(connection, "macros")
+    connection.execute(IS_IN_PLACE)
     create_manifests(connection, readable, {table.folder for table in current})
+    if not is_relative:
+        written = WRITTEN_IN + str(warehouse.root.resolve())
+        connection.execute(f"comment on table manifests is {quoted(written)}")
     taken = {shape.name for kind in warehouse.kinds.values() for shape in kind.tables}
     taken |= {"labelled_boards", "benchmark_boards"}
     taken |= {name for folder in ("lookups", "views") for name in created_names(folder)}
@@ -142,6 +167,8 @@ def fill_catalog(
                         raise flaws[table.folder]
                     query = whole_select(connection, warehouse, kind, shape, table, is_file, is_relative)
                 except (duckdb.Error, BgdataError) as error:
+                    if is_want(error):
+                        raise
                     query = damaged_select(kind, shape, table, error)
                 selects.setdefault(shape.name, []).append(create_source(connection, shape, table, query, taken))
     for kind in warehouse.kinds.values():
@@ -166,7 +193,7 @@ def is_readable(table: Table) -> bool:
 def create_manifests(connection: duckdb.DuckDBPyConnection, tables: list[Table], current: set[Any]) -> None:
     """The table behind the view `versions`: one row per version, its manifest as JSON."""
     connection.execute("create table manifests (version varchar, is_current boolean, manifest json)")
-    connection.execute("comment on table manifests is 'Manifests of all versions as JSON; see the view versions'")
+    connection.execute(f"comment on table manifests is {quoted(MANIFESTS)}")
     for column, text in {
         "version": "Folder of the version: r<revision>-<digest8>",
         "is_current": "Whether the views show this version of its variant",
@@ -179,16 +206,21 @@ def create_manifests(connection: duckdb.DuckDBPyConnection, tables: list[Table],
 
 
 def current_versions(warehouse: Versions, opened: dict[Path, Table]) -> tuple[list[Table], dict[Path, BgdataError]]:
-    """The version that answers for each variant; and by its folder what is wrong, where `current` names none."""
-    found, flaws = [], {}
-    for folder in sorted({path.parent for path in opened}):
-        kind, variant = folder.parts[-2:]
-        try:
-            table = warehouse.open(kind, variant)
-        except BgdataError as error:
-            table = max((each for path, each in opened.items() if path.parent == folder), key=lambda each: each.folder)
-            flaws[table.folder] = error
-        found.append(opened.get(table.folder, table))
+    """The version that answers for each variant; and by its folder what is wrong, where `current` names none, or one
+    that is not there."""
+    found, flaws = [], dict[Path, BgdataError]()
+    folders = {path.parent for path in opened}
+    for kind in sorted(warehouse.kinds):
+        for variant in warehouse.variants(kind):
+            folder = warehouse.root / kind / variant
+            try:
+                table = warehouse.open(kind, variant)
+            except BgdataError as error:
+                there = (each for path, each in opened.items() if path.parent == folder)
+                table = max(there, key=lambda each: each.folder, default=Table(folder / CURRENT, kind))
+                flaws[table.folder] = error
+            if folder in folders or table.folder in flaws:  # others came after these were listed
+                found.append(opened.get(table.folder, table))
     return found, flaws
 
 
@@ -223,10 +255,11 @@ def whole_select(
     with connection.cursor() as aside:  # an error would end the transaction
         check_columns(aside, kind, shape, table)
     if not is_file:
-        return f"select {columns} from read_parquet({quoted(str(path if is_relative else path.resolve()))})"
-    root = f"coalesce(getvariable('warehouse'), {quoted(str(warehouse.root.resolve()))})"
+        return f"select {columns} from {parquet_source(path if is_relative else path.resolve())}"
+    root = quoted(str(warehouse.root.resolve()))
     place = quoted("/" + table.folder.relative_to(warehouse.root).as_posix() + "/" + shape.file)
-    return f"select {columns} from read_parquet({root} || {place})"
+    source = read_parquet(f"coalesce(getvariable('warehouse'), {root}) || {place}")
+    return f"select {columns} from {source} where is_in_place({root})"
 
 
 def damaged_select(kind: Dataset[Any], shape: TableShape, table: Table, error: Exception) -> str:
@@ -237,7 +270,10 @@ def damaged_select(kind: Dataset[Any], shape: TableShape, table: Table, error: E
         columns["dataset"] = quoted(kind.name)
     shown = ", ".join(f"{columns[c.name]} as {identifier(c.name)}" for c in (*leading_columns(shape), *shape.columns))
     flaw = str(error).splitlines()[0]
-    reason = quoted(flaw if isinstance(error, OlderTableError) else f"{table.name} is damaged: {flaw}")
+    said = f"{table.name} is damaged: {flaw}"
+    if table.folder.name == CURRENT:
+        said = f"{table.name.removesuffix('/' + CURRENT)} is not there: {flaw}"
+    reason = quoted(flaw if isinstance(error, OlderTableError) else said)
     return f"select {shown} where error({reason}) is null"
 
 
@@ -366,7 +402,7 @@ def check_catalog(warehouse: Versions) -> None:
             for what, query in DEFINED.items():
                 owned = f"{query} database_name = $1"
                 expected, found = (set(connection.execute(owned, [name]).fetchall()) for name in paths)
-                if expected == found or (what == "views" and differ_in_place(expected, found)):
+                if expected == found or differ_in_place(expected, found):
                     continue
                 names = shown(", ".join(sorted({str(name) for name, *_ in expected ^ found})))
                 raise CheckFailedError(f"expected its {what} as the manifests say, differing: {names}; {WRITE_ANEW}")
@@ -380,7 +416,10 @@ def check_catalog(warehouse: Versions) -> None:
 
 
 def differ_in_place(expected: set[tuple[str, ...]], found: set[tuple[str, ...]]) -> bool:
-    """Whether views differ by nothing but the folder of the warehouse, which a copy of it has from before."""
-    place = r"getvariable\('warehouse'\), '(?:[^']|'')*'"
-    sides = ({(name, re.sub(place, "", sql), comment) for name, sql, comment in side} for side in (expected, found))
+    """Whether what catalogs define differs by nothing but the folder of the warehouse, which has several names."""
+    text = r"'(?:[^']|'')*'"
+    place = re.compile(
+        rf"(?<=getvariable\('warehouse'\), ){text}|(?<=is_in_place\(){text}|(?<={re.escape(WRITTEN_IN)}).*"
+    )
+    sides = ({tuple(place.sub("", str(part)) for part in each) for each in side} for side in (expected, found))
     return next(sides) == next(sides)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bgdata.errors import CheckFailedError, CorruptFileError, OlderTableError
 from bgdata.store.dataset import Dataset
 from bgdata.store.declaration import TableShape
-from bgdata.store.names import identifier, quoted
+from bgdata.store.names import identifier, parquet_source, quoted
 from bgdata.store.parameters import Parameters
 from bgdata.store.scripts import run_scripts, sql_checks
 
@@ -29,7 +29,7 @@ def check_columns(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], sha
     """The Parquet file of a version has the declared columns. Raises OlderTableError where it has others and is of an
     older revision, CorruptFileError where it is not, and duckdb.Error for what is no Parquet file."""
     path = table.check_file(shape.file)  # as the warehouse was opened: errors show it
-    relation = connection.sql(f"from read_parquet({quoted(str(path))})")
+    relation = connection.sql(f"from {parquet_source(path)}")
     found = dict(zip(relation.columns, map(str, relation.types), strict=True))
     declared = {column.name: column.type for column in shape.columns}
     if found == declared:
@@ -54,7 +54,7 @@ def run_sql_checks(kind: Dataset[Any], parameters: Parameters, folder: Path) -> 
         run_scripts(connection, "macros")
         for shape, source in sources.items():
             columns = select_columns(kind, parameters, shape)
-            query = f"select {columns} from read_parquet({quoted(str(source))})"
+            query = f"select {columns} from {parquet_source(source)}"
             connection.execute(f"create view {identifier(shape.name)} as {query}")
         for shape in shapes:
             for claim, query in sql_checks(shape.name):

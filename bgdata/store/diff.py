@@ -9,7 +9,7 @@ from bgdata.errors import UsageError
 from bgdata.store.checks import check_columns, select_columns
 from bgdata.store.dataset import Dataset
 from bgdata.store.declaration import Column, TableShape
-from bgdata.store.names import identifier, quoted
+from bgdata.store.names import identifier, parquet_source
 from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table
 
@@ -65,7 +65,7 @@ def define_version(
         raise UsageError(f"expected a version with Parquet files, got {table.name}, which is too large for them")
     check_columns(connection, kind, shape, table)
     columns = select_columns(kind, parameters, shape)
-    source = f"read_parquet({quoted(str(table.check_file(shape.file).resolve()))})"
+    source = parquet_source(table.check_file(shape.file).resolve())
     connection.execute(f"create or replace temp view {identifier(name)} as select {columns} from {source}")
 
 

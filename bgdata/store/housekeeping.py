@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,9 +13,9 @@ from bgdata.errors import BgdataError, VersionInUseError
 from bgdata.store.linked import discard, drop_variant, is_removable, move_aside
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import read_lock
-from bgdata.store.storage import is_locked, remove_unheld, storage_errors
+from bgdata.store.storage import is_locked, is_want, remove_unheld, storage_errors
 from bgdata.store.table import Table
-from bgdata.store.versions import VERSION, Versions, newest
+from bgdata.store.versions import CURRENT, DELETING, VERSION, Versions, deleting, newest
 
 DAMAGED = "damaged-"  # begins the name of what a repair has set aside in the staging folder
 MOST_NAMED = 10  # dependents in a message
@@ -43,7 +45,9 @@ def all_needs(warehouse: Versions) -> dict[str, set[str]]:
         try:
             named = re.findall(VERSION.pattern, json.dumps(table.manifest.parameters))
             found[table.name] = {*table.manifest.inputs.values(), *named}
-        except BgdataError:
+        except BgdataError as error:
+            if is_want(error):  # it may need anything
+                raise
             continue
     if warehouse.lock.exists():
         entries, _ = read_lock(warehouse.lock)
@@ -66,6 +70,15 @@ def remove(warehouse: Versions, table: Table) -> Table | None:
     Returns what is current now, None if nothing is left. Raises VersionInUseError while another version or the lock is
     made from it, while a build is running that may need it, or where a link leads to it that somebody made by hand.
     """
+    with no_builds(warehouse):
+        check_removable(warehouse, table)
+        delete_version(warehouse, table)
+    rest = list(warehouse.versions(*table.folder.parts[-3:-1]))
+    return warehouse.open(*table.folder.parts[-3:-1]) if rest else None
+
+
+def check_removable(warehouse: Versions, table: Table) -> None:
+    """Raise VersionInUseError for a version that something is made from, or that is not this warehouse's to delete."""
     if not is_removable(warehouse, table):
         raise VersionInUseError(
             f"expected a version that this warehouse put where it is, got {table.name}, to which a link leads; "
@@ -75,10 +88,6 @@ def remove(warehouse: Versions, table: Table) -> Table | None:
     if who:
         named = ", ".join(who[:MOST_NAMED]) + (f" and {len(who) - MOST_NAMED} more" if len(who) > MOST_NAMED else "")
         raise VersionInUseError(f"expected a version that nothing depends on, got {table.name}, needed by {named}")
-    check_no_builds(warehouse)
-    delete_version(warehouse, table)
-    rest = list(warehouse.versions(*table.folder.parts[-3:-1]))
-    return warehouse.open(*table.folder.parts[-3:-1]) if rest else None
 
 
 def delete_version(warehouse: Versions, table: Table) -> None:
@@ -88,6 +97,8 @@ def delete_version(warehouse: Versions, table: Table) -> None:
     with storage_errors("delete", table.folder):
         if rest and is_current(warehouse, table):
             warehouse.use(newest(rest))
+        if not rest:  # else it would name what is not there, if this were killed
+            (table.folder.parent / CURRENT).unlink(missing_ok=True)
         discard(warehouse, move_aside(warehouse, table.folder, f"removed-{kind}-{variant}-{version}"))
         if not rest:
             drop_variant(warehouse, table.folder.parent)
@@ -148,28 +159,37 @@ def is_damaged(table: Table) -> bool:
 def sweep(warehouse: Versions, what: list[Rubbish]) -> list[Rubbish]:
     """Delete what was found to be rubbish and still is; returns that. Raises VersionInUseError while a build is running
     that may need some of it, and StorageError."""
-    check_no_builds(warehouse)
-    still = {entry.path for entry in rubbish(warehouse, damaged=True)}
-    swept = [entry for entry in what if entry.path in still]
-    for entry in swept:
-        if not entry.path.is_relative_to(warehouse.staging):
-            delete_version(warehouse, Table(entry.path))
-            continue
-        with storage_errors("delete", entry.path):
-            discard(warehouse, entry.path)
-    for path in staged(warehouse):
-        if path.suffix == ".lock":
-            remove_unheld(path)
+    with no_builds(warehouse):
+        still = {entry.path for entry in rubbish(warehouse, damaged=True)}
+        swept = [entry for entry in what if entry.path in still]
+        for entry in swept:
+            if not entry.path.is_relative_to(warehouse.staging):
+                delete_version(warehouse, Table(entry.path))
+                continue
+            with storage_errors("delete", entry.path):
+                discard(warehouse, entry.path)
+        for path in staged(warehouse):
+            if path.suffix == ".lock":
+                remove_unheld(path)
     return swept
 
 
-def check_no_builds(warehouse: Versions) -> None:
-    """Raise VersionInUseError if a build is running: it may need what is about to be deleted."""
-    held = [lock.stem for lock in sorted(warehouse.staging.glob("*.lock")) if lock.stem != "catalog" and is_held(lock)]
-    if held:
-        raise VersionInUseError(
-            f"expected no running build in {warehouse.root}, found {', '.join(held)}; try again then"
-        )
+@contextmanager
+def no_builds(warehouse: Versions) -> Iterator[None]:
+    """While the block deletes, no build begins: those that want to wait, and look for what they are made from again.
+    Raises VersionInUseError if one is running: it may need what is about to be deleted."""
+    with deleting(warehouse):
+        held = [lock.stem for lock in staged(warehouse) if is_of_a_build(lock) and is_held(lock)]
+        if held:
+            raise VersionInUseError(
+                f"expected no running build in {warehouse.root}, found {', '.join(held)}; try again then"
+            )
+        yield
+
+
+def is_of_a_build(path: Path) -> bool:
+    """Whether something in the staging folder is the lock of a build."""
+    return path.suffix == ".lock" and path.stem not in ("catalog", DELETING)
 
 
 def is_held(path: Path) -> bool:

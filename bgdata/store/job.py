@@ -18,7 +18,7 @@ from bgdata.store.arrays import Array, ArrayWriter, map_array, save_array
 from bgdata.store.executors import InProcess
 from bgdata.store.manifest import canonical_json
 from bgdata.store.progress import Progress
-from bgdata.store.storage import remove_folder, sha256_file, storage_errors, sync, write_file
+from bgdata.store.storage import is_want, remove_folder, sha256_file, storage_errors, sync, write_file
 
 if TYPE_CHECKING:
     from bgdata.store.manifest import Source
@@ -132,6 +132,9 @@ class Job:
                 is_other = record["recipe"] != self.recipe
                 arrays = {} if is_other or record["label"] != self.title else intact_arrays(folder, record["arrays"])
             except (KeyError, ValueError, OSError) as error:
+                if is_want(error):
+                    with storage_errors("read", folder):
+                        raise
                 self.progress.note(f"{error}; the checkpoint is damaged and deleted")
                 with storage_errors("delete", folder):
                     remove_folder(folder)

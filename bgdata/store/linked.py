@@ -6,58 +6,28 @@
     DIR/<dataset>/<variant>/.warehouse                names the warehouse that put it there, which alone deletes it
 
 Whatever is not finished there has a link in the staging folder of the warehouse: a build goes on by it, and `gc` finds
-it. A link that somebody made by hand leads to the versions of another warehouse; they are read, and never deleted.
+it. A link that somebody made by hand leads to the versions of another warehouse; they are read, and nothing is written
+or deleted there (see `owners`).
 """
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from bgdata.errors import StorageError, UsageError
 from bgdata.store.names import is_name
-from bgdata.store.storage import make_folder, open_regular, remove_folder, storage_errors, sync, write_file
+from bgdata.store.owners import OWNER, gone, is_left, is_owned, leads_to
+from bgdata.store.storage import make_folder, remove_folder, storage_errors, sync, write_file
 from bgdata.store.table import Table
-from bgdata.store.versions import CURRENT, MOST_PATH_BYTES, Versions
-
-OWNER = ".warehouse"
-UNFINISHED = re.compile("-[0-9a-f]{12}-[0-9a-f]{12}$")  # the end of the name of a build's staging folder
-
-
-def owner_of(place: Path) -> Path | None:
-    """The warehouse that put what is in a folder on another disk there, or None where no file says so."""
-    try:
-        with open_regular(place / OWNER) as file:
-            return Path(file.read(MOST_PATH_BYTES).decode())
-    except (OSError, ValueError):
-        return None
+from bgdata.store.versions import CURRENT, Versions
 
 
 def is_own(warehouse: Versions, place: Path) -> bool:
     """Whether this warehouse put what is in a folder on another disk there."""
-    owner = owner_of(place)
-    try:
-        return owner is not None and owner.samefile(warehouse.root)
-    except (OSError, ValueError):
-        return False
-
-
-def is_left(place: Path) -> bool:
-    """Whether the warehouse that put what is in a folder there is not where it was: it was moved, or deleted."""
-    owner = owner_of(place)
-    try:
-        return owner is not None and not owner.stat()
-    except FileNotFoundError:
-        return True
-    except (OSError, ValueError):
-        return False
-
-
-def leads_to(link: Path) -> Path:
-    """Where a link leads, whether or not something is there."""
-    return link.parent / link.readlink()
+    return is_owned(warehouse.root, place)
 
 
 def visible(folder: Path) -> list[str]:
@@ -74,10 +44,7 @@ def place_of(warehouse: Versions, title: str, staged: Iterable[Path]) -> Path:
         if path.is_symlink():
             place = leads_to(path) if path == folder else leads_to(path).parent
             if not place.is_dir():
-                raise StorageError(
-                    f"expected the folder {place}, to which the link {path} leads, found none; "
-                    "is its disk there? if it is gone for good, delete the link"
-                )
+                raise StorageError(gone(path, place))
             if path == folder or is_own(warehouse, place) or is_left(place):
                 return place.resolve()
     inside = warehouse.root.resolve() / title
@@ -94,9 +61,8 @@ def chosen_place(warehouse: Versions, title: str, directory: Path) -> Path:
     if directory.resolve().is_relative_to(warehouse.root.resolve()):
         raise UsageError(f"expected a folder outside the warehouse {warehouse.root}, got {directory}")
     folder, place = warehouse.root / title, (directory / title).resolve()
-    if folder.is_dir() and place.is_dir() and folder.samefile(place):
-        return place
-    if others := visible(folder):
+    is_linked = folder.is_dir() and place.is_dir() and folder.samefile(place)
+    if not is_linked and (others := visible(folder)):
         step = f"try: bgdata rm {title}/{others[0]}" if is_name("version", others[0]) else "move it away"
         raise UsageError(
             f"expected {title} nowhere but in {directory}, found {others[0]} in {folder.resolve()}; {step}"
@@ -188,12 +154,27 @@ def move_aside(warehouse: Versions, folder: Path, name: str) -> Path:
     return aside
 
 
+def put_back(warehouse: Versions, aside: Path, folder: Path) -> None:
+    """Undo `move_aside`, unless there is a version in its place by now. A link that this warehouse did not make is
+    moved as it is. Raises StorageError."""
+    if os.path.lexists(folder):
+        return
+    with storage_errors("move", aside):
+        make_folder(folder.parent)
+        hidden = leads_to(aside) if aside.is_symlink() else None
+        if hidden and hidden.name == f".{aside.name}" and is_own(warehouse, hidden.parent):
+            hidden.rename(folder)
+            aside.unlink()
+        else:
+            aside.rename(folder)
+
+
 def discard(warehouse: Versions, path: Path) -> None:
     """Delete something in the staging folder, if it is there: a file, a folder, or a link; what it leads to as well if
-    that is an unfinished build, or this warehouse put it there. Raises OSError."""
+    this warehouse put it there. Raises OSError."""
     if path.is_symlink():
         hidden = leads_to(path)
-        if hidden.name == f".{path.name}" and (UNFINISHED.search(path.name) or is_own(warehouse, hidden.parent)):
+        if hidden.name == f".{path.name}" and is_own(warehouse, hidden.parent):
             remove_folder(hidden)
             drop_empty(warehouse, hidden.parent)
         path.unlink()

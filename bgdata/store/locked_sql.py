@@ -127,7 +127,7 @@ def first_lines(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     kept = [line for line in lines if not line.startswith(("LINE ", "^"))]
     text = " ".join(kept[:3])
-    damage = re.search(r"\S+ (is damaged: |was written by an older bgdata).*", text)
+    damage = re.search(r"\S+ (is damaged: |is not there: |was written by an older bgdata).*", text)
     return damage[0] if damage else f"expected a valid query: {text}"
 
 

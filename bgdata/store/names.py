@@ -7,6 +7,7 @@ path component that stays inside its folder, needs no quoting in a shell, and is
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from bgdata.errors import InvalidNameError, shown
 
@@ -51,6 +52,14 @@ def parse_reference(text: str) -> tuple[str, str, str | None]:
     return names[0], names[1], names[2] if len(names) == 3 else None
 
 
+def parse_scope(text: str | None) -> tuple[str | None, str | None, str | None]:
+    """(kind, variant, version) of nothing, KIND, KIND/VARIANT or KIND/VARIANT/VERSION, None for what is not named.
+    Raises InvalidNameError."""
+    if text is None or "/" not in text:
+        return text, None, None
+    return parse_reference(text)
+
+
 def parse_input(text: object) -> tuple[str, str, str]:
     """(kind, variant, digest) of the text `kind/variant@digest`, an input of a version. Raises InvalidNameError."""
     title, sign, digest = text.partition("@") if isinstance(text, str) else ("", "", "")
@@ -65,6 +74,17 @@ def parse_input(text: object) -> tuple[str, str, str]:
 def quoted(text: str) -> str:
     """A text as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def parquet_source(path: str | Path) -> str:
+    """The rows of a Parquet file as an SQL source. Folders above it that are named `column=value` say nothing about
+    its columns, as they would for DuckDB by itself."""
+    return read_parquet(quoted(str(path)))
+
+
+def read_parquet(expression: str) -> str:
+    """As `parquet_source`, of a file whose path is the value of an SQL expression."""
+    return f"read_parquet({expression}, hive_partitioning = false)"
 
 
 def identifier(name: str) -> str:

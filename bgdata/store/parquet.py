@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bgdata.errors import CorruptFileError
+from bgdata.errors import BgdataError, CorruptFileError
 from bgdata.store.declaration import TableShape
 from bgdata.store.progress import Progress
-from bgdata.store.storage import storage_errors
+from bgdata.store.storage import is_want, storage_errors
 
 
 def encodings(schema: pa.Schema) -> dict[str, Any]:
@@ -126,10 +126,16 @@ def first_difference(path: Path, batches: Iterator[pa.RecordBatch]) -> int | Non
 
 @contextmanager
 def _parquet_errors(path: Path) -> Iterator[None]:
-    """Raise CorruptFileError in place of whatever PyArrow raises."""
+    """Raise CorruptFileError in place of whatever PyArrow raises; StorageError or MemoryError where it could not read
+    the file for now."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
+        if isinstance(error, BgdataError | MemoryError):  # of the rows that it is compared with
+            raise
+        if is_want(error):
+            with storage_errors("read", path):
+                raise
         raise CorruptFileError(f"expected a readable Parquet file in {path}, found: {error}") from error
 
 

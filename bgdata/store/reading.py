@@ -11,7 +11,7 @@ from bgdata.errors import QueryError
 from bgdata.store.checks import check_columns, select_columns
 from bgdata.store.dataset import Dataset
 from bgdata.store.declaration import TableShape
-from bgdata.store.names import identifier, quoted
+from bgdata.store.names import identifier, parquet_source
 from bgdata.store.scripts import run_scripts
 from bgdata.store.table import Table
 
@@ -36,7 +36,7 @@ def connect_tables(
         for (table, kind, shape), file in zip(shapes, files, strict=True):
             check_columns(connection, kind, shape, table)
             columns = select_columns(kind, kind.recorded(table.manifest), shape)
-            sources.setdefault(shape.name, []).append(f"select {columns} from read_parquet({quoted(str(file))})")
+            sources.setdefault(shape.name, []).append(f"select {columns} from {parquet_source(file)}")
         connection.execute("set threads = 1")  # sums come out the same
         connection.execute("set enable_progress_bar = false")
         run_scripts(connection, "macros")

@@ -50,18 +50,24 @@ def catalog_state(warehouse: Versions) -> str:
 
 
 def source_files(kinds: Mapping[str, Dataset[Any]]) -> set[Path]:
-    """The files of what declares these kinds and writes catalogs, and the SQL that is in every catalog."""
+    """The files of what declares these kinds, with all that is in packages with them and may be shared, and of what
+    writes catalogs, and the SQL that is in every catalog."""
     own = {*Path(__file__).parent.glob("*.py"), *scripts.catalog_scripts()}
     if isinstance(kinds, Kinds):
         return own | kinds.files()
-    modules = {sys.modules.get(type(kind).__module__) for kind in kinds.values()}
-    return own | {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
+    names = {each.__module__ for kind in kinds.values() for each in type(kind).__mro__}
+    modules = [sys.modules[name] for name in names if name in sys.modules]
+    packages = {package for module in modules if (package := sys.modules.get(module.__package__ or ""))}
+    beside = {path for each in packages for folder in each.__path__ for path in Path(folder).rglob("*.py")}
+    return own | beside | {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
 
 
 def version_files(warehouse: Versions) -> Iterator[tuple[Path, str]]:
     """(folder, name) of the files of versions that a catalog depends on, in order."""
     for kind in sorted(warehouse.kinds):
         for variant in warehouse.variant_folders(kind):
+            if variant.is_symlink():  # which may lead nowhere
+                yield variant.parent, variant.name
             for name in listed(variant):
                 if name == CURRENT:
                     yield variant, name

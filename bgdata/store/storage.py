@@ -25,6 +25,9 @@ _REASONS = {
     errno.EPERM: "permission denied",
     errno.ENOTDIR: "part of the path is a file",
 }
+# what says of this machine and this moment that a file cannot be read, and nothing of the file
+_WANTS = (errno.ENOMEM, errno.EIO, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EACCES, errno.EPERM, errno.ESTALE)
+_WANTED = ("can't start new thread", "error return without exception set")  # of libraries without memory
 _ELSEWHERE = (errno.EROFS, errno.EACCES, errno.EPERM)  # where another place would do
 
 
@@ -42,6 +45,20 @@ def storage_errors(action: str, path: Path, hint: str = "choose another place wi
         reason = _REASONS.get(error.errno, os.strerror(error.errno).lower())
         reason += f"; {hint}" if error.errno in _ELSEWHERE else ""
         raise StorageError(f"cannot {action} {path}: {reason}") from error
+
+
+def is_want(error: BaseException | None) -> bool:
+    """Whether an error, or what caused it, says that something could not be read for now (for want of memory or of
+    rights, or as a disk fails), and not that it is damaged."""
+    while error is not None:
+        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":  # of DuckDB
+            return True
+        if isinstance(error, OSError) and error.errno in _WANTS:
+            return True
+        if isinstance(error, RuntimeError | SystemError) and any(words in str(error) for words in _WANTED):
+            return True
+        error = error.__cause__
+    return False
 
 
 def open_regular(path: Path) -> BufferedReader:
@@ -74,7 +91,8 @@ def write_file(path: Path, data: bytes) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     with storage_errors("write", path), when_cut_off(lambda: partial.unlink(missing_ok=True)):
         try:
-            with partial.open("wb") as file:
+            partial.unlink(missing_ok=True)  # whatever leads elsewhere
+            with partial.open("xb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
@@ -106,6 +124,8 @@ def publish(staging: Path, target: Path) -> None:
             sync(path)
         sync(staging)
         make_folder(target.parent)
+        if target.is_symlink():  # to what somebody else has
+            target.unlink()
         if target.exists():
             for path in files:
                 path.replace(target / path.name)

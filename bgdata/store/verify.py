@@ -29,14 +29,15 @@ from bgdata.store.checks import check_columns, run_sql_checks
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Dataset, sampled
 from bgdata.store.job import Job, Step
+from bgdata.store.lock_verdicts import is_more
 from bgdata.store.locked_sql import keep_to, open_memory
 from bgdata.store.lockfile import read_lock
 from bgdata.store.parameters import Parameters
 from bgdata.store.parquet import first_difference
 from bgdata.store.progress import Progress
-from bgdata.store.storage import sha256_file
+from bgdata.store.storage import is_want, sha256_file
 from bgdata.store.table import Table
-from bgdata.store.versions import Versions
+from bgdata.store.versions import CURRENT, Versions
 
 RECOMPUTED = "rows recomputed"
 
@@ -47,6 +48,7 @@ class Status(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
+    UNCHECKED = "not checked"  # it could not be made, for want of memory for instance
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,11 @@ class Finding:
         """What is wrong; empty unless the check failed."""
         return self.text if self.status is Status.FAILED else ""
 
+    @property
+    def is_last(self) -> bool:
+        """Whether the later checks of the version are not made."""
+        return self.status in (Status.FAILED, Status.UNCHECKED)
+
 
 Check = Callable[[], str | None]  # returns what was looked at; raises what is wrong, or CheckSkippedError
 
@@ -74,11 +81,23 @@ def finding_of(subject: str, name: str, check: Check, table: Table | None = None
         return Finding(subject, name, Status.PASSED, check() or "", table)
     except CheckSkippedError as reason:
         return Finding(subject, name, Status.SKIPPED, str(reason), table)
-    except BgdataError as error:
-        return Finding(subject, name, Status.FAILED, str(error), table)
-    except (ArithmeticError, LookupError, ValueError) as error:  # of values that nobody checks before they are used
-        text = f"expected values that make sense in {subject}, found {type(error).__name__}: {error}"
-        return Finding(subject, name, Status.FAILED, text, table)
+    except Exception as error:
+        if isinstance(error, BgdataError):
+            return Finding(subject, name, Status.UNCHECKED if is_want(error) else Status.FAILED, str(error), table)
+        said = f"{type(error).__name__}: {first_line(error)}"
+        if is_want(error) or isinstance(error, OSError | duckdb.OperationalError | duckdb.InternalError):
+            text = f"expected to be able to check {subject}, found {said}; try again with more memory"
+            return Finding(subject, name, Status.UNCHECKED, text, table)
+        if isinstance(error, ArithmeticError | LookupError | ValueError | duckdb.Error):  # of values used unchecked
+            return Finding(
+                subject, name, Status.FAILED, f"expected values that make sense in {subject}, found {said}", table
+            )
+        raise
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error, if it says anything."""
+    return (str(error).splitlines() or ["nothing"])[0]
 
 
 def verify(
@@ -93,23 +112,23 @@ def verify(
         read = {table.name: reader.submit(findings_of, table, checks_of_files(warehouse, table)) for table in tables}
 
         @cache
-        def is_whole(name: str) -> bool:
+        def state_of(name: str) -> Status:
             """Whether the files of a version are what they were; of one that is not verified, by their hashes."""
             table = warehouse.open_reference(name)
             found = read[name].result() if name in read else findings_of(table, checks_of_hashes(table))
-            return found[-1].status is not Status.FAILED
+            return found[-1].status
 
         def recompute(table: Table) -> str:
             """Compute a version again, unless it is made from a damaged one."""
             if sample_rows != 0:
-                require_inputs(warehouse, table, is_whole)
+                require_inputs(warehouse, table, state_of)
             return check_recomputed(warehouse, table, sample_rows, seed, progress)
 
         try:
             for table in tables:
                 found = read[table.name].result()
                 yield from found
-                if found[-1].status is not Status.FAILED:
+                if not found[-1].is_last:
                     yield from findings_of(table, checks_of_values(warehouse, table, partial(recompute, table)))
         finally:
             for future in read.values():
@@ -117,21 +136,36 @@ def verify(
 
 
 def verify_files(warehouse: Versions) -> Iterator[Finding]:
-    """Check what a warehouse has beside its versions: the catalog, which other clients open, the lock, and what is
-    current, of which only variants without are told."""
+    """Check what a warehouse has beside its versions: the catalog, which other clients open, what is current, and the
+    lock."""
     yield finding_of(warehouse.catalog.name, "as the manifests say", lambda: check_catalog(warehouse))
     for kind in sorted(warehouse.kinds):
-        for variant in warehouse.variants(kind):
-            finding = finding_of(f"{kind}/{variant}", "current", partial(check_current, warehouse, kind, variant))
-            if finding.status is Status.FAILED:
-                yield finding
+        yield from verify_current(warehouse, kind)
     if warehouse.lock.is_symlink() or warehouse.lock.exists():
-        yield finding_of(warehouse.lock.name, "a lock", lambda: read_lock(warehouse.lock) and None)
+        found = finding_of(warehouse.lock.name, "a lock", lambda: read_lock(warehouse.lock) and None)
+        yield found
+        if found.status is Status.PASSED:
+            missing = finding_of(warehouse.lock.name, "built", lambda: check_built(warehouse))
+            if missing.status is not Status.PASSED:
+                yield missing
 
 
-def check_current(warehouse: Versions, kind: str, variant: str) -> None:
-    """A version answers where the variant is named."""
-    warehouse.open(kind, variant)
+def verify_current(warehouse: Versions, kind: str, variant: str = "") -> Iterator[Finding]:
+    """A failed check for each variant of a kind, or for one, whose current version is not there or not known."""
+    for name, error in warehouse.lost(kind):
+        if variant in ("", name):
+            yield Finding(f"{kind}/{name}", CURRENT, Status.FAILED, str(error))
+
+
+def check_built(warehouse: Versions) -> None:
+    """Everything is there that the lock lists and that `bgdata build` builds. Raises CheckFailedError."""
+    missing = [
+        f"{entry.dataset}/{entry.variant}"
+        for entry in read_lock(warehouse.lock)[0]
+        if not any(warehouse.versions(entry.dataset, entry.variant)) and not is_more(warehouse, entry)
+    ]
+    if missing:
+        raise CheckFailedError(f"expected {', '.join(missing)}, which it lists, found none; try: bgdata build")
 
 
 def findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Finding]:
@@ -139,7 +173,7 @@ def findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Findi
     found: list[Finding] = []
     for name, check in checks:
         found.append(finding_of(table.name, name, check, table))
-        if found[-1].status is Status.FAILED:
+        if found[-1].is_last:
             break
     return found
 
@@ -255,12 +289,13 @@ def check_sql(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
     run_sql_checks(kind, parameters, table.folder)
 
 
-def require_inputs(warehouse: Versions, table: Table, is_whole: Callable[[str], bool]) -> None:
-    """Raise CheckSkippedError for a version of which an input is damaged: from that it would not come out the same,
-    however right it is."""
+def require_inputs(warehouse: Versions, table: Table, state_of: Callable[[str], Status]) -> None:
+    """Raise CheckSkippedError for a version of which an input is damaged, or may be: from that it would not come out
+    the same, however right it is."""
     for made_from in warehouse.made_from(table).values():
-        if not is_whole(made_from.name):
-            raise CheckSkippedError(f"it is made from {made_from.name}, which is damaged")
+        flaw = {Status.FAILED: "is damaged", Status.UNCHECKED: "could not be checked"}.get(state_of(made_from.name))
+        if flaw:
+            raise CheckSkippedError(f"it is made from {made_from.name}, which {flaw}")
 
 
 def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:

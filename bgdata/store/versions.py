@@ -14,6 +14,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from bgdata.errors import (
     CorruptFileError,
     MissingTableError,
     MissingWarehouseError,
+    StorageError,
     UnknownKindError,
     UsageError,
     shown,
@@ -30,9 +32,10 @@ from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import RawFile, recipe_key
 from bgdata.store.names import VERSION as VERSION_NAME
-from bgdata.store.names import is_name
+from bgdata.store.names import is_name, parse_scope
+from bgdata.store.owners import MOST_PATH_BYTES, check_link, require_own
 from bgdata.store.parameters import Parameters, VersionRef
-from bgdata.store.storage import open_regular, storage_errors, write_file
+from bgdata.store.storage import is_want, locked, open_regular, storage_errors, write_file
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -41,8 +44,8 @@ if TYPE_CHECKING:
 VERSION = VERSION_NAME  # other folders, such as copies made by hand, are none
 CATALOG = "catalog.duckdb"
 CATALOG_PLACE = ".catalog.place"
-MOST_PATH_BYTES = 1 << 16
 STAGING = ".staging"
+DELETING = "deleting"  # the name of the lock that is held while versions are deleted
 CURRENT = "current"  # in a variant's folder: the name of a version
 
 
@@ -76,6 +79,11 @@ class Versions:
         """The folder of unfinished builds, on the same disk so that they can be renamed into place."""
         return self.root / STAGING
 
+    def check_staging(self) -> None:
+        """Raise StorageError where the staging folder is a link: what is written into it may go anywhere."""
+        if self.staging.is_symlink():
+            raise StorageError(f"expected a folder in {self.staging}, found a link; delete it")
+
     def is_moved(self) -> bool:
         """Whether catalog.duckdb, if there is one, was written in another folder, or in an unknown one."""
         if not self.catalog.exists():
@@ -105,16 +113,31 @@ class Versions:
             raise MissingWarehouseError(f"expected a warehouse in {self.root}, found no such folder; try: bgdata build")
 
     def variants(self, kind: str) -> list[str]:
-        """Slugs that have at least one version, sorted."""
-        slugs = [path.name for path in self.variant_folders(kind)]
-        return [slug for slug in slugs if next(self.versions(kind, slug), None) is not None]
+        """Slugs that have at least one version, or of which `current` or a link says so, sorted: those whose versions
+        are gone are there too, so that whoever opens them is told."""
+        return [
+            path.name
+            for path in self.variant_folders(kind)
+            if path.is_symlink() or os.path.lexists(path / CURRENT) or any(self.versions(kind, path.name))
+        ]
 
     def variant_folders(self, kind: str) -> list[Path]:
-        """The folders of variants, sorted. One without a version is what a killed build or repair left."""
+        """The folders of variants, and links to them, sorted. One without a version is what a killed build or repair
+        left. Raises StorageError where the folder of the kind is a link that leads to none."""
         folder = self.root / kind
+        check_link(folder)
         if not folder.is_dir():
             return []
-        return sorted(path for path in folder.iterdir() if is_name("variant", path.name) and path.is_dir())
+        found = (path for path in folder.iterdir() if is_name("variant", path.name))
+        return sorted(path for path in found if path.is_dir() or path.is_symlink())
+
+    def lost(self, kind: str) -> Iterator[tuple[str, BgdataError]]:
+        """(variant, what is wrong) where the current version of a variant is not there, or is not known."""
+        for variant in self.variants(kind):
+            try:
+                self.open(kind, variant)
+            except BgdataError as error:
+                yield variant, error
 
     def versions(self, kind: str | None = None, variant: str | None = None) -> Iterator[Table]:
         """Every version, or those of one kind or variant; a damaged manifest shows only when it is read."""
@@ -125,23 +148,44 @@ class Versions:
                     if is_name("version", path.name) and path.is_dir():  # copies made by hand are none
                         yield Table(path, name)
 
+    def named(self, scope: str | None) -> list[Table]:
+        """All versions, or those of KIND, KIND/VARIANT or KIND/VARIANT/VERSION. Raises UnknownKindError,
+        InvalidNameError, or MissingTableError for a variant or a version that is not there."""
+        kind, variant, version = parse_scope(scope)
+        if kind is None or variant is None:
+            return list(self.versions(kind))
+        if version is not None:
+            return [self.open(kind, variant, version)]
+        found = list(self.versions(kind, variant))
+        if not found and variant not in self.variants(kind):
+            self.open(kind, variant)  # raises
+        return found
+
     def open(self, kind: str, variant: str, version: str | None = None) -> Table:
         """Open a version; the current one unless named.
 
-        Raises UnknownKindError, MissingTableError, or CorruptFileError where `current` names no version.
+        Raises UnknownKindError, MissingTableError, CorruptFileError where `current` names no version or one that is not
+        there, or StorageError where the disk is not there to which a link leads.
         """
         tables = {table.folder.name: table for table in self.versions(kind, variant)}
-        wanted = version or (self.pointer(kind, variant) if tables else None)
+        wanted = version or self.pointer(kind, variant)
         if wanted is None and tables:
             return newest(tables.values())
         if wanted in tables:
             return tables[wanted]
         self.require()
-        if tables:
+        check_link(self.root / kind / variant)
+        if tables or (wanted and not version):
             what = "" if version else "current version "
-            raise MissingTableError(
-                f"no {what}{kind}/{variant}/{wanted} in {self.root} (have: {', '.join(tables)}); "
-                f"try: bgdata use {kind}/{variant}/{next(reversed(tables))}"
+            step = f"bgdata use {kind}/{variant}/{next(reversed(tables))}" if tables else "bgdata verify --repair"
+            said = (
+                f"no {what}{kind}/{variant}/{wanted} in {self.root} (have: {', '.join(tables) or 'none'}); try: {step}"
+            )
+            raise MissingTableError(said) if version else CorruptFileError(said)  # one is lost, not missing
+        if (self.root / kind / variant).is_symlink() and not version:
+            raise CorruptFileError(
+                f"expected versions of {kind}/{variant} in {(self.root / kind / variant).resolve()}, to which a link "
+                f"leads, found none; if they are gone for good, delete the link {self.root / kind / variant}"
             )
         have = ", ".join(self.variants(kind)) or "none"
         step = f"import {kind} FILE..." if self.kind(kind).takes_files else f"build {kind}"
@@ -164,6 +208,8 @@ class Versions:
 
     def pointer(self, kind: str, variant: str) -> str | None:
         """The version that the file `current` of a variant names, or None without the file. Raises CorruptFileError."""
+        if not is_name("variant", variant):
+            return None
         path = self.root / kind / variant / CURRENT
         with storage_errors("read", path):
             try:
@@ -179,13 +225,15 @@ class Versions:
         return name
 
     def use(self, table: Table) -> bool:
-        """Make a version the current one of its variant; returns whether it was not before. Raises StorageError."""
+        """Make a version the current one of its variant; returns whether it was not before. Raises StorageError, also
+        where a link leads to it that is not this warehouse's own."""
         kind, variant, version = table.folder.parts[-3:]
         try:
             if self.pointer(kind, variant) == version:
                 return False
         except CorruptFileError:
             pass
+        require_own(self.root, kind, variant)
         write_file(table.folder.parent / CURRENT, f"{version}\n".encode())
         return True
 
@@ -210,7 +258,9 @@ class Versions:
                 if any_recipe or table.manifest.recipe_key == key:
                     table.check_sizes()
                     return table
-            except BgdataError:
+            except BgdataError as error:
+                if is_want(error):  # a version that is there would be built again
+                    raise
                 continue
         return None
 
@@ -265,6 +315,13 @@ class Versions:
                 raise MissingTableError(f"expected {name} in {self.root}, which {table.name} was computed from")
             found[role] = candidates[0]
         return found
+
+
+def deleting(warehouse: Versions) -> AbstractContextManager[None]:
+    """Held while versions are deleted, and taken for a moment by builds that begin: one that is held by then is seen by
+    whoever deletes, and the others wait for the end. Raises StorageError."""
+    warehouse.check_staging()
+    return locked(warehouse.staging / f"{DELETING}.lock")
 
 
 def input_digests(inputs: Mapping[str, Table]) -> dict[str, str]:

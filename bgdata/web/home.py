@@ -28,7 +28,7 @@ def home(site: Site, _: Request) -> Page:
     rows = listed(site)
     kinds: list[Row] = []
     for name, kind in site.warehouse.kinds.items():
-        found = [row for row in rows if row["dataset"] == name and row["version"]]
+        found = [row for row in rows if row["dataset"] == name and row["variant"]]
         if found:
             kinds.append(
                 {"kind": name, "summary": kind.summary, "variants": sorted({row["variant"] for row in found}),

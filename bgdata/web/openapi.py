@@ -293,7 +293,7 @@ ROWS: Mapping[str, Schema] = {
             "dataset": "string Kind of dataset",
             "summary": "string What it is",
             "variant": "string? Variant; null, with all that follows, where nothing is built",
-            "version": "string? Version",
+            "version": "string? Version; null where the current one of a variant is not there",
             "is_current": "boolean? Whether the version answers for its variant",
             "rows": "integer? Rows of the main table",
             "bytes": "integer? Size of its files",

@@ -88,6 +88,8 @@ class QueryProcess:
             found = pipe.recv()
             if isinstance(found, Failed) and found.is_spent:
                 self.end()
+        except BgdataError:  # some are an OSError too: the warehouse is gone, for instance
+            raise
         except (EOFError, OSError) as error:
             self.end()
             raise QueryError("expected a query that fits into its limits, found that it ended its process") from error

@@ -61,7 +61,7 @@ def kind(site: Site, request: Request) -> Page:
     parameters = declared.completed((*declared.defaults, declared.smallest)[0], site.warehouse)
     shown_ = {
         "kind": declared,
-        "versions": [row for row in listed(site) if row["dataset"] == declared.name and row["version"]],
+        "versions": [row for row in listed(site) if row["dataset"] == declared.name and row["variant"]],
         "checks": {shape.name: [claim for claim, _ in sql_checks(shape.name)] for shape in declared.tables},
         "defaults": [declared.slug(each) for each in declared.defaults],
     }

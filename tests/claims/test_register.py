@@ -17,7 +17,7 @@ from bgdata.claims.definitions import Claim, read_definitions
 from bgdata.claims.register import FORMULAS, judge, kept
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.stored_met import find_met
-from bgdata.errors import CorruptFileError
+from bgdata.errors import CorruptFileError, MissingTableError
 from tests.together import each
 
 CLAIM = Claim("A1.one", "A1", "somebody", "a number", "0.50", query="select one", explanation="so")
@@ -195,6 +195,18 @@ def test_queries_that_ask_nothing(query: str, message: str) -> None:
     with pytest.raises(CorruptFileError, match=message) as error:
         judged(replace(CLAIM, query=query), None)
     assert "\n" not in str(error.value)
+
+
+def test_a_table_that_is_missing_is_no_wrong_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its error is a KeyError too, as is that of a query that names what there is not."""
+
+    def missing(*_: object) -> None:
+        raise MissingTableError("no bearoff_two_sided/6x6 in warehouse")
+
+    name = next(iter(READINGS))
+    monkeypatch.setitem(register.READINGS, name, missing)
+    with pytest.raises(MissingTableError, match=r"^no bearoff_two_sided/6x6 in warehouse$"):
+        judged(replace(CLAIM, query=f"{name}()"), None)
 
 
 def test_answers_keep_nine_digits() -> None:

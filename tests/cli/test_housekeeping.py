@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 
 import bgdata
+from bgdata.cli import housekeeping, main
 from bgdata.store.catalog import is_stale
 from bgdata.store.table import Table
 from bgdata.store.versions import CURRENT
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 from tests.kept import own
+from tests.together import each
 
 pytestmark = pytest.mark.catalog
 
@@ -136,3 +140,30 @@ def test_the_lock_follows_the_pointer(warehouse: Warehouse) -> None:
     assert error_of(run(warehouse.root, "lock"), 1).startswith("no current version bearoff_gammon/3x15/r9-00000000 in ")
     assert succeeds(warehouse.root, "use", table.name) == f"{table.name} is current now\n"
     succeeds(warehouse.root, "lock")
+
+
+@each(
+    ("answer", "options", "is_deleted"),
+    {"no": ("n", [], False), "yes": ("y", [], True), "--yes": ("", ["--yes"], True)},
+)
+def test_rm_asks_first(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, options: list[str], is_deleted: bool
+) -> None:
+    succeeds(memory_path, "build", "bearoff_gammon", "--points", "1")
+    (table,) = bgdata.open_warehouse(memory_path).versions()
+    monkeypatch.setattr(housekeeping, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    result = CliRunner().invoke(main, ["--warehouse", str(memory_path), "rm", table.name, *options], input=answer)
+    assert (result.exit_code, table.folder.exists()) == (0 if is_deleted else 1, not is_deleted)
+    assert (f"delete {table.name}, " in result.stderr) == (not options)
+
+
+def test_gc_prints_names_that_cannot_command_a_terminal(memory_path: Path) -> None:
+    (memory_path / ".staging").mkdir()
+    (memory_path / ".staging" / "x\x1b[2Jy").write_text("")
+    shown = succeeds(memory_path, "gc", "--dry-run")
+    assert "x\\x1b[2Jy" in shown
+    assert "\x1b" not in shown
+
+
+def test_no_error_can_command_a_terminal(memory_path: Path) -> None:
+    assert error_of(run(memory_path, "use", "a/b/c\x1b[2J"), 2).isprintable()

@@ -104,3 +104,13 @@ def test_names_that_complete_are_explained(small_root: Path) -> None:
         for name in explained_names(warehouse):
             found = explained_relation(connection, warehouse, name) or explained_macro(connection, name)
             assert found or name in warehouse.kinds, unknown(connection, warehouse, name)
+
+
+def test_a_kind_a_variant_or_a_version_is_listed_alone(small_root: Path) -> None:
+    table = bgdata.open_warehouse(small_root).open("bearoff_gammon", "3x15")
+    assert "bearoff_one_sided" not in succeeds(small_root, "list", "bearoff_gammon")
+    assert succeeds(small_root, "list", "bearoff_gammon").count(" rows ") == 2
+    for scope in ("bearoff_gammon/3x15", table.name):
+        assert succeeds(small_root, "list", scope).count(" rows ") == 1
+        (row,) = json.loads(succeeds(small_root, "list", scope, "--format", "json"))
+        assert (row["dataset"], row["variant"], row["version"]) == tuple(table.name.split("/"))

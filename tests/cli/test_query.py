@@ -15,10 +15,13 @@ from click.testing import CliRunner
 
 import bgdata
 from bgdata.cli import main
+from bgdata.cli.query import FILLED_BY, filling
+from bgdata.datasets.common.race import RaceParameters
 from bgdata.warehouse import Warehouse
 from tests.cli.command_line import error_of, run, succeeds
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.store import processes
+from tests.together import each
 
 pytestmark = pytest.mark.catalog
 
@@ -232,3 +235,45 @@ def test_letters_beyond_ascii(small_root: Path) -> None:
     ):
         (row,) = json.loads(succeeds(small_root, "query", sql, "--format", "json"))
         assert next(iter(row.values())) == sql.split("'")[1]
+
+
+@pytest.fixture
+def one_table(memory_path: Path) -> Path:
+    """A warehouse with a version of one kind alone."""
+    bgdata.open_warehouse(memory_path).build("bearoff_gammon", RaceParameters(1))
+    return memory_path
+
+
+@each(
+    ("sql", "note"),
+    {
+        "a table": (
+            "select count(*) from scores",
+            "scores is empty, as nothing of scores is here; try: bgdata score P",
+        ),
+        "of files": (
+            "from wildbg_training",
+            "as nothing of wildbg_training is here; try: bgdata import wildbg_training",
+        ),
+        "a view": ("from benchmark_losses", "benchmark_losses is empty, as nothing of benchmark_scores is here; try: "),
+        "labels and turns": (
+            "from selfplay_labels join turns using (variant, game, turn)",
+            "turns have no variant of selfplay_labels: theirs is the corpus, which the view lineage names",
+        ),
+        "no rows of a full one": ("from bearoff_gammon where false", ""),
+        "a view with rows": ("select count(*) from versions", ""),
+        "no table": ("select 1", ""),
+    },
+)
+def test_what_fills_an_empty_table_is_named(one_table: Path, sql: str, note: str) -> None:
+    result = run(one_table, "query", sql, "--format", "json")
+    assert result.exit_code == 0
+    assert note in result.stderr if note else not result.stderr, result.stderr
+
+
+def test_every_kind_is_filled_by_a_command() -> None:
+    for kind in bgdata.all_kinds().values():
+        name, *rest = filling(kind).split()
+        assert name in main.commands or name in main.entries, name
+        assert rest or name in ("ladder", "check-reference")
+    assert FILLED_BY.keys() <= bgdata.all_kinds().keys()

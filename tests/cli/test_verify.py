@@ -247,3 +247,34 @@ def test_rebuild_of_a_lock_from_elsewhere(warehouse: Warehouse, monkeypatch: pyt
         succeeds(warehouse.root, "lock")
     message = error_of(run(warehouse.root, "rebuild", "bearoff_gammon", "--check"), 1)
     assert message == "expected a default variant of bearoff_gammon: 6x15, 10x15, got 3x15"
+
+
+def test_a_variant_and_a_version_are_verified_alone(warehouse: Warehouse) -> None:
+    table = warehouse.open("bearoff_gammon", "3x15")
+    own(warehouse.open("bearoff_gammon", "6x15").parquet).write_bytes(b"junk")
+    for scope in ("bearoff_gammon/3x15", table.name):
+        assert succeeds(warehouse.root, "verify", scope, "--sample", "0") == (
+            "1 versions: 7 checks passed, 1 skipped, 0 failed\n"
+        )
+    assert run(warehouse.root, "verify", "bearoff_gammon/6x15", "--sample", "0").exit_code == 1
+    assert run(warehouse.root, "verify", "bearoff_gammon", "--sample", "0").exit_code == 1
+
+
+def test_a_variant_is_built_again_alone(warehouse: Warehouse) -> None:
+    """Of the parameters that it is there with, where it is no default."""
+    created = {table.name: table.manifest.created for table in warehouse.versions("bearoff_gammon")}
+    (row,) = json.loads(succeeds(warehouse.root, "rebuild", "bearoff_gammon/3x15", "--format", "json"))
+    assert (row["variant"], row["is_rebuilt"]) == ("3x15", True)
+    assert [table.manifest.created > created[table.name] for table in warehouse.versions("bearoff_gammon")] == [
+        True, False,
+    ]  # fmt: skip
+
+
+def test_one_variant_is_compared_with_the_lock(warehouse: Warehouse) -> None:
+    manifests = [table.manifest for table in warehouse.versions("bearoff_gammon")]
+    save_lock(warehouse.lock, [manifests[0], dataclasses.replace(manifests[1], digest="0" * 64)])
+    assert succeeds(warehouse.root, "diff", "bearoff_gammon/3x15").endswith(", same\n")
+    for scope in ("bearoff_gammon", "bearoff_gammon/6x15"):
+        result = run(warehouse.root, "diff", scope)
+        assert (result.exit_code, "DIFFERS" in result.stdout) == (1, True)
+    assert "expected bearoff_error in" in error_of(run(warehouse.root, "diff", "bearoff_error"), 1)

@@ -42,6 +42,8 @@ def test_commands_that_are_not_there(tmp_path: Path) -> None:
     path.write_text(str(tmp_path / "nothing"))
     with pytest.raises(UnknownPlayerError, match="expected a command that starts an engine, got "):
         UbgiPlayer(str(path)).choose_plays(BOARD, ROLL)
+    with pytest.raises(UnknownPlayerError, match="expected a command that starts an engine, got "):
+        UbgiPlayer(str(path)).evaluate_many(BOARD)
     path.write_text("engine\0")
     with pytest.raises(UnknownPlayerError, match=r"expected a command that starts an engine, .*: embedded null byte"):
         UbgiPlayer(str(path)).choose_plays(BOARD, ROLL)

@@ -20,7 +20,7 @@ import duckdb
 
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME, SEAL, canonical_json
-from bgdata.store.versions import CATALOG
+from bgdata.store.versions import CATALOG, CURRENT
 from tests.faults.asking import ask
 from tests.faults.campaign import Campaign, shuffled
 from tests.faults.damage import QUERIES, make_warehouse
@@ -81,12 +81,15 @@ COMMANDS = [
     ["catalog"],
     ["query", "--format", "json", "select * from bearoff_gammon limit 1"],
     ["lock"],
+    ["gc", "--dry-run"],
+    ["gc", "--yes"],
     ["verify", "--repair", "--sample", "0"],
 ]
 
 
 class Hostile(Campaign):
-    """Each case is one thing put in one place of a small warehouse: a manifest, the lock, the catalog, or a name."""
+    """Each case is one thing put in one place of a small warehouse: a manifest, the lock, the catalog, a pointer, or a
+    name."""
 
     name = "hostile"
     small = 12
@@ -98,7 +101,8 @@ class Hostile(Campaign):
         lock = json.loads((self.whole / LOCK_NAME).read_text())
         places = [(FILE_NAME, place) for place in places_of(manifest) if place != (SEAL,)]
         places += [(LOCK_NAME, place) for place in places_of(lock)]
-        places += [(name, ()) for name in ("folder of a kind", "folder of a variant", "folder of a version", "file")]
+        names = ("folder of a kind", "folder of a variant", "folder of a version", "file", "part of a build", CURRENT)
+        places += [(name, ()) for name in names]
         injections = shuffled(product(places, range(len(PAYLOADS))), self.seed)
         scripts = (((CATALOG, ()), number) for number in range(len(SCRIPTS)))
         self.cases = list[Any]()
@@ -179,6 +183,9 @@ def put_in(root: Path, target: str, place: tuple[str | int, ...], payload: Any, 
         values[SEAL] = hashlib.sha256(sealed(values)).hexdigest()
         write(path, values)
         rename_as_said(path.parent, values)
+    elif target == CURRENT:
+        text = payload if isinstance(payload, str) else json.dumps(payload)
+        chance.choice(manifests(root)).parents[1].joinpath(CURRENT).write_text(text, errors="surrogateescape")
     else:
         name_folder(root, target, payload, chance)
 
@@ -226,7 +233,12 @@ def name_folder(root: Path, target: str, payload: Any, chance: random.Random) ->
     name = str(payload).replace("/", "_").replace("\0", "_")[:200]
     try:
         if target == "file":
-            shutil.copyfile(version / "table.parquet", version / f"{name}.parquet")
+            for ending in (".parquet", ".npy", ""):
+                shutil.copyfile(version / "table.parquet", version / f"{name}{ending}")
+        elif target == "part of a build":
+            (root / ".staging").mkdir(exist_ok=True)
+            (root / ".staging" / name).write_text("")
+            (root / ".staging" / f"{name[:150]}-{'0' * 12}-{'f' * 12}").symlink_to(version)
         else:
             shutil.copytree(place, place.with_name(name if target != "folder of a version" else f"r1-{name}"))
     except (OSError, ValueError):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import resource
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bgdata.errors import StorageError, TooLargeError, UsageError
-from bgdata.formats import gnubg_bearoff_write
+from bgdata.errors import CorruptFileError, StorageError, TooLargeError, UsageError
+from bgdata.formats import gnubg_bearoff_write, lines
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
+from bgdata.formats.gnubg_bearoff_header import BearoffHeader
 from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_one_sided_normal, write_two_sided
 from tests.formats.gnubg_files import (
     TWO_SIDED_ROWS,
@@ -23,6 +25,7 @@ from tests.formats.gnubg_files import (
     two_sided_bytes,
     write_bytes,
 )
+from tests.together import each
 
 
 @VARIANTS
@@ -170,4 +173,25 @@ def test_too_many_values_for_a_compressed_file(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(gnubg_bearoff_write, "_MOST_COMPRESSED_VALUES", 40)
     with pytest.raises(TooLargeError, match="in a compressed file, got"):
         write_one_sided(tmp_path / "x.bd", 1, np.array(ace_point_counts(), np.uint16), None, compressed=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+HEADER = BearoffHeader("two_sided", 2, 2)
+
+
+@each(
+    "write",
+    {"bd": lambda path, chunks: gnubg_bearoff_write.write_file(path, HEADER, chunks), "text": lines.write_bytes},
+)
+def test_what_is_wrong_with_what_is_written_is_not_told_of_the_file(
+    tmp_path: Path, write: Callable[[Path, Iterator[bytes]], None]
+) -> None:
+    """A damaged table is an OSError too, as a full disk is."""
+
+    def chunks() -> Iterator[bytes]:
+        yield b"one"
+        raise CorruptFileError("expected a whole array")
+
+    with pytest.raises(CorruptFileError, match=r"^expected a whole array$"):
+        write(tmp_path / "x", chunks())
     assert list(tmp_path.iterdir()) == []

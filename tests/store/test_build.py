@@ -19,6 +19,7 @@ import pytest
 import bgdata
 from bgdata.errors import CheckFailedError, InvalidNameError, InvalidParameterError, StorageError, TooLargeError
 from bgdata.store import storage
+from bgdata.store.arrays import save_array
 from bgdata.store.build import COMPUTED, check_estimate, readable_bytes
 from bgdata.store.context import Build, Computed
 from bgdata.store.manifest import FILE_NAME, Manifest
@@ -332,3 +333,22 @@ def test_manifest(toys: Warehouse) -> None:
 )
 def test_readable_bytes(count: float, text: str) -> None:
     assert readable_bytes(count) == text
+
+
+def test_the_time_that_is_told_is_all_of_it(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writing and checking take longer than computing, as a rule; the manifest has the seconds of computing."""
+    clock = iter(range(0, 10_000, 100))
+    monkeypatch.setattr("bgdata.store.build.time.perf_counter", lambda: next(clock))
+    notes = Notes()
+    table = toys.build("squares", TEN, progress=notes)
+    assert notes.texts == [f"squares/10: built {table.folder.name}, 10 rows in 300.0 s"]
+    assert table.manifest.seconds == 100
+
+
+def test_a_full_disk_is_named_with_its_file(tmp_path: Path) -> None:
+    """NumPy says of it how many values it has written, and nothing else."""
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no device that is full")
+    (tmp_path / "x.npy").symlink_to("/dev/full")
+    with pytest.raises(StorageError, match=r"cannot write .*/x\.npy: the disk is full; free some space"):
+        save_array(tmp_path / "x.npy", np.zeros(100_000))

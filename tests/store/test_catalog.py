@@ -18,7 +18,8 @@ from click.testing import CliRunner
 
 import bgdata
 from bgdata.cli import main
-from bgdata.errors import MissingWarehouseError, OlderTableError, StorageError
+from bgdata.errors import BgdataError, MissingWarehouseError, OlderTableError, StorageError
+from bgdata.rows.tables import listed_rows
 from bgdata.store import build, catalog
 from bgdata.store import scripts as store_scripts
 from bgdata.store.catalog import connect, write_catalog
@@ -34,7 +35,8 @@ from bgdata.store.verify import Status, verify
 from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.test_verify import reseal
-from tests.store.toy import Count, Squares, toy_warehouse
+from tests.store.toy import Count, Squares, problems, toy_warehouse
+from tests.together import each
 
 pytestmark = pytest.mark.catalog
 
@@ -85,6 +87,32 @@ def test_moved(toys: Warehouse, tmp_path: Path) -> None:
     assert ours(moved, LARGEST) == 81
     assert answer(catalog_file, LARGEST) == 81
     assert not moved.is_moved()
+
+
+def test_a_copy_does_not_read_the_original(toys: Warehouse, tmp_path: Path) -> None:
+    """In a plain client, opened or attached, by any path: the views of a copy name the folder of the original, and the
+    error says what to set."""
+    toys.build("squares", TEN)
+    copy = tmp_path / "it's a copy"
+    shutil.copytree(toys.root, copy)
+    (tmp_path / "link").symlink_to(copy)
+    message = f"expected a catalog in {toys.root}, where it was written, found it in {copy}; try: set variable"
+    quoted = str(copy).replace("'", "''")
+    for root in (copy, tmp_path / "link"):
+        for sql in (LARGEST, "select count(*) from squares", "select square from squares_10 where number = 3"):
+            with pytest.raises(duckdb.Error, match=re.escape(message)):
+                answer(root / "catalog.duckdb", sql)
+    assert answer(copy / "catalog.duckdb", LARGEST, f"set variable warehouse = '{quoted}'") == 81
+    with duckdb.connect() as client:
+        client.execute(f"attach '{toys.catalog}' as original (read_only)")
+        assert client.sql("select max(square) from original.squares").fetchall() == [(81,)]
+        client.execute(f"attach '{quoted}/catalog.duckdb' as copy (read_only)")
+        with pytest.raises(duckdb.Error, match=re.escape(message)):
+            client.sql("select max(square) from copy.squares").fetchall()
+    (tmp_path / "original").symlink_to(toys.catalog)
+    assert answer(tmp_path / "original", LARGEST) == 81
+    assert ours(toy_warehouse(copy), LARGEST) == 81
+    assert answer(copy / "catalog.duckdb", LARGEST) == 81
 
 
 @pytest.mark.parametrize("command", [["list"], ["explain", "bearoff_one_sided"], ["query", "select 1"], ["catalog"]])
@@ -183,12 +211,14 @@ def test_opened_by_a_relative_path(toys: Warehouse, monkeypatch: pytest.MonkeyPa
     assert answer(toys.catalog, LARGEST) == 81
 
 
-@pytest.mark.parametrize("name", ["it's", "a [1] *", "zürich"])
+@pytest.mark.parametrize("name", ["it's", "a [1] *", "zürich", "variant=7", "square=3/number=4"])
 def test_folders_with_strange_names(memory_path: Path, name: str) -> None:
     warehouse = toy_warehouse(memory_path / name)
     warehouse.build("squares", TEN)
     assert ours(warehouse, LARGEST) == 81
     assert answer(warehouse.catalog, LARGEST) == 81
+    assert answer(warehouse.catalog, "select variant from squares_10 where square = 49 and number = 7") == "10"
+    assert problems(warehouse) == []
 
 
 def test_variants_are_seen_apart_and_together(toys: Warehouse) -> None:
@@ -207,12 +237,59 @@ def test_kinds_without_versions_are_empty_tables(toys: Warehouse) -> None:
     assert answer(toys.catalog, f"{columns} 'squares'") == "variant VARCHAR, number INTEGER, square BIGINT"
 
 
-@pytest.mark.parametrize("parent", [False, True])
-def test_deleted_versions_disappear(toys: Warehouse, parent: bool) -> None:
+def test_deleted_variants_disappear(toys: Warehouse) -> None:
     toys.build("squares", Count(20))
-    table = toys.build("squares", TEN)
-    shutil.rmtree(table.folder.parent if parent else table.folder)
+    shutil.rmtree(toys.build("squares", TEN).folder.parent)
     assert ours(toys, "select string_agg(distinct variant, ' ') from squares") == "20"
+
+
+def replace_by_file(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_text("")
+
+
+def replace_by_link(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.symlink_to("nowhere")
+
+
+def unmount(folder: Path) -> None:
+    shutil.move(folder.parent, folder.parents[2] / "disk")
+    folder.parent.symlink_to("/nowhere/disk")
+
+
+GONE: dict[str, Callable[[Path], None]] = {
+    "deleted": lambda folder: shutil.rmtree(folder),
+    "a file": replace_by_file,
+    "a dangling link": replace_by_link,
+    "an unmounted disk": unmount,
+}
+
+
+@each("how", GONE)
+def test_current_versions_that_are_gone_are_no_empty_tables(memory_path: Path, how: Callable[[Path], None]) -> None:
+    """Every reader names them, our own connections and plain clients."""
+    toys = toy_warehouse(memory_path / "warehouse")
+    toys.build("squares", Count(20))
+    toys.connect().close()
+    how(toys.build("squares", TEN).folder)
+    with toys.connect() as own, duckdb.connect(str(toys.catalog), read_only=True) as plain:
+        for client in (own, plain):
+            with pytest.raises(duckdb.Error, match=r"squares/10 is not there: "):
+                client.sql("select count(*) from squares").fetchall()
+            assert client.sql("select count(*) from squares where variant = '20'").fetchall() == [(20,)]
+    with pytest.raises(BgdataError, match="squares/10"):
+        list(toys.current("squares"))
+    (lost,) = (row for row in listed_rows(toys) if row["variant"] == "10" and row["version"] is None)
+    assert "squares/10" in lost["damage"]
+
+
+def test_a_kind_whose_disk_is_gone_is_named(toys: Warehouse) -> None:
+    toys.build("squares", TEN)
+    shutil.move(toys.root / "squares", toys.root / "moved")
+    (toys.root / "squares").symlink_to("/nowhere/squares")
+    with pytest.raises(StorageError, match="expected the folder /nowhere/squares, to which the link"):
+        toys.connect()
 
 
 DAMAGES: dict[str, Callable[[Table], object]] = {
@@ -464,6 +541,25 @@ def test_written_anew_for_kinds_that_changed(
     warehouse.connect().close()
     assert written[0] == written[1] != written[2]
     assert warehouse.catalog.stat().st_ino == written[2]
+
+
+def test_written_anew_for_what_kinds_share(memory_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As declarations of columns in `datasets/common`: the modules of the kinds themselves have not changed."""
+    package = tmp_path / "declared_together"
+    (package / "common").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    shared = package / "common" / "columns.py"
+    shared.write_text("SUMMARY = 'Words.'\n")
+    (package / "squares.py").write_text(
+        "from declared_together.common.columns import SUMMARY\nfrom tests.store.toy import Squares\n\n\n"
+        "class Declared(Squares):\n    summary = SUMMARY\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    warehouse = toy_warehouse(memory_path / "warehouse", squares=import_module("declared_together.squares").Declared())
+    warehouse.build("squares", TEN)
+    assert not catalog.is_stale(warehouse)
+    shared.write_text("SUMMARY = 'Other words.'\n")
+    assert catalog.is_stale(warehouse)
 
 
 def test_junk_in_its_place(toys: Warehouse) -> None:

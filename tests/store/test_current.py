@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from bgdata.cli.verify import repair_version
 from bgdata.datasets.positions import DATASET as POSITIONS
 from bgdata.errors import CorruptFileError, MissingTableError, UsageError, VersionInUseError
-from bgdata.store import catalog, storage
+from bgdata.store import catalog, housekeeping, storage
 from bgdata.store.context import Build
 from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import Rubbish, needed_by, remove, rubbish, sweep
 from bgdata.store.scripts import SQL
+from bgdata.store.storage import is_locked
 from bgdata.store.table import Table
 from bgdata.store.verify import verify_files
 from bgdata.store.versions import CURRENT
@@ -130,7 +132,7 @@ def test_a_current_version_that_is_gone_is_missed(powers: Warehouse) -> None:
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     storage.remove_folder(second.folder)
     with pytest.raises(
-        MissingTableError, match=rf"no current version {second.name} in .*; try: bgdata use {first.name}"
+        CorruptFileError, match=rf"no current version {second.name} in .*; try: bgdata use {first.name}"
     ):
         powers.open("powers", "10")
 
@@ -382,3 +384,41 @@ class dying_after:  # noqa: N801
 
 Histories.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
 TestHistories = pytest.mark.slow(Histories.TestCase)
+
+
+def test_nothing_is_deleted_that_a_build_needs_which_began_meanwhile(
+    powers: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build that has its lock before anything is deleted is seen; one that comes later waits, and looks again."""
+    older, _ = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
+    found = rubbish(powers)
+    assert [entry.path for entry in found] == [older.folder]
+    delete = housekeeping.delete_version
+    building = ThreadPoolExecutor(1)
+
+    def delete_late(warehouse: Warehouse, table: Table) -> None:
+        begun.append(building.submit(powers.build, "power_sums", Seeded(10, 1), inputs={"terms": older}))
+        while not is_locked(powers.staging / "power_sums-10.lock"):
+            assert not begun[0].done()
+        delete(warehouse, table)
+
+    begun: list[Future[Table]] = []
+    monkeypatch.setattr(housekeeping, "delete_version", delete_late)
+    sweep(powers, found)
+    with pytest.raises(MissingTableError, match=f"expected {older.name}, the terms of power_sums/10, .*; try again"):
+        begun[0].result()
+    assert list(powers.staging.iterdir()) == []
+    building.shutdown()
+
+
+def test_current_goes_before_the_last_version(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a deletion that is killed leaves a name of what is not there."""
+    table = powers.build("powers", Seeded(10, 1))
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(housekeeping, "drop_variant", killed)
+    with pytest.raises(KeyboardInterrupt):
+        remove(powers, table)
+    assert powers.variants("powers") == []

@@ -14,17 +14,18 @@ from typing import Any
 import duckdb
 import pytest
 
-from bgdata.cli.verify import repair_version
+from bgdata.cli.verify import put_back_current, repair_version
 from bgdata.errors import (
     CorruptFileError,
-    MissingTableError,
     StorageError,
     TooLargeError,
     UsageError,
     VersionInUseError,
 )
+from bgdata.store.catalog import write_catalog
 from bgdata.store.housekeeping import remove, rubbish, sweep
-from bgdata.store.linked import OWNER
+from bgdata.store.linked import move_aside
+from bgdata.store.owners import OWNER
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.verify import verify_files
@@ -367,7 +368,7 @@ def test_killed_at_every_change_to_a_file(memory_path: Path, force: bool) -> Non
 def test_a_disk_that_is_not_there(toys: Warehouse, disk: Path, table: Table) -> None:
     moved = disk.with_name("moved")
     disk.rename(moved)
-    with pytest.raises(MissingTableError, match=r"no squares/10 in .* \(have: none\); try: bgdata build squares"):
+    with pytest.raises(StorageError, match=f"expected the folder {disk}/squares/10, to which the link .* is its disk"):
         toys.open("squares", "10")
     with pytest.raises(StorageError, match=f"expected the folder {disk}/squares/10, to which the link .* is its disk"):
         toys.build("squares", TEN)
@@ -397,7 +398,7 @@ def test_a_warehouse_that_was_moved(toys: Warehouse, disk: Path, table: Table) -
 
 
 @pytest.mark.parametrize("level", ["squares", "squares/10"])
-def test_versions_of_others_are_read_and_never_deleted(toys: Warehouse, disk: Path, level: str) -> None:
+def test_versions_of_others_are_read_and_never_written(toys: Warehouse, disk: Path, level: str) -> None:
     other = toy_warehouse(disk)
     toy_warehouse(disk, squares=MoreSquares()).build("squares", TEN)
     current = other.build("squares", TEN)
@@ -410,8 +411,21 @@ def test_versions_of_others_are_read_and_never_deleted(toys: Warehouse, disk: Pa
         remove(toys, table)
     assert len(rubbish(other)) == 1
     newer = toy_warehouse(toys.root, squares=MoreSquares())
-    assert newer.build("squares", TEN, force=True).folder.resolve().is_relative_to(disk)
-    assert len(whole_versions(toy_warehouse(disk, squares=MoreSquares()))) == 2
+    before = {path: path.lstat().st_mtime_ns for path in disk.rglob("*")}
+    message = f"expected to write squares/10 into this warehouse, found the link {toys.root / level} to {disk / level}"
+    other_version = next(each for each in newer.versions() if each.name != current.name)
+    for write in (
+        lambda: newer.build("squares", TEN, force=True),
+        lambda: newer.build("squares", TEN),
+        lambda: newer.use(other_version),
+        lambda: repair_version(newer, other_version),
+    ):
+        with pytest.raises(StorageError, match=message):
+            write()
+    with pytest.raises((StorageError, UsageError), match=r"found the link|of another warehouse"):
+        newer.build("squares", TEN, directory=disk, force=True)
+    assert {path: path.lstat().st_mtime_ns for path in disk.rglob("*")} == before
+    assert toys.build("squares", TEN).name == current.name, "nothing is to be written"
 
 
 def test_the_link_of_one_version_is_all_that_is_deleted(toys: Warehouse, disk: Path) -> None:
@@ -446,8 +460,80 @@ def test_links_of_a_stranger_lead_gc_nowhere(toys: Warehouse, disk: Path, table:
     stranger.staging.rmdir()
     stranger.staging.symlink_to(secret)
     assert rubbish(stranger) == []
-    sweep(stranger, [])
+    with pytest.raises(StorageError, match="found a link"):
+        sweep(stranger, [])
     assert (secret / "key").exists()
+
+
+def test_an_unfinished_build_of_a_stranger_leads_gc_nowhere(toys: Warehouse, disk: Path) -> None:
+    """A link in the staging folder that is named as a build is, to a folder that is named as one on another disk is."""
+    name = f"squares-10-{'0' * 12}-{'f' * 12}"
+    (disk / f".{name}").mkdir()
+    (disk / f".{name}" / "key").write_text("")
+    toys.build("squares", TEN)
+    (toys.staging / name).symlink_to(disk / f".{name}")
+    sweep(toys, rubbish(toys))
+    assert not (toys.staging / name).is_symlink()
+    assert (disk / f".{name}" / "key").exists()
+
+
+def test_what_a_stranger_calls_set_aside_stays_where_it_is(toys: Warehouse, disk: Path) -> None:
+    """A repair puts back what one before has set aside; a link to anything else is no more than a link."""
+    table = toys.build("squares", TEN)
+    (disk / "secret").mkdir()
+    name = f"damaged-squares-10-{table.folder.name}"
+    shutil.rmtree(table.folder)
+    (toys.staging / name).symlink_to(disk / "secret")
+    put_back_current(toys)
+    assert (disk / "secret").is_dir()
+    assert table.folder.is_symlink()
+
+
+def test_a_repair_on_another_disk_that_does_not_end(toys: Warehouse, table: Table) -> None:
+    aside = move_aside(toys, table.folder, f"damaged-squares-10-{table.folder.name}")
+    assert aside.is_symlink()
+    put_back_current(toys)
+    assert whole_versions(toys) == [table.name]
+    assert list(toys.staging.iterdir()) == []
+
+
+def test_an_owner_is_named_by_a_whole_path(
+    toys: Warehouse, disk: Path, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A warehouse from a stranger may be opened from its own folder."""
+    (disk / "squares" / "10" / OWNER).write_text(".")
+    monkeypatch.chdir(toys.root)
+    with pytest.raises(VersionInUseError, match=f"got {table.name}, to which a link leads"):
+        remove(toys, table)
+
+
+def test_a_link_in_place_of_a_version_is_replaced(toys: Warehouse, disk: Path) -> None:
+    other = toy_warehouse(disk).build("squares", TEN)
+    before = {path: path.stat().st_ino for path in other.folder.iterdir()}
+    folder = toys.root / "squares" / "10"
+    folder.mkdir(parents=True)
+    (folder / other.folder.name).symlink_to(other.folder)
+    built = toys.build("squares", TEN, force=True)
+    assert (built.name, built.folder.is_symlink()) == (other.name, False)
+    assert {path: path.stat().st_ino for path in other.folder.iterdir()} == before
+
+
+def test_a_staging_folder_that_leads_elsewhere(toys: Warehouse, disk: Path) -> None:
+    toys.root.mkdir()
+    toys.staging.symlink_to(disk)
+    for write in (lambda: toys.build("squares", TEN), lambda: write_catalog(toys), lambda: sweep(toys, [])):
+        with pytest.raises(StorageError, match=r"expected a folder in .*/\.staging, found a link; delete it"):
+            write()
+    assert list(disk.iterdir()) == []
+
+
+def test_a_link_in_place_of_a_file_that_is_about_to_be_written(toys: Warehouse, disk: Path) -> None:
+    table = toys.build("squares", TEN)
+    (disk / "secret").write_text("secret")
+    (table.folder.parent / CURRENT).unlink()
+    (table.folder.parent / f".{CURRENT}.{os.getpid()}.partial").symlink_to(disk / "secret")
+    assert toys.use(table)
+    assert (disk / "secret").read_text() == "secret"
 
 
 def test_files_must_be_regular_there_too(toys: Warehouse, disk: Path, table: Table) -> None:

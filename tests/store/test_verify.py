@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NoReturn
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from bgdata.cli import verify as cli_verify
 from bgdata.cli.verify import in_order_of_repair, repair_version, verify_warehouse
-from bgdata.errors import CheckFailedError, DigestMismatchError, InvalidParameterError, ManifestFormatError
+from bgdata.errors import (
+    CheckFailedError,
+    CorruptFileError,
+    DigestMismatchError,
+    InvalidParameterError,
+    ManifestFormatError,
+    MissingTableError,
+    StorageError,
+)
 from bgdata.store.arrays import save_array
 from bgdata.store.context import Build, Recheck
 from bgdata.store.dataset import drawn, sampled
+from bgdata.store.linked import move_aside
 from bgdata.store.lockfile import save_lock
 from bgdata.store.manifest import FileEntry
+from bgdata.store.parquet import first_difference
 from bgdata.store.progress import Silence
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
@@ -27,6 +42,7 @@ from bgdata.store.verify import Comparison, Finding, Status, finding_of, verify,
 from bgdata.warehouse import Warehouse
 from tests.kept import own
 from tests.store.toy import Count, Squares, toy_warehouse, whole_versions
+from tests.together import each
 
 TEN = Count(10)
 CHECKS = [
@@ -475,10 +491,149 @@ def test_repair_without_knowing_the_parameters(toys: Warehouse) -> None:
     assert (table.folder / "manifest.json").read_bytes() == b"{}"
 
 
+def test_damaged_arrays_are_no_unreadable_parquet(toys: Warehouse) -> None:
+    """The error of the rows that a file is compared with is an OSError too, as those of PyArrow are."""
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        raise CorruptFileError("expected a whole .npy array")
+        yield  # a generator
+
+    table = toys.build("squares", TEN)
+    with pytest.raises(CorruptFileError, match=r"^expected a whole \.npy array$"):
+        first_difference(table.parquet, rows())
+
+
 def test_a_manifest_of_json_that_is_none(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     damage(table.folder / "manifest.json", json.dumps({"format": 7}).encode())
     assert "found format 7; upgrade bgdata" in problem(toys).problem
+
+
+WANTS = [
+    MemoryError("of 3 GB"),
+    pa.ArrowMemoryError("malloc of size 3000000000 failed"),
+    duckdb.OutOfMemoryException("failed to allocate data of size 1.0 MiB"),
+    OSError(errno.ENOMEM, "Cannot allocate memory"),
+    PermissionError(errno.EACCES, "Permission denied"),
+    OSError(errno.EIO, "Input/output error"),
+    RuntimeError("can't start new thread"),
+]
+
+
+@each("error", {str(error): error for error in WANTS})
+def test_what_cannot_be_checked_is_not_damaged(error: Exception) -> None:
+    def check() -> None:
+        raise error
+
+    found = finding_of("a/b/r1-00000000", "values", check)
+    assert (found.status, found.problem) == (Status.UNCHECKED, "")
+
+
+def test_what_could_not_be_checked_is_not_moved(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where files are read, nor where rows are compared; and the whole has not passed."""
+    table = toys.build("squares", TEN)
+
+    def fails(*_: Any, **__: Any) -> NoReturn:
+        raise MemoryError
+
+    for place in ("sha256_file", "values_digest", "first_difference", "run_sql_checks", "check_recomputed"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"bgdata.store.verify.{place}", fails)
+            assert not verify_warehouse(toys, "squares", None, 0, repair=True), place
+        assert list(toys.staging.iterdir()) == []
+    assert whole_versions(toys) == [table.name]
+    assert verify_warehouse(toys, "squares", None, 0, repair=True)
+
+
+def test_files_that_cannot_be_read_for_want_of_memory(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system refuses to map or to read: the classes that files raise for damage are not used."""
+    table = toys.build("squares", TEN)
+
+    def fails(*_: Any, **__: Any) -> NoReturn:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    for place in ("arrays.mapped", "storage.os.open", "parquet.pq.ParquetFile"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"bgdata.store.{place}", fails)
+            (found,) = (each for each in findings(toys) if each.status is not Status.PASSED)
+            assert (found.status, "memory" in found.text) == (Status.UNCHECKED, True), (place, found.text)
+    with monkeypatch.context() as patch:
+        patch.setattr("bgdata.store.storage.os.open", fails)
+        with pytest.raises(StorageError, match="cannot allocate memory"):
+            toys.find(toys.kind("squares"), TEN)  # or it would be built again
+    assert table.manifest
+
+
+@each("how", ["raises", "is killed"])
+def test_a_version_that_is_set_aside_comes_back(memory_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """Where the repair does not end: at once, or by the next one."""
+    toys = toy_warehouse(memory_path / "warehouse")
+    table = toys.build("squares", TEN)
+    flip(table.parquet, random.Random(1))
+    damaged = table.parquet.read_bytes()
+    if how == "raises":
+        with monkeypatch.context() as patch:
+            patch.setattr(type(toys.kind("squares")), "compute", lambda *_: (_ for _ in ()).throw(MemoryError("no")))
+            with pytest.raises(MemoryError):
+                repair_version(toys, Table(table.folder))
+        assert table.parquet.read_bytes() == damaged
+        assert not list(toys.staging.glob("damaged-*"))
+    else:
+        move_aside(toys, table.folder, f"damaged-squares-10-{table.folder.name}")
+        with pytest.raises(CorruptFileError, match="no current version squares/10/"):
+            toys.open("squares", "10")
+    assert verify_warehouse(toys, None, None, 0, repair=True)
+    assert whole_versions(toys) == [table.name]
+    (aside,) = toys.staging.glob("damaged-*")
+    assert (aside / "table.parquet").read_bytes() == damaged
+
+
+def test_a_current_version_that_is_not_there_fails(toys: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the whole, of its kind and of its variant; a repair builds it again."""
+    table, other = toys.build("squares", Count(20)), toys.build("squares", TEN)
+    shutil.rmtree(table.folder)
+    for scope in (None, "squares", "squares/20"):
+        assert not verify_warehouse(toys, scope, 0, 0, repair=False)
+        assert "FAILED squares/20: current: no current version squares/20/" in capsys.readouterr().err
+    assert verify_warehouse(toys, "squares/10", 0, 0, repair=False)
+    assert verify_warehouse(toys, "squares", 0, 0, repair=True)
+    assert f"repaired squares/20: {table.folder.name} is current now" in capsys.readouterr().err
+    assert whole_versions(toys) == [other.name, table.name]
+
+
+def test_a_damaged_current_is_mended(toys: Warehouse) -> None:
+    table = toys.build("squares", Count(7))  # of no default
+    (table.folder.parent / "current").write_text("x")
+    assert not verify_warehouse(toys, "squares", 0, 0, repair=False)
+    assert verify_warehouse(toys, "squares", 0, 0, repair=True)
+    assert toys.open("squares", "7").name == table.name
+    shutil.rmtree(table.folder)
+    with pytest.raises(
+        MissingTableError, match=r"expected a version of squares/7 to make current, found none; restore"
+    ):
+        verify_warehouse(toys, "squares", 0, 0, repair=True)
+
+
+def test_a_disk_that_is_not_there_is_not_repaired(toys: Warehouse) -> None:
+    table = toys.build("squares", TEN)
+    disk = toys.root.with_name("disk")
+    shutil.move(table.folder.parent, disk)
+    table.folder.parent.symlink_to(disk)
+    disk.rename(disk.with_name("unmounted"))
+    assert not verify_warehouse(toys, None, 0, 0, repair=False)
+    with pytest.raises(StorageError, match="is its disk there"):
+        verify_warehouse(toys, None, 0, 0, repair=True)
+    assert table.folder.parent.is_symlink()
+
+
+def test_what_the_lock_lists_is_there(toys: Warehouse) -> None:
+    table = toys.build("squares", TEN)
+    save_lock(toys.lock, [table.manifest])
+    assert verify_warehouse(toys, None, 0, 0, repair=False)
+    toys.build("squares", Count(20))
+    shutil.rmtree(table.folder.parent)
+    (found,) = (each for each in verify_files(toys) if each.problem)
+    assert found.text == "expected squares/10, which it lists, found none; try: bgdata build"
 
 
 @pytest.mark.parametrize("error", [IndexError("index 9"), ValueError("no number"), ZeroDivisionError("by zero")])

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bgdata
-from bgdata.errors import QueryError
+from bgdata.errors import MissingWarehouseError, QueryError
 from bgdata.store.locked_sql import QueryLimits, lock, open_memory
 from bgdata.web.answer import address
 from bgdata.web.app import create_app
@@ -247,6 +247,13 @@ def test_a_process_that_cannot_be_started_is_followed_by_another(
             queries.ask("select 1 as one")
     assert queries.ask("select 1 as one").rows == [[1]]
     queries.end()
+
+
+def test_a_warehouse_that_is_gone_is_named(tmp_path: Path) -> None:
+    """Its error is an OSError too, as those are of a process that ended."""
+    queries = QueryProcess(Site(bgdata.open_warehouse(tmp_path / "none")))
+    with pytest.raises(MissingWarehouseError, match=r"expected a warehouse in .*/none, found no such folder"):
+        queries.ask("select 1 as one")
 
 
 def refuse_to_start(*_: object) -> int:

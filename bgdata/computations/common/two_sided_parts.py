@@ -26,7 +26,7 @@ from bgdata.bearoff.two_sided import BATCH, REACH, Block, Solved, Window, calls_
 from bgdata.bearoff.two_sided_rows import Scale, block_place
 from bgdata.errors import CorruptFileError, DigestMismatchError
 from bgdata.store.job import Job, read_sealed, sealed
-from bgdata.store.storage import remove_folder, storage_errors, write_file
+from bgdata.store.storage import is_want, remove_folder, storage_errors, write_file
 
 NEEDED = -(-REACH // BATCH)  # batches that the next one depends on
 STATE, VALUES = "state.json", "values"
@@ -85,6 +85,9 @@ class Parts:
                 if record["recipe"] == self._job.recipe:
                     return int(record["done"])
             except (KeyError, ValueError, OSError) as error:
+                if is_want(error):
+                    with storage_errors("read", folder):
+                        raise
                 self._job.progress.note(f"{error}; what was kept is damaged, and the build begins anew")
             break
         return 0

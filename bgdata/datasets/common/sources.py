@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from bgdata.store.versions import Versions
 
 UNNAMED = VersionRef("positions", "unnamed")
+# of labels, whose variants are not those of turns: a join of both by variant has no rows
+CORPUS = "its turns have the variant of the corpus, which the view lineage names"
 PLACE_COLUMNS = (
     Column("row", "INTEGER", "", "Row of the source, from 0: the first that has the position"),
-    Column("game", "INTEGER", "", "Number of the game that this row is from, null where the source has no games"),
+    Column("game", "INTEGER", "", f"Number of the game that this row is from, null where there is none; {CORPUS}"),
     Column("turn", "INTEGER", "", "Number of the turn in that game, from 0"),
     *POSITION_COLUMNS,
     CLASS_COLUMN,

@@ -33,12 +33,14 @@ def find_network(name: str, warehouse: Versions, version: str | None = None) -> 
     """The current version of `network/NAME`, of any kind of network, or the version that is named. If the warehouse has
     none, it is the one that comes with bgdata.
 
-    Raises UnknownPlayerError or MissingTableError.
+    Raises UnknownPlayerError or MissingTableError, and CorruptFileError where `current` names one that is gone.
     """
     _, variant, *named = network_name(name).split("/")
     version = named[0] if named else version
     tables = [table for kind in KINDS if kind in warehouse.kinds for table in warehouse.versions(kind, variant)]
     kinds = {table.folder.parts[-3] for table in tables if version in (None, table.folder.name)}
+    if version is None:  # with one whose current version is gone: to open it is an error
+        kinds |= {kind for kind in KINDS if kind in warehouse.kinds and variant in warehouse.variants(kind)}
     if kinds:
         found = [warehouse.open(kind, variant, version) for kind in sorted(kinds)]
         return found[0] if len(found) == 1 else max(found, key=_created)

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from bgdata.errors import CheckFailedError, MissingTableError, UsageError
 from bgdata.evaluation.chances import CHANCES, Chances
+from bgdata.game.board import Flaw
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
-from bgdata.game.codec import Boards
+from bgdata.game.codec import Boards, board_flaws
 from bgdata.game.position_hash import Hashes, position_hashes
 from bgdata.kernel import kernel
 from bgdata.play.splits import splits_of_hashes
@@ -80,12 +81,12 @@ class Guard:
     """Hashes of the positions of benchmarks, before their rolls and after their plays."""
 
     def __init__(self, tables: Iterable[Table]) -> None:
-        hashes = [
-            position_hashes(np.ascontiguousarray(boards))
-            for table in tables
-            for name, boards in table.arrays().items()
-            if name.endswith("boards")
-        ]
+        hashes = []
+        for table in tables:
+            for name, boards in table.arrays().items():
+                if name.endswith("boards"):
+                    check_boards_of(table, boards)
+                    hashes.append(position_hashes(np.ascontiguousarray(boards)))
         self.known = np.unique(np.concatenate([np.zeros(0, np.uint64), *hashes]))
         bits = max(len(self.known).bit_length(), 1)
         self.shift = np.uint64(64 - bits)
@@ -118,6 +119,7 @@ ORDER_TOLERANCE = 0.0501  # rollouts are noisy: as imports and checks allow them
 # by class as gnubg numbers them: as its files name them
 FILE_CLASSES = np.zeros(max(PositionClass) + 1, np.uint8)
 FILE_CLASSES[list(PositionClass)] = [entry.file_class for entry in PositionClass]
+IS_CLASS = np.isin(np.arange(256), list(PositionClass))
 
 
 class Block(NamedTuple):
@@ -164,12 +166,14 @@ class LabelledRows:
         return self.table.manifest.rows
 
     def read(self, begin: int, end: int) -> Block:
-        """The rows from `begin` to before `end`, contiguous; views of the mapped arrays, or new arrays."""
+        """The rows from `begin` to before `end`, contiguous; views of the mapped arrays, or new arrays. Raises
+        CheckFailedError for boards from Parquet that are not legal."""
         if self._reader is None:
             boards, chances, classes = map(self.table.array, ("boards", "chances", "classes"))
             return Block(boards[begin:end], chances[begin:end], classes[begin:end])
         columns = self._reader.read(("board", *CHANCES), begin, end)
         boards = columns.column("board").combine_chunks().flatten().to_numpy().reshape(-1, 26)
+        check_boards_of(self.table, boards, begin)  # before a kernel reads them
         targets = np.stack([columns.column(name).to_numpy() for name in CHANCES], axis=1)
         return Block(boards, targets, position_classes(boards).astype(np.uint8))
 
@@ -185,13 +189,38 @@ class LabelledRows:
         return Chosen(is_chosen & ~is_guarded, int(is_guarded.sum()))
 
     def check(self, block: Block, begin: int) -> None:
-        """Raise CheckFailedError, with version and row, for targets that are not chances."""
+        """Raise CheckFailedError, with version and row, for boards that are not legal, of which kernels would read
+        beyond their arrays, for numbers that are no class, and for targets that are not chances."""
+        if len({len(values) for values in block}) > 1:
+            raise CheckFailedError(
+                f"expected as many boards as chances and classes in {self.table.name}, found "
+                f"{', '.join(str(len(values)) for values in block)} from row {begin} on; try: bgdata verify"
+            )
+        check_boards_of(self.table, block.boards, begin)
+        is_class = IS_CLASS[block.classes]
+        if not is_class.all():
+            wrong = int(is_class.argmin())
+            raise CheckFailedError(
+                f"expected the number of a class in row {begin + wrong} of {self.table.name}, found "
+                f"{block.classes[wrong]}; try: bgdata verify"
+            )
         row = first_flaw(block.targets)
         if row is not None:
             raise CheckFailedError(
                 f"expected five chances from 0 to 1, each at most the one that contains it, in row {begin + row} of "
                 f"{self.table.name}, found {block.targets[row].tolist()}; try: bgdata verify"
             )
+
+
+def check_boards_of(table: Table, boards: Boards, begin: int = 0) -> None:
+    """Raise CheckFailedError, with version and row, unless all boards of a version from row `begin` on are legal."""
+    flaws = board_flaws(np.ascontiguousarray(boards))
+    if flaws.any():
+        row = int((flaws > 0).argmax())
+        raise CheckFailedError(
+            f"{Flaw(flaws[row]).rule} in row {begin + row} of {table.name}, found {boards[row].tolist()}; "
+            "try: bgdata verify"
+        )
 
 
 def first_flaw(targets: Chances) -> int | None:

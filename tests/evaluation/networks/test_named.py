@@ -12,7 +12,7 @@ import pytest
 import bgdata
 from bgdata.datasets.common.networks import default_network
 from bgdata.datasets.network import DATASET
-from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError
+from bgdata.errors import CorruptFileError, MissingTableError, UnknownPlayerError, UsageError
 from bgdata.evaluation.networks import named as named_network
 from bgdata.evaluation.networks.named import find_network, network_name
 from bgdata.evaluation.networks.player import NetworkPlayer
@@ -53,6 +53,15 @@ def test_one_of_the_warehouse_goes_first(warehouse: Warehouse) -> None:
     installed = warehouse.root / "network" / DEFAULT_NETWORK
     installed.symlink_to(warehouse.root / "network" / "tiny")
     assert find_network("network", warehouse).folder.parent == installed
+
+
+def test_one_that_is_gone_is_not_replaced_by_the_one_that_comes_with_bgdata(tmp_path: Path) -> None:
+    """Of the same name, which plays in another way."""
+    folder = tmp_path / "network" / DEFAULT_NETWORK
+    folder.mkdir(parents=True)
+    (folder / "current").write_text("r1-00000000\n")
+    with pytest.raises(CorruptFileError, match=f"no current version network/{DEFAULT_NETWORK}/r1-00000000 in"):
+        find_network("network", bgdata.open_warehouse(tmp_path))
 
 
 def test_its_version_changes_with_weights_and_tables(warehouse: Warehouse) -> None:

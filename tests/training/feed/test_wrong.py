@@ -14,12 +14,14 @@ from bgdata.game.position_hash import position_hashes
 from bgdata.play.splits import splits_of_hashes
 from bgdata.store.arrays import save_array
 from bgdata.warehouse import Warehouse
+from tests.together import each
 from tests.training.labels import (
     CONTACT,
     LABELS,
     label_boards,
     sample_chances,
     small_blocks,
+    write_benchmark,
     write_labels,
 )
 
@@ -95,6 +97,46 @@ def test_targets_that_are_no_chances_are_refused(tmp_path: Path, wrong: tuple[fl
     chances[712] = wrong
     version = write_labels(tmp_path, CONTACT, label_boards(), chances)
     with pytest.raises(CheckFailedError, match=f"in row 712 of {version}, found .*; try: bgdata verify"):
+        small_blocks(bgdata.open_warehouse(tmp_path))
+
+
+@each(("slot", "count"), {f"{slot} {count}": (slot, count) for slot in (0, 6, 25) for count in (-128, -16, 16, 127)})
+def test_boards_of_impossible_counts_are_refused(tmp_path: Path, slot: int, count: int) -> None:
+    """As of a damaged file: kernels would read beyond their arrays, and the numbers that come out look like any."""
+    boards = label_boards().copy()
+    version = write_labels(tmp_path, CONTACT, boards)
+    boards[712, slot] = count
+    path = tmp_path / version / "boards.npy"
+    path.unlink()
+    save_array(path, boards)
+    warehouse = bgdata.open_warehouse(tmp_path)
+    with pytest.raises(CheckFailedError, match=rf"expected .* in row 712 of {version}, found \[.*; try: bgdata verify"):
+        small_blocks(warehouse)
+
+
+def test_boards_of_benchmarks_are_checked_too(tmp_path: Path) -> None:
+    write_labels(tmp_path, CONTACT, label_boards())
+    plays = label_boards()[:9].copy()
+    plays[7, 3] = 16
+    write_benchmark(tmp_path, "some", label_boards()[:9], plays)
+    with pytest.raises(CheckFailedError, match=r"in row 7 of gnubg_benchmark/some/r"):
+        small_blocks(bgdata.open_warehouse(tmp_path))
+
+
+@each(
+    ("name", "wrong"),
+    {"class 99": ("classes", 99), "class 255": ("classes", 255), "too few classes": ("classes", None),
+     "too few boards": ("boards", None)},
+)  # fmt: skip
+def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, name: str, wrong: int | None) -> None:
+    version = write_labels(tmp_path, CONTACT, label_boards())
+    values = bgdata.open_warehouse(tmp_path).open_reference(version).array(name).copy()
+    if wrong is not None:
+        values[712] = wrong
+    path = tmp_path / version / f"{name}.npy"
+    path.unlink()
+    save_array(path, values if wrong is not None else values[:-1])
+    with pytest.raises(CheckFailedError, match=rf"expected .* {version}, found .*; try: bgdata verify"):
         small_blocks(bgdata.open_warehouse(tmp_path))
 
 
