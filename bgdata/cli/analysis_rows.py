@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from bgdata.game.dice import to_roll
-from bgdata.game.match import Money
+from bgdata.game.match import MatchScore, Money, Stakes
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position
 from bgdata.play.analysis.acts import NO_DOUBLE, ActKind, Judged
@@ -157,7 +157,21 @@ class MatchAnalysis:
 def analysed_matches(games: Sequence[AnalysedGame], analyst: str) -> list[MatchAnalysis]:
     """The games by match."""
     found = [list(group) for _, group in groupby(games, key=lambda game: id(game.match))]
-    return [MatchAnalysis(number, group, analyst) for number, group in enumerate(found, 1)]
+    return [MatchAnalysis(number, group, analyst) for number, group in enumerate(found)]
+
+
+def stakes_columns(stakes: Stakes) -> dict[str, Any]:
+    """What is played for, seen by the player on roll before the act; no points to go for money."""
+    score = stakes.score
+    away, opponent_away = (score.away, score.opponent_away) if isinstance(score, MatchScore) else (None, None)
+    return {
+        "away": away,
+        "opponent_away": opponent_away,
+        "is_crawford": stakes.is_crawford,
+        "is_jacoby": score.is_jacoby if isinstance(score, Money) else None,
+        "cube_value": stakes.cube.value,
+        "cube_owner": str(stakes.cube.owner),
+    }
 
 
 def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
@@ -165,12 +179,14 @@ def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
     judged, cube = turn.judged, turn.judged.cube
     luck, play_loss, cube_loss = (value / judged.point for value in (judged.luck, judged.play_loss, judged.cube_loss))
     return {
-        "match_number": analysis.number,
+        "match": analysis.number,
         "game_number": turn.game.game.number,
         "turn": turn.number,
         "player_number": judged.act.player,
         "player": turn.player,
         "act": str(judged.act.kind),
+        "position_id": turn.position.id,
+        **stakes_columns(judged.act.stakes),
         "roll": "".join(map(str, judged.act.dice or ())),
         "play": str(turn.play or ""),
         "best_play": str(turn.best_play or ""),
@@ -200,7 +216,7 @@ def game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
     """One game, in mwc or points of player 0; None where it was not finished."""
     found = totals_of([game.judged])
     return {
-        "match_number": analysis.number,
+        "match": analysis.number,
         "game_number": game.game.number,
         "player_0": analysis.players[0],
         "player_1": analysis.players[1],
@@ -227,7 +243,7 @@ def player_rows(analysis: MatchAnalysis) -> Iterator[dict[str, Any]]:
         sign = 1 - 2 * player
         marked = {mark.replace(" ", "_"): count for mark, count in score.marked.items()}
         yield {
-            "match_number": analysis.number,
+            "match": analysis.number,
             "player_number": player,
             "player": analysis.players[player],
             "match_length": analysis.length,

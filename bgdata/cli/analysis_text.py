@@ -65,7 +65,7 @@ def turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
 def lines_of_turn(analysis: MatchAnalysis, turn: Turn, width: int) -> Iterator[str]:
     """One turn, with the missed double before it if that was an error."""
     judged, act = turn.judged, turn.judged.act
-    begin = f"{turn.number + 1:>4}  {turn.player:<{width}}  "
+    begin = f"{turn.number:>4}  {turn.player:<{width}}  "
     worth = shown_worth(analysis, judged.start, is_change=False)
     cube_loss, play_loss = judged.cube_loss / judged.point, judged.play_loss / judged.point
     if act.kind is not ActKind.ROLL:
@@ -145,6 +145,6 @@ def error_lines(analysis: MatchAnalysis, most: int) -> Iterator[str]:
     for loss in shown:
         roll = "".join(map(str, loss.turn.judged.act.dice or ())) if not loss.is_cube else ""
         yield (
-            f"{loss_text(loss.size)}  game {loss.turn.game.game.number} turn {loss.turn.number + 1:<3}  "
+            f"{loss_text(loss.size)}  game {loss.turn.game.game.number} turn {loss.turn.number:<3}  "
             f"{loss.turn.player:<{width}}  {roll:<2}  {loss.made:<{made}}  best: {loss.best}"
         )

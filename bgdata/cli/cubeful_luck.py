@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 COLUMNS = ("luck", "skill", "cube_skill")
 # columns of `bgdata analyze`
 OF_TURN = (
-    *("match_number", "game_number", "turn", "player", "act", "roll", "play", "unit"),
+    *("match", "game_number", "turn", "player", "act", "position_id", "away", "opponent_away", "is_crawford"),
+    *("is_jacoby", "cube_value", "cube_owner", "roll", "play", "unit"),
     *("worth_before", "worth_after", "luck"),
 )
-OF_GAME = ("match_number", "game_number", "player_0", "player_1", "turns", "unit", "result")
+OF_GAME = ("match", "game_number", "player_0", "player_1", "turns", "unit", "result")
 NET = ("net_luck", "net_skill", "net_drift", "luck_adjusted")
 NOTE = (
     "in {}, with the cube: skill is what plays and cube actions lost, cube what the cube lost of it\n"
@@ -108,7 +109,7 @@ def turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
         worths = (shown_worth(analysis, row[name], is_change=False) for name in ("worth_before", "worth_after"))
         changes = (shown_worth(analysis, row[name]) if row[name] else "" for name in COLUMNS)
         shown = "".join(f"  {text:>9}" for text in (*worths, *changes))
-        yield f"{turn.number + 1:>4}  {turn.player:<{width}}  {act:<6}  {row['play']:<26}{shown}".rstrip()
+        yield f"{turn.number:>4}  {turn.player:<{width}}  {act:<6}  {row['play']:<26}{shown}".rstrip()
 
 
 def game_lines(analysis: MatchAnalysis) -> Iterator[str]:

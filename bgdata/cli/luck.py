@@ -28,6 +28,7 @@ from bgdata.cli.output import write_rows
 from bgdata.errors import InvalidGameError, UsageError
 from bgdata.formats.matches import Game, Match
 from bgdata.formats.replay import ReplayedGame, replay_game
+from bgdata.game.position import Position
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -91,12 +92,14 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Analysed:
-    """One game with its luck; `plays` has the plays in the usual notation, "" where no checker could move."""
+    """One game with its luck: of each roll, its number among all turns of the game, cube actions included, as in the
+    table `turns`, and its play in the usual notation, "" where no checker could move."""
 
-    match_number: int  # in the file or variant, from 1
+    number: int  # of the match in the file or variant, from 0
     match: Match
     game: Game
     record: RecordedGame
+    turns: list[int]
     plays: list[str]
     cube_value: int  # at the end
     found: GameLuck
@@ -114,7 +117,7 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
 
     player: Any = open_named_player(name, ply, warehouse)
     found = []
-    for number, match in enumerate(matches_at(warehouse, source), start=1):
+    for number, match in enumerate(matches_at(warehouse, source)):
         analysed = [analyse_game(player, source, number, match, game) for game in match.games]
         say_notes(match.players, notes_on(match, [each.game for each in analysed]))
         found += analysed
@@ -134,9 +137,9 @@ def analyse_game(player: Any, source: str, number: int, match: Match, game: Game
     game = replayed.game
     record = recorded(game, replayed)
     luck = game_luck(player, record)
-    rolled = [turn for turn in replayed.turns if turn.turn.dice]
-    plays = [str(turn.play) if turn.play and turn.play.moves else "" for turn in rolled]
-    return Analysed(number, match, game, record, plays, replayed.cube_value, luck, totals(record, luck))
+    rolled = {place: turn for place, turn in enumerate(replayed.turns) if turn.turn.dice}
+    plays = [str(turn.play) if turn.play and turn.play.moves else "" for turn in rolled.values()]
+    return Analysed(number, match, game, record, [*rolled], plays, replayed.cube_value, luck, totals(record, luck))
 
 
 def recorded(game: Game, replayed: ReplayedGame) -> RecordedGame:
@@ -175,18 +178,20 @@ def print_luck(games: Sequence[Analysed], form: str, *, by_game: bool) -> None:
 
 def by_match(games: Iterable[Analysed]) -> list[list[Analysed]]:
     """The games of each match: other matches have other players."""
-    return [list(each) for _, each in groupby(games, key=lambda game: game.match_number)]
+    return [list(each) for _, each in groupby(games, key=lambda game: game.number)]
 
 
 def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
     """One row for each roll, in points to the player who rolled."""
     record, found = analysed.record, analysed.found
+    boards = record.boards.tolist()
     for turn, (player, dice) in enumerate(zip(record.players.tolist(), record.dice.tolist(), strict=True)):
         yield {
-            "match_number": analysed.match_number,
+            "match": analysed.number,
             "game_number": analysed.game.number,
-            "turn": turn,
+            "turn": analysed.turns[turn],
             "player": analysed.match.players[player],
+            "position_id": Position(boards[turn]).id,
             "roll": "".join(map(str, dice)),
             "play": analysed.plays[turn],
             "equity_before": float(found.values.before[turn]),
@@ -202,7 +207,7 @@ def game_row(analysed: Analysed) -> dict[str, Any]:
     """One game, in points to player 0, except for the columns of each player; NaN where the game was not finished."""
     found = analysed.totals
     return {
-        "match_number": analysed.match_number,
+        "match": analysed.number,
         "game_number": analysed.game.number,
         "player_0": analysed.match.players[0],
         "player_1": analysed.match.players[1],
@@ -229,7 +234,7 @@ def turn_lines(analysed: Analysed) -> Iterator[str]:
     for row in turn_rows(analysed):
         skill = f"{row['skill']:+7.3f}" if row["skill"] else ""
         yield (
-            f"{row['turn'] + 1:>4}  {row['player']:<{width}}  {row['roll']:>4}  {row['play']:<26}  "
+            f"{row['turn']:>4}  {row['player']:<{width}}  {row['roll']:>4}  {row['play']:<26}  "
             f"{row['equity_before']:+7.3f}  {row['equity_best']:+7.3f}  {row['luck']:+7.3f}  {skill}".rstrip()
         )
 

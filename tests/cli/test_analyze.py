@@ -191,12 +191,25 @@ def test_a_match_from_a_pipe(root: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         os.close(end)
 
 
+def test_rows_stand_alone(root: Path) -> None:
+    """Turns have the numbers that they have in the tables, and say their position, score and cube."""
+    sql = "select distinct turn, position_id from turns where variant = 'session' and action <> 'resign'"
+    stored = json.loads(succeeds(root / "warehouse", "query", sql, "--format", "json"))
+    found = rows(root, "matches/session")
+    assert {(row["turn"], row["position_id"]) for row in found} == {tuple(row.values()) for row in stored}
+    assert (found[0]["match"], found[0]["turn"]) == (0, 0)
+    first, *_ = rows(root, str(root / "match.mat"), *QUICK)
+    assert [first[name] for name in ("away", "opponent_away", "is_crawford", "is_jacoby", "cube_owner")] == [
+        3, 2, False, None, "centered",
+    ]  # fmt: skip
+
+
 def test_text(root: Path) -> None:
     shown = succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, "--network", "random", "--errors", "2")
     assert shown.startswith("left against right, a match to 3; analysed by random-0ply\n\ngame 1: left 0, right 1\n")
-    assert re.search(r"^   1  left   31      8/5 6/5 +\d\d\.\d\d %  [+-]\d\.\d{3}", shown, re.MULTILINE)
-    assert re.search(r"^   4  right  double ", shown, re.MULTILINE)
-    assert re.search(r"^   5  left   pass ", shown, re.MULTILINE)
+    assert re.search(r"^   0  left   31      8/5 6/5 +\d\d\.\d\d %  [+-]\d\.\d{3}", shown, re.MULTILINE)
+    assert re.search(r"^   3  right  double ", shown, re.MULTILINE)
+    assert re.search(r"^   4  left   pass ", shown, re.MULTILINE)
     assert re.search(r"^ sum +[+-]\d\d\.\d\d %", shown, re.MULTILINE)
     assert re.search(r"^performance rating +\d+\.\d +\d+\.\d$", shown, re.MULTILINE)
     listed = re.findall(r"^(\d\.\d{3}) \S+ +game \d turn \d+ +(?:left|right) .* best: ", shown, re.MULTILINE)

@@ -91,7 +91,7 @@ def test_the_table_says_what_the_rows_say(root: Path) -> None:
     assert re.search(
         r"^left: 3 rolls, luck [+-]\d+\.\d\d %, skill [+-]\d+\.\d\d %, of it the cube ", shown, re.MULTILINE
     )
-    assert re.search(r"^   4  right  double  ", shown, re.MULTILINE)
+    assert re.search(r"^   3  right  double  ", shown, re.MULTILINE)
     assert shown.endswith(succeeds(root, "luck", path, "--cubeful", *MET, "--by-game").partition("\n\n")[2])
     table = csv.DictReader(succeeds(root, "luck", path, "--cubeful", *MET, "--format", "csv").splitlines())
     assert [row["act"] for row in table][:4] == ["roll", "roll", "roll", "double"]

@@ -54,7 +54,7 @@ def test_every_form_of_a_session(root: Path) -> None:
     shown = csv.DictReader(succeeds(root, "luck", path, "--format", "csv").splitlines())
     assert [row["luck"] for row in shown] == [str(row["luck"]) for row in turns]
     table = succeeds(root, "luck", path)
-    assert re.search(r"^   1  root +21  24/23 13/11 +\+0\.000 ", table, re.MULTILINE)
+    assert re.search(r"^   0  root +21  24/23 13/11 +\+0\.000 ", table, re.MULTILINE)
     assert re.search(r"^mean +-0\.125", table, re.MULTILINE)
     assert "cube actions are not valued" in table
     rows = re.findall(r"^ +\d+ +\d+ +\d+((?: +[+-]\d\.\d{3}){5})$", table, re.MULTILINE)
@@ -165,12 +165,12 @@ def test_plot(root: Path) -> None:
 def test_each_match_of_a_file_has_its_own_players(root: Path) -> None:
     path = file(root, "two.mat", WHOLE + WHOLE.replace("left", "Cid ").replace("right", "Ann  "))
     games = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
-    assert [(row["match_number"], row["player_0"], row["player_1"]) for row in games] == [
-        (1, "left", "right"), (2, "Cid", "Ann"),
+    assert [(row["match"], row["player_0"], row["player_1"]) for row in games] == [
+        (0, "left", "right"), (1, "Cid", "Ann"),
     ]  # fmt: skip
     turns = json.loads(succeeds(root, "luck", path, "--format", "json"))
-    assert [(row["match_number"], row["player"]) for row in turns] == [
-        (1, "left"), (1, "right"), (2, "Cid"), (2, "Ann"),
+    assert [(row["match"], row["player"]) for row in turns] == [
+        (0, "left"), (0, "right"), (1, "Cid"), (1, "Ann"),
     ]  # fmt: skip
     table = succeeds(root, "luck", path, "--by-game")
     assert re.findall("match .*", table) == ["match 1 of 2: left against right", "match 2 of 2: Cid against Ann"]
