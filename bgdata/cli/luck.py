@@ -148,8 +148,8 @@ def recorded(game: Game, replayed: ReplayedGame) -> RecordedGame:
 
     rolled = [turn for turn in replayed.turns if turn.turn.dice]
     result = nan
-    if game.winner is not None and game.points is not None and replayed.turns:
-        result = (1 - 2 * game.winner) * game.points / replayed.cube_value
+    if game.winner is not None and replayed.full_points is not None and replayed.turns:
+        result = (1 - 2 * game.winner) * replayed.full_points / replayed.cube_value
     return RecordedGame(
         np.array([turn.turn.player for turn in rolled], np.int8),
         np.array([turn.position.board for turn in rolled], np.int8).reshape(-1, 26),

@@ -47,12 +47,16 @@ class ReplayedTurn:
 @dataclass(frozen=True)
 class ReplayedGame:
     """A whole game: its turns, and the value of the cube after the last one. A double that was accepted counts, one
-    that was passed or not answered does not. `game` is the record, with the points that were won, and notes of what was
-    repaired."""
+    that was passed or not answered does not.
+
+    `game` is the record, with the points that were won, and notes of what was repaired; `full_points` are those that
+    it was worth, at least, where the match lacked fewer.
+    """
 
     turns: list[ReplayedTurn]
     cube_value: int
     game: Game
+    full_points: int | None
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ def _replayed(match: Match, game: Game) -> ReplayedGame | Flaw:
     except InvalidGameError as error:
         return Flaw(state.line, str(error))
     settled = replace(game, points=points, notes=(*game.notes, *state.notes))
-    return ReplayedGame(turns, state.cube.value, settled)
+    return ReplayedGame(turns, state.cube.value, settled, state.full_points(points))
 
 
 def _record_flaw(match: Match, game: Game) -> str | None:
@@ -258,9 +262,8 @@ class _State:
         if winner is None or game.points is None:
             return game.points
         right_winner, sizes = self.possible_ends(winner)
-        lacked = self.match.length - game.score[winner] if self.match.length else None
         full = {size * self.cube.value for size in sizes}
-        counted = {points if lacked is None else min(points, lacked) for points in full}
+        counted = {self.counted(points) for points in full}
         if winner == right_winner and game.points in full | counted:
             if game.points not in full:
                 self.note_result(f"{game.points} points are what the match lacked: the game was worth more")
@@ -275,6 +278,18 @@ class _State:
         points, why = proven
         self.note_result(f"says {game.points} points, which no game is worth here: {points} by {why}")
         return points
+
+    def counted(self, points: int) -> int:
+        """What so many points of the winner count: no more than it lacks in the match."""
+        return min(points, self.match.length - self.game.score[self.game.winner or 0]) if self.match.length else points
+
+    def full_points(self, points: int | None) -> int | None:
+        """The least that a game can have been worth which counted so many points."""
+        if points is None or self.game.winner is None:
+            return None
+        _, sizes = self.possible_ends(self.game.winner)
+        full = [size * self.cube.value for size in sorted(sizes)]
+        return points if points in full else next(each for each in full if self.counted(each) == points)
 
     def possible_ends(self, winner: int) -> tuple[int, set[int]]:
         """Who has won, and with how many points a unit of the cube; `winner` where nothing but the record says it."""

@@ -381,6 +381,20 @@ def test_points_are_capped_at_what_the_match_lacked() -> None:
         settled(f"{DOUBLED_TWICE}      Wins 3 points\n", length=5)
 
 
+def test_what_a_game_was_worth_beyond_what_the_match_lacked() -> None:
+    """The least that the record allows: for luck by the unit of the cube."""
+    for result, length, full in (
+        ("Wins 3 points and the match", 3, 4),
+        ("Wins 4 points", 3, 4),
+        ("Wins 8 points", 9, 8),
+        ("Wins 5 points and the match", 5, 8),
+        ("", 3, None),
+    ):
+        head = f" {length} point match\n Game 1\n ann : 0                        bob : 0\n{DOUBLED_TWICE}"
+        (match,) = parse_mat(f"{head}      {result}\n".encode()).matches
+        assert replay_game(match, match.games[0]).full_points == full
+
+
 NEXT = " Game 2\n ann : {}                        bob : {}\n  1) 31: 8/5 6/5\n"
 
 
