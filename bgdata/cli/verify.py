@@ -210,6 +210,7 @@ def put_back_current(warehouse: Warehouse) -> None:
     for kind in sorted(warehouse.kinds):
         for variant, _ in warehouse.lost(kind):
             with suppress(CorruptFileError, StorageError):
+                warehouse.check_staging()
                 require_own(warehouse.root, kind, variant)
                 version = warehouse.pointer(kind, variant)
                 aside = warehouse.staging / f"{DAMAGED}{kind}-{variant}-{version}"
