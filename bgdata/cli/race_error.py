@@ -79,10 +79,9 @@ def compared_tables(warehouse: Warehouse, size: str, combination: str, *, force:
 
 def rows_of(warehouse: Warehouse, table: Table) -> list[Row]:
     """The rows of a version, in order."""
-    with warehouse.connect() as connection:
-        found = connection.sql(
-            f"select * exclude variant from race_error where variant = {quoted(table.manifest.variant)} order by all"
-        )
+    query = f"select * exclude variant from race_error where variant = {quoted(table.manifest.variant)} order by all"
+    with warehouse.connect(for_query=query) as connection:
+        found = connection.sql(query)
         return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
 
 

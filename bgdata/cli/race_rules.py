@@ -92,8 +92,9 @@ def scored_rules(warehouse: Warehouse, source: str, size: str, *, force: bool) -
 def rules_of(warehouse: Warehouse, table: Table) -> list[Losses]:
     """The rules of a version on the half that is tested on, those that lose least in play first."""
     columns, variant = ", ".join(Losses._fields), quoted(table.folder.parent.name)
-    with warehouse.connect() as connection:
-        found = connection.sql(f"select {columns} from race_rule_losses where variant = {variant}")
+    query = f"select {columns} from race_rule_losses where variant = {variant}"
+    with warehouse.connect(for_query=query) as connection:
+        found = connection.sql(query)
         return [Losses(*row) for row in found.fetchall()]
 
 

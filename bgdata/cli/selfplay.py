@@ -293,8 +293,9 @@ def described(parameters: SelfPlayLabelParameters, found: Mapping[str, float]) -
 
 def by_class(warehouse: Warehouse, labels: Table) -> Iterator[str]:
     """The variances for each class of positions, as lines of a table."""
-    with warehouse.connect() as connection:
-        rows = connection.sql(BY_CLASS.format(variant=quoted(labels.folder.parent.name))).fetchall()
+    query = BY_CLASS.format(variant=quoted(labels.folder.parent.name))
+    with warehouse.connect(for_query=query) as connection:
+        rows = connection.sql(query).fetchall()
     yield f"{'class':<8}{'positions':>11}{'covered':>10}{'rescored':>10}{'before':>9}{'after':>9}{'removed':>9}"
     for name, positions, covered, rescored, before, after, removed in rows:
         share = f"{100 * removed:>7.1f} %" if removed is not None else f"{'-':>9}"

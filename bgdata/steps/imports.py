@@ -164,9 +164,10 @@ def check_version(warehouse: Warehouse, version: str, progress: Progress, *, see
 
 def leaks(warehouse: Warehouse) -> list[Leak]:
     """What the view `leakage` holds, a row for each labels and the benchmarks that share their positions."""
-    with warehouse.connect() as connection:
-        rows = connection.sql(
-            "select dataset || '/' || variant as labels, list_aggregate(benchmarks, 'string_agg', ', '), count(*) "
-            "from leakage group by all order by all"
-        ).fetchall()
+    query = (
+        "select dataset || '/' || variant as labels, list_aggregate(benchmarks, 'string_agg', ', '), count(*) "
+        "from leakage group by all order by all"
+    )
+    with warehouse.connect(for_query=query) as connection:
+        rows = connection.sql(query).fetchall()
     return [Leak(*row) for row in rows]

@@ -15,7 +15,7 @@ def rows_of(warehouse: Warehouse, query: str, given: Mapping[str, Any]) -> list[
     table that cannot be read."""
     from bgdata.store.locked_sql import query_errors
 
-    with warehouse.connect() as connection, query_errors():
+    with warehouse.connect(for_query=query) as connection, query_errors():
         connection.execute("set threads = 1")  # the order of a sum is part of its last digit
         found = connection.execute(query, dict(given))
         names = [column[0] for column in found.description or ()]

@@ -10,7 +10,7 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.declaration import TableShape
 from bgdata.store.names import identifier, parquet_source, quoted
 from bgdata.store.parameters import Parameters
-from bgdata.store.scripts import run_scripts, sql_checks
+from bgdata.store.scripts import needed_by, run_scripts, sql_checks
 
 if TYPE_CHECKING:
     import duckdb
@@ -48,20 +48,20 @@ def run_sql_checks(kind: Dataset[Any], parameters: Parameters, folder: Path) -> 
     from bgdata.store.locked_sql import keep_to, open_memory
 
     shapes = kind.tables_of(parameters)
+    checks = [(shape, *check) for shape in shapes for check in sql_checks(shape.name)]
     with open_memory() as connection:
         sources = {shape: (folder / shape.file).resolve() for shape in shapes}
         keep_to(connection, sources.values())
-        run_scripts(connection, "macros")
+        run_scripts(connection, "macros", needed_by(" ".join(query for _, _, query in checks)))
         for shape, source in sources.items():
             columns = select_columns(kind, parameters, shape)
             query = f"select {columns} from {parquet_source(source)}"
             connection.execute(f"create view {identifier(shape.name)} as {query}")
-        for shape in shapes:
-            for claim, query in sql_checks(shape.name):
-                rows = connection.sql(query).limit(1).fetchall()
-                if rows:
-                    table = "" if shape == kind.tables[0] else f"{shape.name} of "
-                    raise CheckFailedError(
-                        f"expected {claim.replace('_', ' ')} in every row of "
-                        f"{table}{kind.name}/{kind.slug(parameters)}, found {rows[0]}; the table is not published"
-                    )
+        for shape, claim, query in checks:
+            rows = connection.sql(query).limit(1).fetchall()
+            if rows:
+                table = "" if shape == kind.tables[0] else f"{shape.name} of "
+                raise CheckFailedError(
+                    f"expected {claim.replace('_', ' ')} in every row of "
+                    f"{table}{kind.name}/{kind.slug(parameters)}, found {rows[0]}; the table is not published"
+                )

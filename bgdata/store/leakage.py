@@ -16,6 +16,9 @@ BOARDS = {"board": "board", "next_position_id": "board(next_position_id)"}  # SQ
 EMPTY = "select null::varchar as dataset, null::varchar as variant, null::json as key"
 
 
+VIEWS = frozenset({"labelled_boards", "benchmark_boards"})
+
+
 def leakage_views(kinds: Iterable[Dataset[Any]]) -> Iterator[str]:
     """SQL that creates and comments both views, over the views of the kinds' tables."""
     known = list(kinds)

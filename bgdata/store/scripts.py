@@ -4,21 +4,23 @@ violate the claim."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import duckdb
 
 _PACKAGE = Path(__file__).parents[1]
 # plain SQL stands beside the package in a checkout, and in it once installed from a wheel (see pyproject.toml)
+FOLDERS = ("macros", "lookups", "views")  # that every catalog is made from, in this order
 SQL = next(folder for folder in (_PACKAGE / "sql", _PACKAGE.parent / "sql") if folder.is_dir())
 
 
 def catalog_scripts() -> list[Path]:
     """The .sql files that every catalog is made from."""
-    return [path for folder in ("macros", "lookups", "views") for path in (SQL / folder).glob("*.sql")]
+    return [path for folder in FOLDERS for path in (SQL / folder).glob("*.sql")]
 
 
 def sql_checks(table: str) -> Iterator[tuple[str, str]]:
@@ -27,13 +29,44 @@ def sql_checks(table: str) -> Iterator[tuple[str, str]]:
         yield path.stem.partition("__")[2], path.read_text()
 
 
-def run_scripts(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
-    """Run every .sql file of sql/<folder>, in order of name."""
-    for path in sorted((SQL / folder).glob("*.sql")):
-        connection.execute(path.read_text())
+class Script(NamedTuple):
+    """An .sql file: its text, the views and macros that it creates, and all words in it."""
+
+    text: str
+    creates: frozenset[str]
+    words: frozenset[str]
+
+
+@cache
+def scripts_in(folder: str) -> tuple[Script, ...]:
+    """Every .sql file of sql/<folder>, in order of name."""
+    texts = [path.read_text() for path in sorted((SQL / folder).glob("*.sql"))]
+    created = [re.findall(r"(?im)^create\s+(?:or\s+replace\s+)?(?:view|macro|table)\s+(\w+)", text) for text in texts]
+    return tuple(Script(text, frozenset(names), words_of(text)) for text, names in zip(texts, created, strict=True))
+
+
+def words_of(sql: str) -> frozenset[str]:
+    """All words of some SQL, in small letters: whatever it names is among them."""
+    return frozenset(re.findall(r"\w+", sql.lower()))
+
+
+def needed_by(sql: str, others: Iterable[Script] = ()) -> frozenset[str]:
+    """The words of some SQL, and of all that it is made from: views and macros of the scripts, and `others`."""
+    scripts = [*others, *(script for folder in FOLDERS for script in scripts_in(folder))]
+    wanted = words_of(sql)
+    while more := {word for script in scripts if script.creates & wanted for word in script.words} - wanted:
+        wanted |= more
+    return wanted
+
+
+def run_scripts(connection: duckdb.DuckDBPyConnection, folder: str, wanted: frozenset[str] | None = None) -> None:
+    """Run every .sql file of sql/<folder>, in order of name, or those alone that create something `wanted`."""
+    for script in scripts_in(folder):
+        if wanted is None or script.creates & wanted:
+            connection.execute(script.text)
 
 
 def created_names(folder: str) -> Iterator[str]:
     """Names of the views and macros that the .sql files of sql/<folder> create."""
-    for path in sorted((SQL / folder).glob("*.sql")):
-        yield from re.findall(r"(?im)^create\s+(?:view|macro|table)\s+(\w+)", path.read_text())
+    for script in scripts_in(folder):
+        yield from script.creates

@@ -9,6 +9,7 @@ import pytest
 
 from bgdata.bearoff.error_sums import GroupSums, add_pairs, start_sums
 from bgdata.kernel import threads
+from tests.together import each
 
 COUNT = 50
 
@@ -28,9 +29,12 @@ def summed(step: int, values: np.ndarray) -> GroupSums:
     return sums
 
 
-def test_sums_are_those_of_numpy() -> None:
+@each("sign", [0, 1, -1])
+def test_sums_are_those_of_numpy(sign: int) -> None:
+    """Of differences of both signs, or of one."""
     # quarters: sums are exact, and extremes come more than once
     differences = np.random.default_rng(5).integers(-40, 40, (COUNT, COUNT)) / 4
+    differences = sign * (np.abs(differences) + 1) if sign else differences
     found, row = summed(COUNT, differences), 0
     for grouping, size in enumerate(groups().max(axis=0) + 1):
         for own in range(size):

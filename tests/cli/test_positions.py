@@ -17,7 +17,7 @@ from tests.together import each
 
 MORE = {
     "hint": ["31"],
-    "rollout": ["--trials", "72", "--truncate", "3", "--stop", "end"],
+    "rollout": ["--trials", "72", "--truncate", "3", "--stop", "end", "--cubeless"],
 }  # arguments
 OF_FINISHED_GAMES = {"eval", "show"}
 WON = Position([0] * 13 + [-15] + [0] * 12)
