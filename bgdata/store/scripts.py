@@ -37,12 +37,17 @@ class Script(NamedTuple):
     words: frozenset[str]
 
 
-@cache
-def scripts_in(folder: str) -> tuple[Script, ...]:
+def scripts_in(folder: str) -> list[Script]:
     """Every .sql file of sql/<folder>, in order of name."""
-    texts = [path.read_text() for path in sorted((SQL / folder).glob("*.sql"))]
-    created = [re.findall(r"(?im)^create\s+(?:or\s+replace\s+)?(?:view|macro|table)\s+(\w+)", text) for text in texts]
-    return tuple(Script(text, frozenset(names), words_of(text)) for text, names in zip(texts, created, strict=True))
+    return [script_at(path, path.stat().st_mtime_ns) for path in sorted((SQL / folder).glob("*.sql"))]
+
+
+@cache
+def script_at(path: Path, _: int) -> Script:
+    """An .sql file as it was at a time."""
+    text = path.read_text()
+    created = re.findall(r"(?im)^create\s+(?:or\s+replace\s+)?(?:view|macro|table)\s+(\w+)", text)
+    return Script(text, frozenset(created), words_of(text))
 
 
 def words_of(sql: str) -> frozenset[str]:
