@@ -1,0 +1,47 @@
+"""Connections for one query of our own: it finds all that it names, whatever that is made from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import bgdata
+from bgdata.store.scripts import needed_by, scripts_in
+from tests.together import Together
+
+
+def test_every_view_and_table_is_what_it_is_in_the_whole_catalog(small_root: Path) -> None:
+    """Its columns and its number of rows; of variants, too."""
+    warehouse = bgdata.open_warehouse(small_root)
+    with warehouse.connect(mend=False) as whole, Together() as together:
+        names = [name for (name,) in whole.sql("select view_name from duckdb_views() where not internal").fetchall()]
+        assert len(names) > 100
+        for name in names:
+            with together.case(name):
+                query = f'select count(*) from "{name}"'
+                with warehouse.connect(for_query=query) as alone:
+                    assert alone.sql(query).fetchall() == whole.sql(query).fetchall()
+                    assert alone.sql(f'describe "{name}"').fetchall() == whole.sql(f'describe "{name}"').fetchall()
+
+
+def test_nothing_else_is_there(small_root: Path) -> None:
+    with bgdata.open_warehouse(small_root).connect(for_query="from selfplay_summary") as connection:
+        names = {
+            name for (name,) in connection.sql("select view_name from duckdb_views() where not internal").fetchall()
+        }
+        assert {"selfplay_summary", "turns"} <= names
+        assert "bearoff_two_sided" not in names
+        with pytest.raises(duckdb.CatalogException):
+            connection.sql("from bearoff_two_sided")
+
+
+def test_words_that_are_needed() -> None:
+    """Through views of views and macros; of no other scripts."""
+    created = {
+        name for folder in ("macros", "lookups", "views") for each in scripts_in(folder) for name in each.creates
+    }
+    assert needed_by("select 1") & created == frozenset()
+    assert "manifests" in needed_by("from lineage")
+    assert "turns" in needed_by("select * from luck_by_game where x > 1")
