@@ -191,6 +191,7 @@ FILLED_BY = {  # the commands whose results are versions of a kind, where `bgdat
 
 
 VIEWS = "select view_name, sql from duckdb_views() where not internal"
+SOURCE = re.compile(r"\b(?:from|join)\s+\(*\"?(\w+)", re.IGNORECASE)  # in the SQL of a view: other words may be columns
 UNIONS = {"labelled_boards", "benchmark_boards"}  # of tables that need not all be there
 
 
@@ -224,7 +225,7 @@ def made_from(name: str, views: Mapping[str, str]) -> set[str]:
     """The views that one is made from, and those that they are made from."""
     found, waiting = set[str](), [name]
     while waiting:
-        words = set(re.findall(r"\w+", views[waiting.pop()].partition(" AS ")[2]))
+        words = set(SOURCE.findall(views[waiting.pop()]))
         waiting += (words & views.keys()) - UNIONS - found
         found |= words & views.keys()
     return found - UNIONS

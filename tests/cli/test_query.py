@@ -255,7 +255,7 @@ def one_table(memory_path: Path) -> Path:
             "from wildbg_training",
             "as nothing of wildbg_training is here; try: bgdata import wildbg_training",
         ),
-        "a view": ("from benchmark_losses", "benchmark_losses is empty, as nothing of benchmark_scores is here; try: "),
+        "a view": ("from benchmark_losses", "benchmark_losses is empty, as nothing of benchmark_scores, "),
         "labels and turns": (
             "from selfplay_labels join turns using (variant, game, turn)",
             "turns have no variant of selfplay_labels: theirs is the corpus, which the view lineage names",
