@@ -33,7 +33,7 @@ exclude_patterns = ["_build"]
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 autodoc_inherit_docstrings = False  # else click's, in its own markup
-autodoc_mock_imports = ["torch"]  # an extra
+autodoc_mock_imports = ["onnx", "onnxruntime", "torch"]  # extras
 # names in annotations may be those of NumPy, DuckDB or Python, whose sites are not asked; whatever a page refers to
 # itself (pages, terms, functions, tables) must exist
 suppress_warnings = ["ref.python"]  # a bare name in an annotation may be that of several classes: no link is right then

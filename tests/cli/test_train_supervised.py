@@ -89,7 +89,7 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
     assert (np.asarray(table.array("curve"))[1:, :, 1] > 10).all()
     succeeds(
         warehouse.root, "train", "sl", "wide", "--start", "network/mine", "--labels", "gnubg_training:2",
-        "--labels", "selfplay_labels", "--epochs", "1", "--hidden", "20", "--test-games", "2",
+        "--labels", "selfplay_labels", "--epochs", "1", "--hidden", "20", "--test-games", "4",
     )  # fmt: skip
     wide = warehouse.open(DATASET.name, "wide")
     assert wide.manifest.parameters["start"] == reference(table)
