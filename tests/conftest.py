@@ -25,6 +25,7 @@ from tests.kept import forget_others, kept_folder, kept_home, link, protect
 SharedFolder: TypeAlias = Callable[[str, Callable[[Path], object]], Path]
 LUCKY = SelfPlayParameters("network", "", 6, 4, True)
 pytest_plugins = ["tests.minutes"]
+real: dict[str, Callable[[Any], None]] = {}  # what most tests do without
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -43,6 +44,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     that are about the file, or about clients that read it, are marked `catalog`."""
     from bgdata.store import catalog
 
+    real.setdefault("write_catalog", catalog.write_catalog)
     with pytest.MonkeyPatch.context() as patch:
         if item.get_closest_marker("catalog") is None:
             patch.setattr(catalog, "write_catalog", lambda _: None)
@@ -97,6 +99,7 @@ def build_small(samples: Path, folder: Path, from_the_end: bool = False) -> None
     computed = [kind for kind in warehouse.kinds.values() if not kind.takes_files]
     for kind in (*imported, *(reversed(computed) if from_the_end else computed)):
         warehouse.build(kind.name, kind.smallest, files=sample_files(kind, samples))
+    real["write_catalog"](warehouse)
 
 
 def sample_files(kind: Dataset[Any], folder: Path) -> list[Path]:

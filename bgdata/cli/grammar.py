@@ -184,7 +184,7 @@ def choose_warehouse(context: click.Context, _: click.Parameter, folders: tuple[
     from bgdata.warehouse import Warehouse
 
     context.obj = Warehouse(next(iter(given), None) or os.environ.get(VARIABLE) or default_folder(), all_kinds())
-    if not isinstance(context.command, click.Group):  # which may still name another after it
+    if not isinstance(context.command, click.Group) and not context.resilient_parsing:  # a group: another may follow
         context.obj.mend_catalog()
 
 

@@ -14,10 +14,12 @@ import bgdata
 
 @pytest.fixture(scope="module")
 def plain(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The catalog in a client that knows nothing of bgdata. A copy: DuckDB opens a file with one setting at once."""
+    """The catalog in a client that knows nothing of bgdata. A copy, which is told where the tables are: DuckDB opens a
+    file with one setting at once."""
     catalog = tmp_path_factory.mktemp("plain") / "catalog.duckdb"
     shutil.copy(small_root / "catalog.duckdb", catalog)
     with duckdb.connect(str(catalog), read_only=True) as connection:
+        connection.execute(f"set variable warehouse = '{small_root}'")
         yield connection
 
 

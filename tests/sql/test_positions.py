@@ -256,4 +256,5 @@ def test_leakage(tmp_path: Path) -> None:
     ]
     shutil.copy(warehouse.catalog, tmp_path / "plain.duckdb")
     with duckdb.connect(str(tmp_path / "plain.duckdb"), read_only=True) as plain:
+        plain.execute(f"set variable warehouse = '{warehouse.root}'")
         assert plain.sql(query).fetchall() == found

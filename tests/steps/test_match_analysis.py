@@ -97,7 +97,7 @@ def test_stakes_are_seen_by_the_player_on_roll() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("right : 2", "right : 3"), r"expected at least 1 point to go .* \(game 1 of cut\)"),
+        (("right : 2", "right : 3"), r"expected scores below the 3 points of the match, got 0-3 \(game 1 of cut\)"),
         (("8/5 6/5", "8/5 6/4"), r"expected .*, in line 5: left play \(game 1 of cut\)"),
         ((" Game 1", ""), "expected recorded games in cut, found none"),
     ],
