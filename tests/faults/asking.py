@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from click.testing import CliRunner
 
 from bgdata.cli import main
+from bgdata.process import cache_folder
 from tests.store import processes
 
 HANG_SECONDS = 90.0  # without another answer
@@ -39,6 +40,7 @@ def run_commands(root: Path, place: Path, commands: Sequence[Sequence[str]], tol
             started.append(f"{event} {arguments!r:.200}")
 
     os.chdir(place)
+    os.environ.setdefault("BGDATA_CACHE", str(cache_folder()))  # compiled kernels, which are nobody else's
     os.environ["HOME"] = str(place)
     sys.addaudithook(note)
     with told.open("w") as file:
