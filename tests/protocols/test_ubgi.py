@@ -24,6 +24,8 @@ from bgdata.errors import ExternalProgramError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import open_named_player
 from bgdata.evaluation.talk import Talk
+from bgdata.game.dice import parse_roll
+from bgdata.game.identifiers import format_xgid
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.match_id import format_gnubg_id
 from bgdata.game.match_state import MatchState, Offer, Side
@@ -34,6 +36,7 @@ from bgdata.players import open_player
 from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.ubgi import KEYS, UbgiEngine, format_moves
 from tests.evaluation.sample_evaluators import Scrambled
+from tests.said import CHANGES, CONTACT
 from tests.together import each
 
 PAGE = Path(__file__).parents[2] / "docs/how_to/speak_ubgi.md"
@@ -216,6 +219,18 @@ def test_a_conversation_at_a_score(match_engine: UbgiEngine) -> None:
     assert told[-1] == "bestcube nodouble"
     assert ask("newgame") == []
     assert ask("go cube") == ["error bad_state missing position"]
+
+
+@each("change", list(CHANGES))
+def test_what_an_xgid_says_is_used(match_engine: UbgiEngine, change: str) -> None:
+    """Something is answered otherwise where two positions differ in one thing."""
+    answers = []
+    for state in CHANGES[change][:2]:
+        ended = state if state.roll or change != "roll" else replace(state, roll=parse_roll("42"))
+        lines = [f"position xgid {format_xgid(Position(CONTACT), ended)}", "go chequer", "go cube", "go turn"]
+        answers.append([answer for line in lines for answer in match_engine.answers(line)])
+    assert answers[0] != answers[1]
+    assert not [answer for said in answers for answer in said if answer.startswith("error")]
 
 
 def test_scores_that_no_table_has(engine: UbgiEngine) -> None:

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 import bgdata
 from bgdata.bearoff.match_table import MatchTable
 from bgdata.game.dice import ROLLS
-from bgdata.game.identifiers import identify
+from bgdata.game.identifiers import format_xgid, identify
 from bgdata.game.plays import judge_play
 from bgdata.game.position import Position
 from bgdata.web.answer import percent, signed
 from bgdata.web.asked import Asked
 from tests.cli.command_line import POSITION, position_id, run, succeeds
+from tests.said import CHANGES, CONTACT
 from tests.together import each
 from tests.web.reading import PageReader, inner_links, read
 
@@ -291,6 +292,19 @@ def test_checkers_that_were_changed_by_key_count(client: TestClient) -> None:
     assert "expected another notation or other checkers, got both; tick the box to use the checkers" in page.text
     both = changed | {"q": POSITION, "edit": "1"}
     assert client.get("/position", params=both).headers["location"].partition("?")[0] == edited
+
+
+@each("change", list(CHANGES))
+def test_what_a_position_says_is_used_by_its_page_and_named_by_its_rollout(client: TestClient, change: str) -> None:
+    """Two texts that differ in one thing have other answers with the cube; a rollout on a page is without it."""
+    first, second, words = CHANGES[change]
+    asked = [quote(format_xgid(Position(CONTACT), state), safe="/") for state in (first, second)]
+    pages = [client.get(f"/position/{text}.json?met=published-12").json() for text in asked]
+    used = [(page["cube"], page["hint"]) for page in pages]
+    assert used[0] != used[1]
+    rows = [client.get(f"/rollout/{text}.json?trials=72").json() for text in asked]
+    assert rows[0] == rows[1]
+    assert words in client.get(f"/rollout/{asked[1]}?trials=72").text
 
 
 def test_pictures(client: TestClient) -> None:
