@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgdata.cli.own_tables import build_default_met
-from bgdata.datasets.met_xml import DATASET as MET_XML
 from bgdata.errors import CorruptFileError, UsageError
 from bgdata.game.match import MatchScore, Stakes
 from bgdata.store.manifest import unpacked_name
@@ -60,6 +59,14 @@ def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
     return model(DEFAULT_INDEX if index is None else index)
 
 
+def is_met_file(text: str) -> bool:
+    """Whether a text names a file of a match equity table, and not one of the warehouse."""
+    from bgdata.datasets.met_xml import DATASET
+
+    is_named_so = unpacked_name(text.lower()).endswith(DATASET.endings)
+    return is_named_so or (not is_name("variant", text) and Path(text).is_file())
+
+
 def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
     """The match equity table of this name in the warehouse (the default one for an empty name), or that of an .xml or
     .met file.
@@ -68,8 +75,7 @@ def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
     """
     if not text:
         build_default_met(warehouse)
-    is_file = unpacked_name(text.lower()).endswith(MET_XML.endings)
-    if not (is_file or (text and not is_name("variant", text) and Path(text).is_file())):
+    if not (text and is_met_file(text)):
         from bgdata.equity.stored_met import find_met
 
         return find_met(warehouse, text)

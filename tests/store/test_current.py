@@ -249,7 +249,7 @@ def test_what_a_repair_has_set_aside_is_kept_unless_it_is_asked_for(powers: Ware
     assert list(powers.staging.iterdir()) == []
 
 
-def run_versions_script(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
+def run_versions_script(connection: duckdb.DuckDBPyConnection, folder: str, _: object) -> None:
     """Create the view of versions alone."""
     if folder == "views":
         connection.execute((SQL / "views" / "versions.sql").read_text())
