@@ -17,6 +17,7 @@ import pytest
 PARTS = ("collection", "setup", "call", "teardown")
 SLOWEST = 40
 LAST_RUN = "minutes/seconds_by_file"  # in pytest's cache
+GUESSES = {"slow": 60.0, "prefect": 40.0, "kills": 30.0, "faults": 30.0, "gnubg": 5.0}  # seconds of a test by its mark
 Seconds = defaultdict[str, dict[str, float]]
 
 
@@ -28,6 +29,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Keep times wherever tests run or are reported."""
     config.pluginmanager.register(Minutes(config), "bgdata-minutes")
+
+
+def guessed_seconds(tests: list[pytest.Item]) -> float:
+    """About what tests of one file take, by their marks: for the first run in a clone."""
+    return sum(max((GUESSES.get(mark.name, 0.0) for mark in test.iter_markers()), default=0.0) for test in tests)
 
 
 class Minutes:
@@ -67,8 +73,8 @@ class Minutes:
             for name in order:
                 generator.shuffle(files[name])
         else:
-            seconds = self.last_run()
-            order = sorted(files, key=lambda name: -seconds.get(name, 0.0))
+            seconds = {name: guessed_seconds(tests) for name, tests in files.items()} | self.last_run()
+            order = sorted(files, key=lambda name: -seconds[name])
         items[:] = [item for name in order for item in files[name]]
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -191,7 +191,7 @@ FILLED_BY = {  # the commands whose results are versions of a kind, where `bgdat
 
 
 VIEWS = "select view_name, sql from duckdb_views() where not internal"
-SOURCE = re.compile(r"\b(?:from|join)\s+\(*\"?(\w+)", re.IGNORECASE)  # in the SQL of a view: other words may be columns
+SOURCE = re.compile(r"\b(?:from|join)\s+\(*\"?(\w+)", re.IGNORECASE)  # other words may be columns
 UNIONS = {"labelled_boards", "benchmark_boards"}  # of tables that need not all be there
 
 
@@ -202,7 +202,7 @@ def notes_on_empty(
     view that is made from such tables, and for labels beside turns: why that is, and the command that fills them."""
     views = dict(connection.execute(VIEWS).fetchall())
     empty = {name for name, sql in views.items() if not re.search(r"\bfrom\b", sql, re.IGNORECASE)}
-    named = [name for name in dict.fromkeys(re.findall(r"\w+", text)) if name in views]
+    named = [name for name in dict.fromkeys(SOURCE.findall(text)) if name in views]
     for name in named:
         missing = {name} if name in empty else made_from(name, views) & empty
         if missing and (name in empty or has_no_rows(relation)):

@@ -260,6 +260,7 @@ def one_table(memory_path: Path) -> Path:
             "from selfplay_labels join turns using (variant, game, turn)",
             "turns have no variant of selfplay_labels: theirs is the corpus, which the view lineage names",
         ),
+        "a column of that name": ("select count(*) as positions, 1 as scores from bearoff_gammon", ""),
         "no rows of a full one": ("from bearoff_gammon where false", ""),
         "a view with rows": ("select count(*) from versions", ""),
         "no table": ("select 1", ""),
