@@ -80,7 +80,7 @@ def print_cubeful_rollout(
     if form == "table":
         lines = describe_rows(rows, int(result.trials[0]), is_match=is_match)
         click.echo(format_board_text(position, roll=roll, stakes=stakes))
-        lines.append(describe_player(player))
+        lines.append(describe_player(player) + ("; the cube is the model's to the last roll" if is_match else ""))
         click.echo("\n" + "\n".join([*lines, *describe_limits(float(errors.max()), limits)]))
         return
     first = {"position_id": position.id, **who_rolled(player)}

@@ -92,6 +92,7 @@ def test_a_gnubg_id_is_rolled_out_as_it_is_hinted(root: Path) -> None:
     text = format_gnubg_id(Position(CONTACT), MATCH)
     shown = run(root, "rollout", text, *SHORT, "--plays", "3", *MET)
     assert "mwc %" in shown.stdout, shown.output
+    assert "; the cube is the model's to the last roll\n" in shown.stdout, "exact tables end games for money alone"
     assert "left out" not in shown.stderr
     shown = run(root, "rollout", text, *SHORT, "--plays", "3", "--cubeless")
     assert "win     g    bg" in shown.stdout
