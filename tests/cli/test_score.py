@@ -159,7 +159,8 @@ def test_differences_on_the_same_decisions(warehouse: Warehouse) -> None:
         differences = connection.sql(
             "select 1000 * (a.loss - b.loss) "
             "from benchmark_choices a join benchmark_choices b using (benchmark, decision) "
-            f"where benchmark = '{own_set}' and a.player = 'network/tiny' and b.player = 'random'"
+            f"where benchmark = '{own_set}' and a.player = 'network/tiny' and b.player = 'random' "
+            "and a.ply = 0 and b.ply = 0"
         ).fetchall()
     losses = [loss for (loss,) in differences]
     assert row["value"] == pytest.approx(mean(losses))
