@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,9 +153,12 @@ def problems(warehouse: Warehouse, rows: int = 5) -> list[str]:
     return [finding.problem for finding in found if finding.problem]
 
 
+NUMBERS = itertools.count()
+
+
 def declare_toys(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Kinds:
     """The toy kinds as modules of a package in a folder of a test, which nobody has imported yet."""
-    package = folder / f"toys_of_{folder.name}"
+    package = folder / f"toys_{next(NUMBERS)}"  # another one in each test: imported modules stay
     package.mkdir()
     (package / "__init__.py").touch()
     for toy in (Squares, SquareSums):
