@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import duckdb
 
 _PACKAGE = Path(__file__).parents[1]
-# plain SQL stands beside the package in a checkout, and in it once installed from a wheel (see pyproject.toml)
 FOLDERS = ("macros", "lookups", "views")  # that every catalog is made from, in this order
+# plain SQL stands beside the package in a checkout, and in it once installed from a wheel (see pyproject.toml)
 SQL = next(folder for folder in (_PACKAGE / "sql", _PACKAGE.parent / "sql") if folder.is_dir())
 
 
