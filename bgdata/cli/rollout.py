@@ -83,11 +83,11 @@ def rollout(
     from bgdata.evaluation.networks.named import KIND, open_network_player
     from bgdata.evaluation.networks.player import NetworkPlayer
 
-    player = open_network_player(f"{KIND}/{network}" if network else KIND, 0, warehouse, endgames=True)
-    assert isinstance(player, NetworkPlayer)  # at ply 0
     cubeless, (_, match) = options.pop("cubeless"), parse_identifier(position)
     if cubeless and is_cubeful(options):
         raise UsageError("expected --cubeless without what is played for, got both")
+    player = open_network_player(f"{KIND}/{network}" if network else KIND, 0, warehouse, endgames=True)
+    assert isinstance(player, NetworkPlayer)  # at ply 0
     if is_cubeful(options) or (match is not None and not cubeless):
         print_cubeful_rollout(player, warehouse, (position, roll), options, form)
         return

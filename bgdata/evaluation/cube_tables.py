@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgdata.bearoff.index import MAX_CHECKERS
-from bgdata.bearoff.match_states import CubeState, MatchCube, States, money_states, reachable_states
+from bgdata.bearoff.match_states import CubeState, MatchCube, money_states, reachable_states, start_states
 from bgdata.bearoff.match_table import STEPS, MatchTable
 from bgdata.bearoff.solved_race import MOST_CELLS, Layout, SolvedRace, highest, solve_race
 from bgdata.bearoff.tables import Equities, TwoSidedTable
@@ -182,7 +182,8 @@ class SolvedRaces:
                 self.kept.insert(0, self.kept.pop(place))
                 return solved, slots
         cube = MatchCube(stakes.score, met.at) if isinstance(stakes.score, MatchScore) and met else None
-        race = solve_race(*layouts, match_states(cube, stakes) if cube else money_states(), self.most_cells)
+        states = reachable_states(cube, start_states(cube.score, stakes.cube.value)) if cube else money_states()
+        race = solve_race(*layouts, states, self.most_cells)
         if race is None:
             return None
         self.kept.insert(0, _Solved(race, stakes, met, cube))
@@ -191,14 +192,6 @@ class SolvedRaces:
         slots = race.find(*layouts)
         assert slots is not None
         return self.kept[0], slots
-
-
-def match_states(cube: MatchCube, stakes: Stakes) -> States:
-    """The states that a cube in a match may come to, whoever is on roll, and whoever owns it now. Raises
-    InvalidScoreError."""
-    value = stakes.cube.value
-    owners = (CubeOwner.CENTERED,) if value == 1 else (CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
-    return reachable_states(cube, tuple(CubeState(0, value, owner) for owner in owners))
 
 
 class _Solved(NamedTuple):
