@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from bgdata.evaluation.players import NETWORK, PLAYERS
 from bgdata.warehouse import Warehouse
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_BGDATA_COMPLETE"
-PLAYERS = ("network", "pubeval", "random", "gnubg", "bgsage")
 
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -84,7 +84,7 @@ def complete_networks(warehouse: Warehouse, _: str) -> Iterable[str]:
 @completing
 def complete_players(warehouse: Warehouse, _: str) -> Iterable[str]:
     """Completion of players by name, networks included."""
-    return (*PLAYERS, *(f"network/{name}" for name in network_names(warehouse)))
+    return (NETWORK, *PLAYERS, *(f"network/{name}" for name in network_names(warehouse)))
 
 
 @completing

@@ -33,6 +33,7 @@ from bgdata.datasets.rollout_decisions import DecisionParameters
 from bgdata.datasets.rollout_labels import DATASET as LABELS
 from bgdata.datasets.rollout_labels import RolloutLabelParameters
 from bgdata.errors import UsageError, shown
+from bgdata.evaluation.players import PROGRAMS
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress_bars import progress_bars
@@ -44,7 +45,7 @@ from bgdata.warehouse import Warehouse
 @click.argument("source", shell_complete=complete_tables)
 @click.option(
     "--engine",
-    type=click.Choice(["rollout", "lookahead", "tables", "gnubg", "bgsage"]),
+    type=click.Choice(["rollout", "lookahead", "tables", *PROGRAMS]),
     default="rollout",
     show_default=True,
     help="What evaluates the positions; gnubg and bgsage have to be installed.",
@@ -162,8 +163,7 @@ OPTIONS = {
     "rollout": {"network", "trials", "until", "most_trials", "truncate", "stop", "no_luck", "play_ply", "seed"},
     "lookahead": {"network", "ply", "least_change"},
     "tables": {"pairs", "seed"},
-    "gnubg": {"ply"},
-    "bgsage": {"ply"},
+    **{program: {"ply"} for program in PROGRAMS},
 }
 ONE_SIDED = "bearoff_one_sided"
 

@@ -270,7 +270,7 @@ def judge_of(warehouse: Warehouse, name: str, objective: str) -> Judge:
     chooses plays and for published tables where not money is at stake, which is what they are about, and
     UnknownPlayerError."""
     from bgdata.claims.openings import published_openings
-    from bgdata.evaluation.named import open_named_evaluator
+    from bgdata.evaluation.player import open_named_evaluator
     from bgdata.steps.openings import evaluator_differences, published_differences
     from bgdata.steps.scores import full_name, opponent_of
 

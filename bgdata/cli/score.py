@@ -115,7 +115,7 @@ def print_scores(
 def references_to_draw(warehouse: Warehouse, name: str, ply: int) -> str:
     """The set of reference positions that a picture shows, as KIND/VARIANT: that with the most positions. Raises
     UsageError for a player that only chooses plays, and MissingTableError."""
-    from bgdata.evaluation.named import open_named_evaluator
+    from bgdata.evaluation.player import open_named_evaluator
     from bgdata.steps.references import find_references
 
     open_named_evaluator(name, ply, warehouse)
@@ -152,7 +152,7 @@ def figures_of(themes: ByTheme, measure: str) -> tuple[list[float], list[float]]
 def speed_lines(warehouse: Warehouse, name: str, ply: int) -> Iterator[str]:
     """How fast a player evaluates reference positions: one line, or none where there are no positions or the player
     only chooses plays."""
-    from bgdata.evaluation.named import open_named_evaluator
+    from bgdata.evaluation.player import open_named_evaluator
     from bgdata.steps.references import RUNS, find_references, positions_per_second, workers_text
 
     try:

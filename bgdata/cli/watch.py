@@ -40,7 +40,7 @@ class Program:
         """The side of a player, with the cube if there are rules for it. Raises UsageError for a player that does not
         evaluate positions, and so cannot decide about a cube."""
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
-        from bgdata.evaluation.named import as_evaluator
+        from bgdata.evaluation.player import as_evaluator
         from bgdata.protocols.decisions import Decisions
 
         if rules is None:

@@ -17,8 +17,7 @@ from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterE
 from bgdata.evaluation.chances import cubeless_equities, ordered_chances
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.lookahead import evaluate_ahead
-from bgdata.evaluation.named import as_evaluator
-from bgdata.evaluation.player import open_player_of_version
+from bgdata.evaluation.player import as_evaluator, open_player_of_version
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation, sampled

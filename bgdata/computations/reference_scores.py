@@ -17,8 +17,7 @@ from bgdata.datasets.reference_scores import EVERY_THEME, GROUPS, HALVES, Refere
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.evaluator import Evaluator
-from bgdata.evaluation.named import as_evaluator
-from bgdata.evaluation.player import open_player_of_version
+from bgdata.evaluation.player import as_evaluator, open_player_of_version
 from bgdata.evaluation.value_errors import error_summary
 from bgdata.game.board_kernels import position_classes
 from bgdata.play.splits import SPLITS

@@ -13,13 +13,14 @@ import pyarrow as pa
 from bgdata.computations.common.columns import constant, text_arrays, text_column
 from bgdata.computations.common.games import GameRows, TurnRows, slices, turn_places
 from bgdata.computations.common.rechecking import check_arrays
-from bgdata.datasets.selfplay import PLAIN_PLAYERS, SESSION_GAMES, TABLES, SelfPlayParameters
+from bgdata.datasets.selfplay import SESSION_GAMES, TABLES, SelfPlayParameters
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.evaluation.player import RandomPlayer
+from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.move_kernels import checker_moves_of

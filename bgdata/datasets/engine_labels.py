@@ -20,12 +20,12 @@ from bgdata.datasets.common.sources import (
 )
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
+from bgdata.evaluation.players import PLAYERS, PROGRAMS
 from bgdata.store.dataset import Dataset, Estimate, Input
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
-PROGRAMS = ("gnubg", "bgsage")
-MOST_PLY = 4
+MOST_PLY = max(player.most_ply for player in PLAYERS.values())
 
 
 @dataclass(frozen=True)

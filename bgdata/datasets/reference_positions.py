@@ -11,9 +11,9 @@ from typing import ClassVar
 from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
 from bgdata.datasets.common.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.datasets.common.rollouts import ERROR_COLUMNS, NETWORK_ARRAY, NETWORK_COLUMN, RollerParameters
-from bgdata.datasets.selfplay import PLAIN_PLAYERS
 from bgdata.datasets.training_games import STARTS
 from bgdata.errors import InvalidParameterError, shown
+from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters

@@ -12,12 +12,12 @@ from bgdata.datasets.common.games import GAMES, TURNS
 from bgdata.datasets.common.networks import default_network
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import InvalidParameterError
+from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 from bgdata.store.versions import VERSION
 
-PLAIN_PLAYERS = ("pubeval", "random")  # who only choose plays
 PLAYERS = re.compile(rf"network(/[a-z0-9-]+(/{VERSION.pattern})?)?|{'|'.join(PLAIN_PLAYERS)}")
 MOST_GAMES = 1 << 30
 SESSION_GAMES = 10_000  # that make one money session in files of other programs

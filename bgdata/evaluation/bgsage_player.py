@@ -18,45 +18,38 @@ from numpy.typing import NDArray
 
 from bgdata.errors import UnknownPlayerError, needing
 from bgdata.evaluation.chances import Chances, turned_chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
-from bgdata.evaluation.programs import answers_of_program
+from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.programs import ProgramEvaluator, chance_array, check_program_ply
 from bgdata.game.board_arrays import board_array, dice_array
 from bgdata.game.codec import Boards, flip_boards
 
-MOST_PLY = 3
 
-
-class BgsagePlayer:
+class BgsagePlayer(ProgramEvaluator):
     """Chooses by cubeless equity without the Jacoby rule. Raises UnknownPlayerError where it is not installed."""
 
     def __init__(self, ply: int = 0) -> None:
-        if not 0 <= ply <= MOST_PLY:
-            raise UnknownPlayerError(f"expected --ply 0 to {MOST_PLY} for bgsage, got {ply}")
+        check_program_ply("bgsage", ply)
+        super().__init__(f"bgsage-{ply}ply")
         with needing("oracles", "in this environment", UnknownPlayerError):
             self._bgsage: Any = import_module("bgsage")
-        self.ply = ply
-        self.version = version("bgsage")
+        self.ply, self.version = ply, version("bgsage")
         self._analyzer = self._bgsage.BgBotAnalyzer(eval_level=f"{ply + 1}ply", cubeful=False)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.label})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.ply,)
-
-    @property
-    def label(self) -> str:
-        """Name and ply, such as bgsage-1ply."""
-        return f"bgsage-{self.ply}ply"
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
         """The version of bgsage and its ply; see `evaluator.Evaluator`."""
         return {AnswerSource.PROGRAM: f"bgsage {self.version}, its {self.ply + 1}-ply"}
 
-    def evaluate_many(self, boards: Boards) -> Evaluations:
-        """Chances and sources of int8[n, 26] boards: see `evaluator.Evaluator`."""
-        return answers_of_program(boards, self._chances, self.label)
+    def chances(self, boards: Boards) -> Chances:
+        """See `ProgramEvaluator`."""
+        positions = [{"board": board, "cube_owner": "centered"} for board in flip_boards(boards).tolist()]
+        found: Any = []
+        if positions:
+            found = self._bgsage.batch_post_move_evaluate(positions, f"{self.ply + 1}ply", jacoby=False)
+        return turned_chances(chance_array([each.probs.to_list() for each in found]))
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """The positions after the chosen plays: see `player.Player`."""
@@ -67,8 +60,3 @@ class BgsagePlayer:
             moves = self._analyzer.checker_play(board, die1, die2, jacoby=False).moves
             chosen[row] = max(moves, key=lambda move: move.cubeless_equity).board
         return flip_boards(chosen)
-
-    def _chances(self, boards: Boards) -> Chances:
-        asked = [{"board": board, "cube_owner": "centered"} for board in flip_boards(boards).tolist()]
-        found = self._bgsage.batch_post_move_evaluate(asked, f"{self.ply + 1}ply", jacoby=False) if asked else []
-        return turned_chances(np.array([each.probs.to_list() for each in found], np.float32).reshape(-1, 5))

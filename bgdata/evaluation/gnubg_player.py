@@ -13,66 +13,56 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import ExternalProgramError, UnknownPlayerError
+from bgdata.errors import ExternalProgramError
 from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.gnubg_program import gnubg_version
 from bgdata.evaluation.gnubg_server import ANSWER_SECONDS, GnubgServer
-from bgdata.evaluation.programs import answers_of_program, position_after
+from bgdata.evaluation.programs import ProgramEvaluator, chance_array, check_program_ply, position_after
 from bgdata.game.board_arrays import board_array, dice_array
 from bgdata.game.codec import Boards
-from bgdata.game.dice import Roll, roll_of
+from bgdata.game.dice import roll_of
 from bgdata.game.position import Position
 from bgdata.kernel import thread_count
 
-MOST_PLY = 4
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 
-class GnubgPlayer:
+class GnubgPlayer(ProgramEvaluator):
     """gnubg at a ply; `ply` counts as in gnubg: 0 is the static evaluation. An answer may take `patience_seconds`.
-    Raises UnknownPlayerError where gnubg is not installed."""
+    Raises UnknownPlayerError where gnubg is not installed, and later ExternalProgramError if it stops answering."""
 
     def __init__(self, ply: int = 0, patience_seconds: float = ANSWER_SECONDS) -> None:
-        if not 0 <= ply <= MOST_PLY:
-            raise UnknownPlayerError(f"expected --ply 0 to {MOST_PLY} for gnubg, got {ply}")
+        check_program_ply("gnubg", ply)
+        super().__init__(f"gnubg-{ply}ply")
         self.ply, self.patience_seconds = ply, patience_seconds
         self.version = f"{gnubg_version()}-external"  # to six decimals, which scripts are not
         self._servers: list[GnubgServer] = []
         self._asking = Lock()
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.label})"
-
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.ply, self.patience_seconds)
-
-    @property
-    def label(self) -> str:
-        """Name and ply, such as gnubg-2ply."""
-        return f"gnubg-{self.ply}ply"
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
         """The version of gnubg and its ply; see `evaluator.Evaluator`."""
         return {AnswerSource.PROGRAM: f"GNU Backgammon {gnubg_version()}, its {self.ply}-ply"}
 
-    def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See `evaluator.Evaluator`. Raises ExternalProgramError if gnubg stops answering."""
-        return answers_of_program(boards, self._chances, self.label)
+    def chances(self, boards: Boards) -> Chances:
+        """See `ProgramEvaluator`."""
+        return chance_array(self._ask_all(GnubgServer.chances, [Position(board) for board in boards.tolist()]))
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """See `player.Player`. Raises ExternalProgramError if gnubg stops answering, or does not answer by a legal
-        play."""
+        """See `player.Player`. Raises ExternalProgramError for an answer that is no legal play."""
         boards = board_array(boards)
-        rolled = [roll_of(*roll) for roll in dice_array(rolls, len(boards)).tolist()]
-        chosen = self._ask_all(_position_after, list(zip(map(Position, boards.tolist()), rolled, strict=True)))
-        return np.array([position.board for position in chosen], np.int8).reshape(-1, 26)
-
-    def _chances(self, boards: Boards) -> Chances:
-        found = self._ask_all(GnubgServer.chances, list(map(Position, boards.tolist())))
-        return np.array(found, np.float32).reshape(-1, 5)
+        rows = zip(boards.tolist(), dice_array(rolls, len(boards)).tolist(), strict=True)
+        decisions = [(Position(board), roll_of(*roll)) for board, roll in rows]
+        told = self._ask_all(lambda server, decision: server.play(*decision), decisions)
+        chosen = np.empty_like(boards)
+        for row, (text, decision) in enumerate(zip(told, decisions, strict=True)):
+            chosen[row] = position_after(text, *decision, "gnubg").board
+        return chosen
 
     def _ask_all(self, ask: Callable[[GnubgServer, Question], Answer], questions: Sequence[Question]) -> list[Answer]:
         """The answers in the order of the questions, from as many processes as there are threads to use."""
@@ -91,9 +81,3 @@ class GnubgPlayer:
                 self._servers = []  # others will answer the next questions
                 raise
         return [answers[row % count][row // count] for row in range(len(questions))]
-
-
-def _position_after(server: GnubgServer, decision: tuple[Position, Roll]) -> Position:
-    """The position after the play that it chooses, with the opponent on roll. Raises ExternalProgramError."""
-    position, roll = decision
-    return position_after(server.play(position, roll), position, roll, "gnubg")

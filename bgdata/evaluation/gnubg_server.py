@@ -51,7 +51,7 @@ class GnubgServer:
             tempfile.TemporaryDirectory(prefix="gnubg-") as folder,  # not needed any more once it is connected
             when_cut_off(partial(shutil.rmtree, folder, ignore_errors=True)),
         ):
-            process, connection = _started(Path(folder), ply)
+            process, connection = _start(Path(folder), ply)
         self.process_id = process.pid
         self._talk = Talk(connection.fileno(), connection.fileno(), "gnubg")
         self.close: Callable[[], object] = weakref.finalize(self, _end, process, connection)
@@ -59,7 +59,8 @@ class GnubgServer:
     def chances(self, position: Position) -> list[float]:
         """The five cumulative chances of the player on roll, before the roll, to six decimals. Raises
         ExternalProgramError."""
-        told = self._ask(f"evaluation fibsboard {format_money_board(position)} plies {self.ply}")
+        question = f"evaluation fibsboard {format_money_board(position)} plies {self.ply}"
+        told = self._talk.ask(question, self.patience_seconds)
         try:
             chances = list(map(float, told.split()))[:5]
         except ValueError:
@@ -70,13 +71,10 @@ class GnubgServer:
 
     def play(self, position: Position, roll: Roll) -> str:
         """The play that it chooses, in its notation; nothing where there is none. Raises ExternalProgramError."""
-        return self._ask(format_money_board(position, roll))
-
-    def _ask(self, text: str) -> str:
-        return self._talk.ask(text, self.patience_seconds)
+        return self._talk.ask(format_money_board(position, roll), self.patience_seconds)
 
 
-def _started(folder: Path, ply: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
+def _start(folder: Path, ply: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """A process that listens, and a connection to it. Raises UnknownPlayerError and ExternalProgramError."""
     path = folder / "socket"
     (folder / "commands").write_text(COMMANDS.replace("PLY", str(ply)).replace("SOCKET", str(path)))

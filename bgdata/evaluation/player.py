@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import InvalidParameterError, UnknownPlayerError, UsageError
-from bgdata.evaluation.bgsage_player import BgsagePlayer
 from bgdata.evaluation.choices import RANDOM, Chooser
-from bgdata.evaluation.gnubg_player import GnubgPlayer
+from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.named import open_network_player
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
-from bgdata.evaluation.player_files import ONNX, UBGI, is_onnx, is_ubgi
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.players import NETWORK, ONNX, PLAYERS, UBGI, is_onnx
 from bgdata.evaluation.ubgi_player import UbgiPlayer
 from bgdata.game.board_arrays import board_array, dice_array
 from bgdata.game.codec import Boards, flip_boards
@@ -85,33 +84,31 @@ def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after
 
 
 def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None, *, tables: bool = True) -> Player:
-    """The player of this name: random, pubeval, gnubg or bgsage if installed, an ONNX file, or a file that starts an
-    engine of UBGI. With a warehouse also `network` or `network/NAME`, which plays with the bearoff tables of the
-    warehouse unless `tables` is false.
+    """The player of this name: one of `players.PLAYERS`, an ONNX file, or a file that starts an engine of UBGI. With a
+    warehouse also `network` or `network/NAME`, which plays with the bearoff tables of the warehouse unless `tables` is
+    false.
 
     Raises UnknownPlayerError, MissingTableError for a missing network, UsageError if `tables` is false for a player
     that is not a network, and what `OnnxEvaluator` raises.
     """
-    if warehouse is not None and name.partition("/")[0] == "network":
+    if warehouse is not None and name.partition("/")[0] == NETWORK:
         return open_network_player(name, ply, warehouse, tables=tables)
     if not tables:
         raise UsageError(f"expected a network to play without tables, got {name}, which plays as it is")
     if is_onnx(name):
         return LookaheadPlayer(OnnxEvaluator(name), ply)
-    if is_ubgi(name):
+    if name.endswith(UBGI):
         return UbgiPlayer(name, ply)
-    if name == "gnubg":
-        return GnubgPlayer(ply)
-    if name == "bgsage":
-        return BgsagePlayer(ply)
-    players: dict[str, type[RandomPlayer] | type[PubEval]] = {"random": RandomPlayer, "pubeval": PubEval}
-    if name not in players:
-        known = [*players, "gnubg", "bgsage", *(["network"] if warehouse is not None else [])]
-        known += [f"NAME{ONNX}", f"NAME{UBGI}"]
+    if name not in PLAYERS:
+        known = [*PLAYERS, *([NETWORK] if warehouse is not None else []), f"NAME{ONNX}", f"NAME{UBGI}"]
         raise UnknownPlayerError(f"expected a player among {', '.join(known)}, got {name}")
-    if ply:
+    opener, most_ply, _ = PLAYERS[name]
+    if ply and not most_ply:
         raise UnknownPlayerError(f"expected --ply 0 for {name}, which does not look ahead, got {ply}")
-    return players[name]()
+    module, _, named = opener.partition(":")
+    opened = getattr(import_module(module), named)
+    player: Player = opened(ply) if most_ply else opened()
+    return player
 
 
 def open_player_of_version(
@@ -125,3 +122,16 @@ def open_player_of_version(
             f"expected version {player.version} of {name}, as it plays here, got {version or 'none'}"
         )
     return player
+
+
+def open_named_evaluator(name: str, ply: int, warehouse: Versions, *, tables: bool = True) -> Evaluator:
+    """The player of this name, which evaluates positions. Raises UsageError for a player that only chooses plays, and
+    what `open_named_player` raises."""
+    return as_evaluator(name, open_named_player(name, ply, warehouse, tables=tables))
+
+
+def as_evaluator(name: str, player: Player | Evaluator) -> Evaluator:
+    """A player of this name, which evaluates positions. Raises UsageError for one that only chooses plays."""
+    if not hasattr(player, "evaluate_many"):  # isinstance would work out its version, from all its weights
+        raise UsageError(f"expected a player that evaluates positions, got {name}, which only chooses plays")
+    return cast("Evaluator", player)

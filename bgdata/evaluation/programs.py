@@ -1,15 +1,18 @@
-"""What players by other programs share: finished games are evaluated by the rules, all others by the program, and
-plays in its notation are understood."""
+"""Players by other programs: the rules evaluate finished games, the program all others, and plays in its notation are
+understood."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bgdata.errors import ExternalProgramError, IllegalPlayError
+from bgdata.errors import ExternalProgramError, IllegalPlayError, UnknownPlayerError
 from bgdata.evaluation.chances import Chances, ordered_chances
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.players import PLAYERS
 from bgdata.game.board_arrays import board_array
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards
@@ -20,6 +23,36 @@ from bgdata.game.position import Position
 ROUNDING = 1e-3  # how far chances may be out of 0 to 1, or out of their order
 
 
+class ProgramEvaluator(ABC):
+    """An `evaluator.Evaluator` by another program, which errors call `name`."""
+
+    def __init__(self, label: str, name: str = "") -> None:
+        self.label, self.name = label, name or label
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.label})"
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """See `evaluator.Evaluator`. Raises ExternalProgramError if the program does not answer by chances."""
+        return answers_of_program(boards, self.chances, self.name)
+
+    @abstractmethod
+    def chances(self, boards: Boards) -> Chances:
+        """float32[n, 5]: the program's chances for int8[n, 26] boards of games that go on; n may be 0."""
+
+
+def check_program_ply(name: str, ply: int) -> None:
+    """Raise UnknownPlayerError for a ply that the program of this name does not have."""
+    most = PLAYERS[name].most_ply
+    if not 0 <= ply <= most:
+        raise UnknownPlayerError(f"expected --ply 0 to {most} for {name}, got {ply}")
+
+
+def chance_array(rows: list[list[float]]) -> Chances:
+    """float32[n, 5] of n rows of five chances; n may be 0."""
+    return np.array(rows, np.float32).reshape(-1, 5)
+
+
 def answers_of_program(boards: Boards, ask: Callable[[Boards], Chances], program: str) -> Evaluations:
     """Evaluations of int8[n, 26] boards by another program: finished games are evaluated by the rules, and `ask`
     returns float32[m, 5] chances of the others. Raises InvalidPositionError as an `Evaluator` does, and
@@ -28,16 +61,15 @@ def answers_of_program(boards: Boards, ask: Callable[[Boards], Chances], program
     outcomes = game_outcomes(boards)
     is_over = outcomes != 0
     ends = (outcomes > 0, outcomes > 1, outcomes > 2, outcomes < -1, outcomes < -2)
-    found = Evaluations(np.stack(ends, axis=1).astype(np.float32), np.full(len(boards), AnswerSource.PROGRAM, np.int8))
-    found.sources[is_over] = AnswerSource.OVER
-    asked = boards[~is_over]
-    chances = ask(asked)
-    check_chances(asked, chances, program)
-    found.chances[~is_over] = ordered_chances(chances)  # rounded ones may be out of order
-    return found
+    chances = np.stack(ends, axis=1).astype(np.float32)
+    unfinished = boards[~is_over]
+    answers = ask(unfinished)
+    check_chances(unfinished, answers, program)
+    chances[~is_over] = ordered_chances(answers)  # rounded ones may be out of order
+    return Evaluations(chances, np.where(is_over, AnswerSource.OVER, AnswerSource.PROGRAM).astype(np.int8))
 
 
-def check_chances(boards: Boards, chances: Chances, program: str, *, has_order: bool = True) -> None:
+def check_chances(boards: Boards, chances: NDArray[np.floating], program: str, *, has_order: bool = True) -> None:
     """Raise ExternalProgramError unless float32[n, 5] are chances of the boards, in their order if `has_order`, within
     ROUNDING."""
     limits = ordered_chances(chances) if has_order else np.clip(chances, 0, 1)

@@ -33,12 +33,12 @@ from bgdata.errors import (
     shown,
 )
 from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
-from bgdata.evaluation.programs import answers_of_program, position_after
+from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.programs import ProgramEvaluator, chance_array, position_after
 from bgdata.evaluation.talk import Talk
 from bgdata.game.board_arrays import board_array, dice_array
 from bgdata.game.codec import Boards
-from bgdata.game.dice import Roll, roll_of
+from bgdata.game.dice import roll_of
 from bgdata.game.position import Position
 
 PATIENCE, PATIENCE_SECONDS = "patience", 600.0  # for one line of an engine, unless its file says otherwise
@@ -46,7 +46,7 @@ PROTOCOLS = ("0.1", "0.2")  # the versions that are spoken here; an engine that 
 MOST_LINES = 10_000  # that an engine says before it answers
 
 
-class UbgiPlayer:
+class UbgiPlayer(ProgramEvaluator):
     """The engine of a file NAME.ubgi; `ply` 1 or more asks it to look so many rolls ahead. Its process is started with
     the first question, and ends with this one. Raises MissingFileError, and UnknownPlayerError for a file that does not
     say what to start."""
@@ -56,44 +56,44 @@ class UbgiPlayer:
             text = Path(path).read_text()
         except (OSError, UnicodeDecodeError) as error:
             raise MissingFileError(f"expected a file of text that starts an engine, found none in {path}") from error
-        first, *rest = [line for line in text.splitlines() if line.strip() and not line.startswith("#")] or [""]
-        self.command, self._settings = _words(first, path), [line.split() for line in rest]
-        if ply:
-            self._settings.append(["engine.ply", str(ply + 1)])
-        if wrong := [each for each in self._settings if len(each) != 2]:
-            raise UnknownPlayerError(f"expected lines KEY VALUE below the command in {path}, got {shown(wrong[0])}")
-        self.patience_seconds = _patience([each for each in self._settings if each[0] == PATIENCE], path)
-        self._settings = [each for each in self._settings if each[0] != PATIENCE]
+        super().__init__(f"{re.sub('[^A-Za-z0-9]+', '-', Path(path).stem)}-{ply}ply")
         self.path, self.ply = path, ply
-        self._text = re.sub(rf"\n[ \t]*{PATIENCE}[ \t].*", "", text)  # no answer depends on it
         self._engine: _Engine | None = None
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.label})"
+        first, *rest = [line for line in text.splitlines() if line.strip() and not line.startswith("#")] or [""]
+        try:
+            self.command = shlex.split(first)
+        except ValueError:
+            self.command = []
+        if not self.command:
+            raise UnknownPlayerError(f"expected the command of an engine as first line of {path}, got {shown(first)}")
+        settings = [line.split() for line in rest] + ([["engine.ply", str(ply + 1)]] if ply else [])
+        if wrong := [each for each in settings if len(each) != 2]:
+            raise UnknownPlayerError(f"expected lines KEY VALUE below the command in {path}, got {shown(wrong[0])}")
+        self._settings = [each for each in settings if each[0] != PATIENCE]
+        *_, patience = [str(PATIENCE_SECONDS), *(value for key, value in settings if key == PATIENCE)]
+        is_number = re.fullmatch(r"\d{1,6}(\.\d{1,6})?", patience, re.ASCII)
+        self.patience_seconds = float(patience) if is_number else 0.0
+        if not self.patience_seconds:
+            raise UnknownPlayerError(f"expected {PATIENCE} SECONDS above 0 in {path}, got {shown(patience)}")
+        self._text = re.sub(rf"\n[ \t]*{PATIENCE}[ \t].*", "", text)  # no answer depends on it
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.path, self.ply)
 
     @property
-    def label(self) -> str:
-        """The name of the file and the ply, such as gnubg-0ply."""
-        return f"{re.sub('[^A-Za-z0-9]+', '-', Path(self.path).stem)}-{self.ply}ply"
-
-    @property
     def version(self) -> str:
         """Eight hex digits that change with what the engine says of itself, and with its file."""
-        said = repr([self._asked.said, self._text, self.ply])
+        said = repr([self._running().said, self._text, self.ply])
         return hashlib.sha256(said.encode()).hexdigest()[:8]
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
         """What the engine says of itself; see `evaluator.Evaluator`."""
-        return {AnswerSource.PROGRAM: ", ".join(self._asked.said)}
+        return {AnswerSource.PROGRAM: ", ".join(self._running().said)}
 
-    def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See `evaluator.Evaluator`. Raises ExternalProgramError if the engine stops answering, and UsageError for one
-        that does not evaluate."""
-        return answers_of_program(boards, self._chances, self.label)
+    def chances(self, boards: Boards) -> Chances:
+        """See `ProgramEvaluator`. Raises UsageError for an engine that does not evaluate."""
+        return chance_array([self._evaluation(Position(board)) for board in boards.tolist()])
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """See `player.Player`. Raises ExternalProgramError if the engine stops answering, or does not answer by a legal
@@ -101,23 +101,15 @@ class UbgiPlayer:
         boards = board_array(boards)
         rolls = dice_array(rolls, len(boards))
         chosen = np.empty_like(boards)
-        for row, (board, roll) in enumerate(zip(boards.tolist(), rolls.tolist(), strict=True)):
-            chosen[row] = self._play(Position(board), roll_of(*roll)).board
+        for row, (board, dice) in enumerate(zip(boards.tolist(), rolls.tolist(), strict=True)):
+            position, roll, engine = Position(board), roll_of(*dice), self._running()
+            lines = [f"position gnubgid {position.id}", f"dice {roll.high} {roll.low}", engine.go]
+            chosen[row] = position_after(engine.ask(lines, "bestmove"), position, roll, self.label).board
         return chosen
 
-    def _play(self, position: Position, roll: Roll) -> Position:
-        told = self._asked.ask(
-            [f"position gnubgid {position.id}", f"dice {roll.high} {roll.low}", self._asked.go], "bestmove"
-        )
-        return position_after(told, position, roll, self.label)
-
-    def _chances(self, boards: Boards) -> Chances:
-        return np.array([self._evaluation(Position(board)) for board in boards.tolist()], np.float32).reshape(-1, 5)
-
     def _evaluation(self, position: Position) -> list[float]:
-        engine = self._asked
         try:
-            told = engine.ask([f"position gnubgid {position.id}", "go eval"], "chances")
+            told = self._running().ask([f"position gnubgid {position.id}", "go eval"], "chances")
         except EngineRefusedError as error:
             raise UsageError(f"expected an engine that answers go eval, got {self.label}: {error}") from error
         try:
@@ -130,8 +122,8 @@ class UbgiPlayer:
             )
         return chances
 
-    @property
-    def _asked(self) -> _Engine:
+    def _running(self) -> _Engine:
+        """The process, started anew if the last one is gone."""
         if self._engine is None or self._engine.is_gone:
             self._engine = _Engine(self.command, self._settings, self.label, self.patience_seconds)
         return self._engine
@@ -157,22 +149,19 @@ class _Engine:
         self.said: list[str] = []
         self._patience_seconds = patience_seconds
         self.go = "go role chequer"  # as version 0.1 has it
-        self._exchange(["ubgi"], self._heard)
+        self._exchange(["ubgi"], self._handshake)
         for key, value in settings:
-            self._set(key, value)
+            try:
+                self._exchange([f"set {key} {value}", "isready"], lambda said: said if said == "readyok" else None)
+            except EngineRefusedError as error:
+                raise UnknownPlayerError(f"expected an engine that has {key} {value}: {error}") from error
 
     def ask(self, lines: list[str], word: str) -> str:
         """What stands behind the word in the answer to these lines. Raises ExternalProgramError."""
         return self._exchange(lines, lambda said: said.removeprefix(word).strip() if said.split()[0] == word else None)
 
-    def _set(self, key: str, value: str) -> None:
-        try:
-            self._exchange([f"set {key} {value}", "isready"], lambda said: said if said == "readyok" else None)
-        except EngineRefusedError as error:
-            raise UnknownPlayerError(f"expected an engine that has {key} {value}: {error}") from error
-
-    def _heard(self, line: str) -> str | None:
-        """Keep what the engine says of itself; something at the end of the handshake."""
+    def _handshake(self, line: str) -> str | None:
+        """Keep what the engine says of itself; returns the last line of the handshake, None for the others."""
         if line.startswith("id "):
             self.said.append(line.removeprefix("id "))
         if line.startswith("proto "):
@@ -204,25 +193,5 @@ class _Engine:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End it, whatever it does."""
     with process:
         process.kill()
-
-
-def _patience(settings: list[list[str]], path: str) -> float:
-    """Seconds, by the last line of the file that says so. Raises UnknownPlayerError."""
-    text = settings[-1][1] if settings else str(PATIENCE_SECONDS)
-    seconds = float(text) if re.fullmatch(r"\d{1,6}(\.\d{1,6})?", text, re.ASCII) else 0.0
-    if not seconds:
-        raise UnknownPlayerError(f"expected {PATIENCE} SECONDS above 0 in {path}, got {shown(text)}")
-    return seconds
-
-
-def _words(line: str, path: str) -> list[str]:
-    try:
-        words = shlex.split(line)
-    except ValueError:
-        words = []
-    if not words:
-        raise UnknownPlayerError(f"expected the command of an engine as first line of {path}, got {shown(line)}")
-    return words

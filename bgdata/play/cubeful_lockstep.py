@@ -22,7 +22,7 @@ from bgdata.equity.match_cube import Cells, MatchGame
 from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.choices import Chooser, networks_of, require_networks, tables_of
 from bgdata.evaluation.evaluator import Evaluator
-from bgdata.evaluation.named import as_evaluator
+from bgdata.evaluation.player import as_evaluator
 from bgdata.evaluation.roll_values import RollScratch, fill_roll_values, new_roll_scratch, roll_place
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards

@@ -17,9 +17,9 @@ from bgdata.datasets.selfplay import DATASET as CORPORA
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.datasets.selfplay_labels import DATASET as LABELS
 from bgdata.datasets.selfplay_labels import SelfPlayLabelParameters
-from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import network_name
 from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.players import NETWORK
 from bgdata.steps.networks import network_parameters
 from bgdata.steps.scores import table_size
 from bgdata.store.progress import Progress

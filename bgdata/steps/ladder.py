@@ -16,8 +16,7 @@ from bgdata.datasets.game_scores import GameParameters
 from bgdata.datasets.ladder import DATASET as LADDER
 from bgdata.datasets.ladder import LadderParameters, match_length
 from bgdata.errors import InvalidParameterError, MissingTableError, UnknownPlayerError, UsageError
-from bgdata.evaluation.named import as_evaluator
-from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.player import as_evaluator, open_named_player
 from bgdata.steps.benchmarks import Player
 from bgdata.steps.scores import full_name
 from bgdata.store.dataset import Dataset

@@ -8,8 +8,8 @@ import numpy as np
 
 from bgdata.datasets.match_equity import DATASET, PUBLISHED, MatchEquityParameters
 from bgdata.equity.stored_met import met_names, met_of_arrays
-from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import network_name
+from bgdata.evaluation.players import NETWORK
 from bgdata.steps.networks import network_parameters
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table

@@ -21,9 +21,8 @@ from bgdata.errors import MissingTableError
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.named import open_named_evaluator
-from bgdata.evaluation.networks.named import KIND as NETWORK
-from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.player import open_named_evaluator, open_named_player
+from bgdata.evaluation.players import NETWORK
 from bgdata.game.codec import Boards
 from bgdata.kernel import thread_count
 from bgdata.steps.queries import Row, rows_of

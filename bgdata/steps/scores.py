@@ -21,10 +21,9 @@ from bgdata.datasets.selfplay import PLAYERS as SELF_PLAYERS
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, shown
 from bgdata.evaluation.bearoff import SIZE, sizes
-from bgdata.evaluation.named import as_evaluator
-from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import network_name
-from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.player import as_evaluator, open_named_player
+from bgdata.evaluation.players import NETWORK, PROGRAMS
 from bgdata.steps.benchmarks import Player, build_benchmark_scores, sets_there
 from bgdata.steps.references import references_there
 from bgdata.store.parameters import Parameters, VersionRef
@@ -35,7 +34,6 @@ from bgdata.warehouse import Warehouse
 TWO_SIDED = "bearoff_two_sided"
 PUBEVAL = ("pubeval", 0)
 SHIPPED = (NETWORK, 0)
-PROGRAMS = (("gnubg", 0), ("bgsage", 0))  # opponents where they are installed
 SEEDS = {"games": 2, "self-play": 1, "decisions": 1}  # as those commands have them, so that versions are shared
 
 
@@ -121,7 +119,7 @@ def all_opponents(
 ) -> Iterator[Player]:
     """The given opponents except the player itself, each once, and the programs that are installed."""
     named = dict.fromkeys((full_name(name), ply) for name, ply in given)
-    for opponent in [*named, *(each for each in PROGRAMS if programs and each not in named)]:
+    for opponent in [*named, *((name, 0) for name in PROGRAMS if programs and (name, 0) not in named)]:
         try:
             open_named_player(*opponent, warehouse)
         except UnknownPlayerError as error:

@@ -14,9 +14,9 @@ from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.datasets.supervised_network import DATASET as NETWORKS
 from bgdata.datasets.supervised_network import SupervisedParameters
 from bgdata.errors import UsageError
-from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import find_network, network_name
 from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.players import NETWORK
 from bgdata.steps.networks import chosen_parameters, network_parameters
 from bgdata.steps.score_rows import figure_rows, score_lines
 from bgdata.steps.scores import PUBEVAL, Amount, build_scores, opponent_of

@@ -13,9 +13,9 @@ import bgdata
 from bgdata.datasets.reference_positions import published_references
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.gnubg_program import ask_gnubg
-from bgdata.evaluation.named import open_named_evaluator
 from bgdata.evaluation.networks.named import KIND, open_network_player
 from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.player import open_named_evaluator
 from bgdata.game.codec import Boards
 from bgdata.game.position import Position
 from bgdata.kernel import thread_count

@@ -22,7 +22,7 @@ import bgdata
 from bgdata.datasets.rollout_decisions import CLASSES, published_decisions
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.evaluator import Evaluator
-from bgdata.evaluation.named import open_named_evaluator
+from bgdata.evaluation.player import open_named_evaluator
 from bgdata.game.codec import Boards
 from bgdata.steps.queries import rows_of
 from bgdata.steps.scores import opponent_of

@@ -23,7 +23,7 @@ from bgdata.errors import (
     UsageError,
 )
 from bgdata.evaluation.chances import CHANCES
-from bgdata.evaluation.named import open_named_evaluator
+from bgdata.evaluation.player import open_named_evaluator
 from bgdata.kernel import threads
 from bgdata.store import job
 from bgdata.store.context import Computed

@@ -9,8 +9,7 @@ import pytest
 
 import bgdata
 from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError
-from bgdata.evaluation.named import open_named_evaluator
-from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.player import open_named_evaluator, open_named_player
 from bgdata.game.position import Position
 
 

@@ -13,11 +13,11 @@ from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS, SHIPPED
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
-from bgdata.evaluation.player_files import is_onnx
+from bgdata.evaluation.players import NETWORK, is_onnx
 from bgdata.store.table import Table
 from bgdata.store.versions import VERSION, Versions
 
-KIND = "network"  # as which all kinds of networks play
+KIND = NETWORK  # as which all kinds of networks play
 MATCHES = "bearoff_match"  # of exact tables at match scores
 
 

@@ -11,9 +11,9 @@ from bgdata.evaluation.answers import fill_play_chances
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import cubeless_equities, equity_of
 from bgdata.evaluation.evaluator import Evaluator
-from bgdata.evaluation.named import as_evaluator
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.player import as_evaluator
 from bgdata.evaluation.roll_values import ALL_PLAYS, fill_roll_values, new_roll_scratch, roll_place
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays

@@ -1,0 +1,37 @@
+"""The players that have a name, and the files that are players: the one list for commands, kinds of datasets and
+documentation. Light to import; `player.open_named_player` opens them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+NETWORK = "network"  # the network that comes with bgdata; network/NAME is another one
+ONNX, UBGI = ".onnx", ".ubgi"  # endings of files that are players
+
+
+class NamedPlayer(NamedTuple):
+    """How a player is opened, and what it can do."""
+
+    opener: str  # module:class, called with the ply if the player looks ahead
+    most_ply: int = 0
+    is_program: bool = False  # another program, which must be installed and evaluates positions
+
+
+PLAYERS = {
+    "random": NamedPlayer("bgdata.evaluation.player:RandomPlayer"),
+    "pubeval": NamedPlayer("bgdata.evaluation.pubeval:PubEval"),
+    "gnubg": NamedPlayer("bgdata.evaluation.gnubg_player:GnubgPlayer", 4, is_program=True),
+    "bgsage": NamedPlayer("bgdata.evaluation.bgsage_player:BgsagePlayer", 3, is_program=True),
+}
+PROGRAMS = tuple(name for name, player in PLAYERS.items() if player.is_program)
+PLAIN_PLAYERS = tuple(name for name in PLAYERS if name not in PROGRAMS)  # these only choose plays
+
+
+def is_onnx(name: str) -> bool:
+    """Whether the name of a player is that of an ONNX file."""
+    return name.endswith(ONNX)
+
+
+def is_player_file(name: str) -> bool:
+    """Whether the name of a player is a file: an ONNX file, or one that starts an engine of UBGI."""
+    return name.endswith((ONNX, UBGI))
