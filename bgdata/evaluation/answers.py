@@ -13,13 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, fill_bearoff_chances, may_cover
-from bgdata.evaluation.chances import (
-    Chances,
-    equity_of,
-    fill_outcome_chances,
-    limit_chances,
-    possible_outcomes,
-)
+from bgdata.evaluation.chances import Chances, equity_of, fill_outcome_chances, limit_chances, possible_outcomes
 from bgdata.evaluation.cube_values import CubeStakes, value_of
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.networks.inference import (
@@ -90,7 +84,7 @@ def new_scratch(networks: Networks) -> Scratch:
     most = rounded_up(networks.shapes[:, SIZES:].max())
     begins = np.zeros(len(networks.shapes) + 1, np.int64)
     for which in range(len(networks.shapes)):
-        begins[which + 1] = begins[which] + packed_size(networks, which)
+        begins[which + 1] = begins[which] + later_size(network_at(networks, which))
     return Scratch(
         np.empty((len(networks.shapes), RECENT, INPUT_ROOM), np.int16),
         np.empty((len(networks.shapes), RECENT, most), np.int32),
@@ -114,12 +108,6 @@ def new_scratch(networks: Networks) -> Scratch:
         np.arange(MOST_PLAYS),
         np.empty((2, 5), np.float32),
     )
-
-
-@kernel(borrows=True)
-def packed_size(networks: Networks, which: int) -> int:
-    """How many numbers the later weights of a network are, packed."""
-    return later_size(network_at(networks, which))
 
 
 def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:
@@ -159,7 +147,8 @@ def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scrat
         return source
     which = network_of(position_class)
     set_lane(board, 0, scratch)
-    fill_alone(networks, which, scratch, chances)
+    fill_lanes(networks, which, 1, scratch)
+    set_chances(0, scratch, chances)
     return _FIRST_NETWORK + which
 
 
@@ -171,12 +160,11 @@ def set_lane(board: Boards, lane: int, scratch: Scratch) -> None:
 
 
 @kernel(borrows=True)
-def fill_alone(networks: Networks, which: int, scratch: Scratch, chances: Chances) -> None:
-    """Fills chances[0:5] for the board of the first lane."""
-    fill_lanes(networks, which, 1, scratch)
+def set_chances(lane: int, scratch: Scratch, chances: Chances) -> None:
+    """Fills chances[0:5] with what `fill_lanes` found for a lane, within the rules."""
     for item in range(5):
-        chances[item] = scratch.outputs[0, item]
-    limit_chances(possible_outcomes(scratch.boards[0]), chances)
+        chances[item] = scratch.outputs[lane, item]
+    limit_chances(possible_outcomes(scratch.boards[lane]), chances)
 
 
 @kernel(borrows=True)
@@ -186,9 +174,14 @@ def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None
     if not scratch.is_ready[which]:
         make_ready(network, which, scratch)
     scratch.next_rows[which] = first + n if first + n + LANES <= RECENT else 0
-    fill_many_inputs(network.input_set, scratch.boards, n, scratch.roll_numbers, scratch.inputs[which, first:])
+    inputs, sums, hidden = scratch.inputs[which], scratch.sums[which], network.sizes[0]
+    fill_many_inputs(network.input_set, scratch.boards, n, scratch.roll_numbers, inputs[first:])
+    changes = Changes(scratch.change_rows, scratch.change_values)
     for lane in range(n):
-        fill_first_layer(network, which, first, lane, scratch)
+        row = first + lane
+        nearest = nearest_recent(inputs, first_compared(network.input_set), network.inputs, first, lane)
+        change_sums(network, inputs[nearest], sums[nearest, :hidden], inputs[row], changes, sums[row, :hidden])
+        fill_first_hidden(network, sums[row, :hidden], scratch.hidden[lane])
     packed, gathered = scratch.packed[scratch.packed_begins[which] :], Gathered(scratch.active, scratch.gathered)
     fill_outputs(network, packed, n, gathered, scratch.hidden, scratch.later, scratch.outputs)
 
@@ -232,7 +225,11 @@ def fill_all_chances(
     if they `are_plays`, as `fill_play_chances` does."""
     waiting, which = 0, 0  # boards for a network, in lanes
     for row in range(begin, end):
-        fill_board(boards[row], are_plays, scratch.board)
+        if are_plays:
+            flip_into(boards[row], scratch.board)
+        else:
+            for slot in range(26):
+                scratch.board[slot] = boards[row, slot]
         position_class = class_of(scratch.board)
         source = fill_settled(tables, position_class, scratch.board, chances[row])
         if source == _NOT_SETTLED:
@@ -249,35 +246,12 @@ def fill_all_chances(
 
 
 @kernel(borrows=True)
-def fill_board(board: Boards, is_play: bool, found: Boards) -> None:
-    """Fills found[slot] with board[slot], seen by the player on roll: the opponent of who made a play."""
-    if is_play:
-        flip_into(board, found)
-    else:
-        for slot in range(26):
-            found[slot] = board[slot]
-
-
-@kernel(borrows=True)
-def fill_first_layer(network: NetworkArrays, which: int, first: int, lane: int, scratch: Scratch) -> None:
-    """Fills scratch.hidden[lane, unit] with the first layer for row `first` + `lane` of scratch.inputs[which]."""
-    inputs, sums, hidden, row = scratch.inputs[which], scratch.sums[which], network.sizes[0], first + lane
-    nearest = nearest_recent(inputs, first_compared(network.input_set), network.inputs, first, lane)
-    changes = Changes(scratch.change_rows, scratch.change_values)
-    change_sums(network, inputs[nearest], sums[nearest, :hidden], inputs[row], changes, sums[row, :hidden])
-    fill_first_hidden(network, sums[row, :hidden], scratch.hidden[lane])
-
-
-@kernel(borrows=True)
 def fill_waiting(networks: Networks, which: int, waiting: int, scratch: Scratch, chances: Chances) -> None:
     """Fills chances[row, 0:5] for the boards of the lanes 0:waiting, which are those of the rows scratch.lanes."""
     if waiting > 0:
         fill_lanes(networks, which, waiting, scratch)
     for lane in range(waiting):
-        row = scratch.lanes[lane]
-        for item in range(5):
-            chances[row, item] = scratch.outputs[lane, item]
-        limit_chances(possible_outcomes(scratch.boards[lane]), chances[row])
+        set_chances(lane, scratch, chances[scratch.lanes[lane]])
 
 
 @kernel(borrows=True)

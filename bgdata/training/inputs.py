@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.inputs import EXTRAS, UNIT, fill_inputs
+from bgdata.evaluation.networks.inputs import EXTRAS, UNIT, fill_many_inputs
+from bgdata.evaluation.networks.shots import ROLL_NUMBERS
 from bgdata.game.board import CHECKERS
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange
@@ -65,11 +66,11 @@ def fill_sparse_alone(input_set: int, boards: Boards, batch: int, sparse: Sparse
 @kernel()
 def fill_batch(input_set: int, boards: Boards, batch: int, number: int, sparse: Sparse) -> None:
     """Fills one batch of a Sparse."""
-    inputs = np.zeros(sparse.starts.shape[1] - 1, np.int16)
+    inputs, numbers = np.zeros((1, sparse.starts.shape[1] - 1), np.int16), np.zeros(ROLL_NUMBERS, np.int32)
     first, last = number * batch, min((number + 1) * batch, len(boards))
     for row in range(first, last):
-        fill_inputs(input_set, boards[row], inputs)
-        sparse.counts[row] = fill_row(inputs, sparse.columns[row], sparse.values[row])
+        fill_many_inputs(input_set, boards[row : row + 1], 1, numbers, inputs)
+        sparse.counts[row] = fill_row(inputs[0], sparse.columns[row], sparse.values[row])
     fill_by_input(
         sparse.counts[first:last],
         sparse.columns[first:last],
@@ -127,8 +128,8 @@ def fill_by_input(
 def fill_dense(input_set: int, boards: Boards, inputs: Floats) -> None:
     """Fills inputs[row, input] from boards[row, slot] on the calling thread only, so that the other threads can
     learn."""
-    row_inputs = np.empty(inputs.shape[1], np.int16)
+    row_inputs, numbers = np.empty((1, inputs.shape[1]), np.int16), np.zeros(ROLL_NUMBERS, np.int32)
     for row in range(len(boards)):
-        fill_inputs(input_set, boards[row], row_inputs)
-        for item in range(len(row_inputs)):
-            inputs[row, item] = np.float32(row_inputs[item]) * _UNIT
+        fill_many_inputs(input_set, boards[row : row + 1], 1, numbers, row_inputs)
+        for item in range(inputs.shape[1]):
+            inputs[row, item] = np.float32(row_inputs[0, item]) * _UNIT

@@ -30,13 +30,11 @@ from bgdata.evaluation.networks.shots import (
     TARGETS,
     WANTED,
     RollNumbers,
+    entering_shots,
     fill_roll_counts,
-    point_counts,
-    shot_counts,
-    wanted_points,
 )
-from bgdata.game.codec import Boards, check_boards
-from bgdata.kernel import kernel, prange
+from bgdata.game.codec import Boards
+from bgdata.kernel import kernel
 
 UNIT = 64  # an input of 1
 MOST = 2 * UNIT  # where inputs without a natural end are cut
@@ -92,7 +90,7 @@ _CHANCES = np.array([round(rolls * UNIT / 36) for rolls in range(37)], np.int64)
 _BAR_POINT_UP = -1 << 7  # points 7 and above
 _BACK = -1 << 18  # the other side's home board and bar point
 _HOME = (1 << 7) - 2
-_AHEAD_HOME_AND_BAR_POINT = 0b1111111 << 18
+_HOME_AND_BAR_POINT = 0b1111111 << 18  # points 7 to 1, ahead
 
 
 def stuck_checkers() -> NDArray[np.int64]:
@@ -143,62 +141,23 @@ _SQUARED = np.array(
 )
 
 
-def contact_inputs(boards: Boards) -> Inputs:
-    """int16[n, 64]: the inputs CONTACT_INPUTS of int8[n, 26] boards before the roll, in units of 1/64.
-
-    Raises InvalidPositionError unless boards are int8[n, 26]; whether each is legal is not checked.
-    """
-    inputs = np.empty((len(check_boards(boards)), len(CONTACT_NAMES)), np.int16)
-    fill_all_contact_inputs(np.ascontiguousarray(boards), inputs)
-    return inputs
-
-
-@kernel(parallel=True)
-def fill_all_contact_inputs(boards: Boards, inputs: Inputs) -> None:
-    """Fills inputs[row, input] from boards[row, slot]."""
-    for row in prange(len(boards)):
-        fill_contact_inputs(boards[row], inputs[row])
-
-
-@kernel(borrows=True)
-def fill_contact_inputs(board: Boards, inputs: Inputs) -> None:
-    """Fills inputs[0:64], in the order of CONTACT_INPUTS, from board[slot] of the player about to roll."""
-    ours, theirs = side_sets(board)
-    fill_without_rolls(board, ours, theirs, inputs)
-    fill_rolls(board, 1, ours, theirs, inputs, 0)
-    fill_rolls(board, -1, theirs, ours, inputs, SIDE_INPUTS)
-
-
 @kernel(borrows=True)
 def fill_many_contact_inputs(boards: Boards, n: int, numbers: RollNumbers, inputs: Inputs) -> None:
-    """Fills inputs[row, 0:64] as `fill_contact_inputs` does, for the rows boards[0:n, slot], at most SIDES / 2.
-    `numbers` is scratch: see `shots.fill_roll_counts`, which counts the rolls of all sides together."""
+    """Fills inputs[row, 0:64], in the order of CONTACT_INPUTS, for the rows boards[0:n, slot] of the player about to
+    roll, at most SIDES / 2. `numbers` is scratch: `shots.fill_roll_counts` counts the rolls of all sides together."""
     for row in range(n):
-        ours, theirs = side_sets(boards[row])
-        fill_without_rolls(boards[row], ours, theirs, inputs[row])
-        set_side(boards[row], 1, ours, theirs, 2 * row, numbers)
-        set_side(boards[row], -1, theirs, ours, 2 * row + 1, numbers)
+        board = boards[row]
+        ours, theirs = side_sets(board)
+        our_totals, their_totals = side_totals(board, 1, theirs), side_totals(board, -1, ours)
+        lead = their_totals.pips - our_totals.pips
+        fill_side(board, 1, ours, theirs, our_totals, lead, inputs[row], 0)
+        fill_side(board, -1, theirs, ours, their_totals, -lead, inputs[row], SIDE_INPUTS)
+        set_side(board, 1, ours, theirs, 2 * row, numbers)
+        set_side(board, -1, theirs, ours, 2 * row + 1, numbers)
     fill_roll_counts(numbers)
     for row in range(n):
-        if boards[row, 25] == 0:
-            fill_counted(numbers, 2 * row, inputs[row], 0)
-        else:
-            ours, theirs = side_sets(boards[row])
-            fill_rolls(boards[row], 1, ours, theirs, inputs[row], 0)
-        if boards[row, 0] == 0:
-            fill_counted(numbers, 2 * row + 1, inputs[row], SIDE_INPUTS)
-        else:
-            ours, theirs = side_sets(boards[row])
-            fill_rolls(boards[row], -1, theirs, ours, inputs[row], SIDE_INPUTS)
-
-
-@kernel(borrows=True)
-def fill_without_rolls(board: Boards, ours: SideSets, theirs: SideSets, inputs: Inputs) -> None:
-    """Fills inputs[0:64] but for those of `fill_rolls`."""
-    our_totals, their_totals = side_totals(board, 1, theirs), side_totals(board, -1, ours)
-    lead = their_totals.pips - our_totals.pips
-    fill_side(board, 1, ours, theirs, our_totals, lead, inputs, 0)
-    fill_side(board, -1, theirs, ours, their_totals, -lead, inputs, SIDE_INPUTS)
+        fill_rolls(bar_of(boards[row], 1), numbers, 2 * row, inputs[row], 0)
+        fill_rolls(bar_of(boards[row], -1), numbers, 2 * row + 1, inputs[row], SIDE_INPUTS)
 
 
 @kernel(borrows=True)
@@ -207,12 +166,27 @@ def fill_side(
 ) -> None:
     """Fills inputs[at:at + 32] of a side (1: on roll, -1: opponent) that is `lead` pips ahead, but for those of
     `fill_rolls`."""
-    fill_distances(us, totals, lead, inputs, at)
-    fill_anchors(us.own_made, lead, inputs, at + 8)
+    off, bar = 15 - totals.checkers, bar_of(board, side)
+    for part in range(3):
+        inputs[at + part] = UNIT * min(max(off - 5 * part, 0), 5) // 5
+    inputs[at + 3] = min(totals.pips >> 1, MOST)
+    inputs[at + 4] = min(max(lead, 0), MOST)
+    inputs[at + 5] = min(totals.to_pass >> 1, MOST)
+    inputs[at + 6] = min(totals.outside >> 1, MOST) if off == 0 else 0
+    inputs[at + 7] = 2 * max(25 - lowest(us.ahead), 0)
+    anchors = us.own_made & _BACK
+    inputs[at + 8] = 9 * (25 - lowest(anchors)) if anchors else 0
+    inputs[at + 9] = min(32 * bit_count(anchors), MOST)
+    inputs[at + 10] = min(max(-lead, 0), MOST) if bit_count(anchors >> 19) >= 2 else 0
     fill_weak_points(us, them, inputs, at + 14)
     fill_escapes(board, side, us.ahead, them.own_made, inputs, at + 16)
-    fill_blocks(us, them, bar_of(board, side), inputs, at + 19)
-    fill_shape(board, side, totals, inputs, at + 26)
+    fill_blocks(us, them, bar, inputs, at + 19)
+    inputs[at + 26] = min(totals.timing, MOST)
+    inputs[at + 27] = min(totals.low, 11) ** 2
+    checkers = max(totals.checkers, 1)
+    mean = totals.pips // checkers
+    behind = weigh_points(board, side, _SQUARED, mean if side > 0 else 26 + mean)
+    inputs[at + 28] = min(int(behind + bar * (25 - mean) ** 2) // checkers, MOST)
 
 
 @kernel(borrows=True)
@@ -248,75 +222,16 @@ def side_totals(board: Boards, side: int, them: SideSets) -> Totals:
 
 
 @kernel(borrows=True)
-def fill_distances(us: SideSets, totals: Totals, lead: int, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at:at + 8], off_first to rearmost, of a side."""
-    off = 15 - totals.checkers
-    for part in range(3):
-        inputs[at + part] = UNIT * min(max(off - 5 * part, 0), 5) // 5
-    inputs[at + 3] = min(totals.pips >> 1, MOST)
-    inputs[at + 4] = min(max(lead, 0), MOST)
-    inputs[at + 5] = min(totals.to_pass >> 1, MOST)
-    inputs[at + 6] = min(totals.outside >> 1, MOST) if off == 0 else 0
-    inputs[at + 7] = 2 * max(25 - lowest(us.ahead), 0)
-
-
-@kernel(borrows=True)
-def fill_anchors(made: int, lead: int, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at:at + 3], best_anchor to back_game, of a side with `made` points that is `lead` pips ahead."""
-    anchors = made & _BACK
-    inputs[at] = 9 * (25 - lowest(anchors)) if anchors else 0
-    inputs[at + 1] = min(32 * bit_count(anchors), MOST)
-    is_back_game = bit_count(anchors >> 19) >= 2
-    inputs[at + 2] = min(max(-lead, 0), MOST) if is_back_game else 0
-
-
-@kernel(borrows=True)
-def fill_shape(board: Boards, side: int, totals: Totals, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at:at + 3], timing to moment, of a side."""
-    low = min(totals.low, 11)
-    inputs[at] = min(totals.timing, MOST)
-    inputs[at + 1] = low * low
-    inputs[at + 2] = min(moment(board, side, totals.pips, max(totals.checkers, 1)), MOST)
-
-
-@kernel(borrows=True)
-def moment(board: Boards, side: int, pips: int, checkers: int) -> int:
-    """Sum over a side's checkers behind their mean of the square of the pips between, by checkers, both cut."""
-    mean = pips // checkers
-    total = weigh_points(board, side, _SQUARED, mean if side > 0 else 26 + mean)
-    return int(total + bar_of(board, side) * (25 - mean) ** 2) // checkers
-
-
-@kernel(borrows=True)
-def fill_rolls(board: Boards, side: int, us: SideSets, them: SideSets, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at + 11:at + 14], hit_chance to hit_pips, and inputs[at + 30:at + 32], the last two, of a side."""
-    movers, singles, targets, landings = movers_of(us, them)
-    bar = bar_of(board, side)
-    hitting, hitting_two, pips = shot_counts(movers, singles, bar, targets, landings)
-    making, on_blot = 0, 0
+def fill_rolls(bar: int, numbers: RollNumbers, lane: int, inputs: Inputs, at: int) -> None:
+    """Fills inputs[at + 11:at + 14], hit_chance to hit_pips, and inputs[at + 30:at + 32], the last two, of the side in
+    a lane with `bar` checkers on the bar."""
     if bar == 0:
-        sources = sources_of(board, side, movers, singles)
-        making, on_blot = point_counts(sources, sources & us.ahead_made, singles, us.ahead_made, targets, landings)
-    set_rolls(hitting, hitting_two, pips, making, on_blot, inputs, at)
-
-
-@kernel(borrows=True)
-def fill_counted(numbers: RollNumbers, lane: int, inputs: Inputs, at: int) -> None:
-    """Fills the same from the counts of a lane."""
-    set_rolls(
-        int(numbers[HITTING + lane]),
-        int(numbers[HITTING_TWO + lane]),
-        int(numbers[PIPS + lane]),
-        int(numbers[MAKING + lane]),
-        int(numbers[ON_BLOT + lane]),
-        inputs,
-        at,
-    )
-
-
-@kernel(borrows=True)
-def set_rolls(hitting: int, hitting_two: int, pips: int, making: int, on_blot: int, inputs: Inputs, at: int) -> None:
-    """Fills the same from counts of 36 rolls."""
+        hitting, hitting_two = int(numbers[HITTING + lane]), int(numbers[HITTING_TWO + lane])
+        pips, making, on_blot = int(numbers[PIPS + lane]), int(numbers[MAKING + lane]), int(numbers[ON_BLOT + lane])
+    else:
+        movers, targets, landings = numbers[MOVERS + lane], numbers[TARGETS + lane], numbers[LANDINGS + lane]
+        hitting, hitting_two, pips = entering_shots(int(movers), bar, int(targets), int(landings))
+        making, on_blot = 0, 0
     inputs[at + 11] = _CHANCES[hitting]
     inputs[at + 12] = _CHANCES[hitting_two]
     inputs[at + 13] = pips // 9
@@ -325,28 +240,19 @@ def set_rolls(hitting: int, hitting_two: int, pips: int, making: int, on_blot: i
 
 
 @kernel(borrows=True)
-def movers_of(us: SideSets, them: SideSets) -> tuple[int, int, int, int]:
-    """(checkers not on the bar, those alone on their points, the other side's blots, points not blocked) of a side,
-    ahead."""
-    movers, landings = us.ahead & FIELD, FIELD & ~them.own_made
-    return movers, movers & ~us.ahead_made, them.own & landings, landings
-
-
-@kernel(borrows=True)
-def sources_of(board: Boards, side: int, movers: int, singles: int) -> int:
-    """Points from which a side may take a checker to make a new one, ahead."""
-    return (movers & ~_AHEAD_HOME_AND_BAR_POINT) | singles | spares(board, side)
-
-
-@kernel(borrows=True)
 def set_side(board: Boards, side: int, us: SideSets, them: SideSets, lane: int, numbers: RollNumbers) -> None:
-    """Fills what `shots.fill_roll_counts` is given of a side in its lane."""
-    movers, singles, targets, landings = movers_of(us, them)
-    sources = sources_of(board, side, movers, singles)
+    """Fills what `shots.fill_roll_counts` is given of a side in its lane. A new point takes no checker from one of its
+    own points 7 to 1 that it would break."""
+    movers, landings = us.ahead & FIELD, FIELD & ~them.own_made
+    singles = movers & ~us.ahead_made
+    base = 0 if side > 0 else 25
+    sources = (movers & ~_HOME_AND_BAR_POINT) | singles
+    for point in range(1, 8):
+        sources |= int(count_at(board, side, base + side * point) > 2) << (25 - point)
     numbers[MOVERS + lane], numbers[SINGLES + lane] = movers, singles
-    numbers[TARGETS + lane], numbers[LANDINGS + lane] = targets, landings
+    numbers[TARGETS + lane], numbers[LANDINGS + lane] = them.own & landings, landings
     numbers[SOURCES + lane], numbers[PAIRS + lane] = sources, sources & us.ahead_made
-    numbers[WANTED + lane] = wanted_points(us.ahead_made, landings)
+    numbers[WANTED + lane] = _HOME_AND_BAR_POINT & landings & ~us.ahead_made
 
 
 @kernel(borrows=True)
@@ -360,16 +266,6 @@ def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> N
     inputs[at] = min(32 * bit_count(blots & _HOME), MOST)
     inputs[at + 1] = min(16 * bit_count(blots & attacked), MOST)
     inputs[at + 15] = min(16 * bit_count(us.own & _BAR_POINT_UP & ~linked), MOST)
-
-
-@kernel(borrows=True)
-def spares(board: Boards, side: int) -> int:
-    """A side's points 1 to 7 with three checkers or more, ahead."""
-    base = 0 if side > 0 else 25
-    points = 0
-    for point in range(1, 8):
-        points |= int(count_at(board, side, base + side * point) > 2) << (25 - point)
-    return points
 
 
 @kernel(borrows=True)

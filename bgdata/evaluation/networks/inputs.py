@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.networks.contact_inputs import CONTACT_INPUTS, fill_contact_inputs, fill_many_contact_inputs
+from bgdata.evaluation.networks.contact_inputs import CONTACT_INPUTS, fill_many_contact_inputs
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.products import copy_points, weigh_points
 from bgdata.evaluation.networks.race_inputs import RACE_INPUTS, fill_race_inputs
-from bgdata.evaluation.networks.shots import SIDES, RollNumbers
+from bgdata.evaluation.networks.shots import ROLL_NUMBERS, SIDES, RollNumbers
 from bgdata.game.board import CHECKERS
 from bgdata.game.codec import Boards, check_boards
 from bgdata.kernel import kernel, prange
@@ -68,22 +68,16 @@ def encode(input_set: InputSet, boards: Boards) -> Inputs:
 @kernel(parallel=True)
 def fill_encoded(input_set: int, boards: Boards, inputs: Inputs) -> None:
     """Fills inputs[row, input] from boards[row, slot]."""
-    for row in prange(len(boards)):
-        fill_inputs(input_set, boards[row], inputs[row])
-
-
-@kernel(borrows=True)
-def fill_inputs(input_set: int, board: Boards, inputs: Inputs) -> None:
-    """Fills inputs[0:n] with all inputs of board[slot]."""
-    fill_without_contact(input_set, board, inputs)
-    if input_set == _CONTACT:
-        fill_contact_inputs(board, inputs[POINT_INPUTS + BASE_EXTRAS :])
+    for block in prange((len(boards) + MOST_BOARDS - 1) // MOST_BOARDS):
+        begin, end = block * MOST_BOARDS, min((block + 1) * MOST_BOARDS, len(boards))
+        numbers = np.zeros(ROLL_NUMBERS, np.int32)
+        fill_many_inputs(input_set, boards[begin:end], end - begin, numbers, inputs[begin:end])
 
 
 @kernel(borrows=True)
 def fill_many_inputs(input_set: int, boards: Boards, n: int, numbers: RollNumbers, inputs: Inputs) -> None:
-    """Fills inputs[row, 0:n] as `fill_inputs` does, for the rows boards[0:n, slot], at most MOST_BOARDS. `numbers` is
-    scratch."""
+    """Fills inputs[row, 0:k] with all inputs of the rows boards[0:n, slot], at most MOST_BOARDS. `numbers` is scratch,
+    int32[ROLL_NUMBERS]."""
     for row in range(n):
         fill_without_contact(input_set, boards[row], inputs[row])
     if input_set == _CONTACT:
@@ -99,21 +93,15 @@ def first_compared(input_set: int) -> int:
 
 @kernel(borrows=True)
 def fill_without_contact(input_set: int, board: Boards, inputs: Inputs) -> None:
-    """Fills inputs[0:n] but for those of contact."""
+    """Fills inputs[0:n] with the inputs of board[slot] but for those of contact."""
     copy_points(OF_COUNT, board, inputs)
     extras = inputs[POINT_INPUTS:]
-    fill_base_extras(board, extras)
-    if input_set == _TESAURO_198:
-        extras[4], extras[5] = UNIT, 0
-    elif input_set == _RACE:
-        fill_race_inputs(board, extras[BASE_EXTRAS:])
-
-
-@kernel(borrows=True)
-def fill_base_extras(board: Boards, extras: Inputs) -> None:
-    """Fills extras[0:4] with Tesauro's inputs of board[slot] that are not of points."""
     ours, theirs = int(board[25]), int(board[0])
     extras[0], extras[1] = UNIT // 2 * ours, UNIT // 2 * theirs
     ours += weigh_points(board, 1, _ONES, 0)
     theirs += weigh_points(board, -1, _ONES, 0)
     extras[2], extras[3] = OF_OFF[CHECKERS - ours], OF_OFF[CHECKERS - theirs]
+    if input_set == _TESAURO_198:
+        extras[4], extras[5] = UNIT, 0
+    elif input_set == _RACE:
+        fill_race_inputs(board, extras[BASE_EXTRAS:])

@@ -5,11 +5,9 @@ As in `contact_inputs`: int16 in units of 1/64, first of the player on roll, the
 
 from __future__ import annotations
 
-import numpy as np
-
 from bgdata.evaluation.networks.contact_inputs import MOST, UNIT, Inputs, NamedInput, bar_of, count_at
-from bgdata.game.codec import Boards, check_boards
-from bgdata.kernel import kernel, prange
+from bgdata.game.codec import Boards
+from bgdata.kernel import kernel
 
 OFF_INPUTS = 14
 _SIDE = (
@@ -36,40 +34,17 @@ _SIDE = (
 )
 SIDE_INPUTS = len(_SIDE)
 RACE_INPUTS = _SIDE + tuple(NamedInput(f"opponent_{name}", f"opponent: {meaning}") for name, meaning in _SIDE)
-RACE_NAMES = tuple(name for name, _ in RACE_INPUTS)
-
-
-def race_inputs(boards: Boards) -> Inputs:
-    """int16[n, 60]: the inputs RACE_INPUTS of int8[n, 26] boards before the roll, in units of 1/64.
-
-    Raises InvalidPositionError unless boards are int8[n, 26]; whether each is a race is not checked.
-    """
-    inputs = np.empty((len(check_boards(boards)), len(RACE_NAMES)), np.int16)
-    fill_all_race_inputs(boards, inputs)
-    return inputs
-
-
-@kernel(parallel=True)
-def fill_all_race_inputs(boards: Boards, inputs: Inputs) -> None:
-    """Fills inputs[row, input] from boards[row, slot]."""
-    for row in prange(len(boards)):
-        fill_race_inputs(boards[row], inputs[row])
 
 
 @kernel(borrows=True)
 def fill_race_inputs(board: Boards, inputs: Inputs) -> None:
     """Fills inputs[0:60], in the order of RACE_INPUTS, from board[slot] of the player about to roll."""
     ours, theirs = fill_race_side(board, 1, inputs, 0), fill_race_side(board, -1, inputs, SIDE_INPUTS)
-    fill_leads(ours, theirs, inputs, OFF_INPUTS + 1)
-    fill_leads(theirs, ours, inputs, SIDE_INPUTS + OFF_INPUTS + 1)
-
-
-@kernel(borrows=True)
-def fill_leads(pips: int, their_pips: int, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at:at + 2] with the absolute and the relative lead of a side."""
-    lead = max(their_pips - pips, 0)
-    inputs[at] = min(2 * lead, MOST)
-    inputs[at + 1] = min(4 * UNIT * lead // max(pips, 1), MOST)
+    for side in range(2):
+        pips, others = (ours, theirs) if side == 0 else (theirs, ours)
+        at, lead = side * SIDE_INPUTS + OFF_INPUTS, max(others - pips, 0)
+        inputs[at + 1] = min(2 * lead, MOST)
+        inputs[at + 2] = min(4 * UNIT * lead // max(pips, 1), MOST)
 
 
 @kernel(borrows=True)
@@ -79,8 +54,9 @@ def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
     bar = bar_of(board, side)
     left, pips, outside, crossovers, outside_pips = bar, 25 * bar, bar, 4 * bar, 19 * bar
     back, back_pips = bar, 7 * bar
-    for slot in range(1, 25):
-        count, point = count_at(board, side, slot), base + side * slot
+    empty, lowest = 6, 6  # points of the home board without a checker, and the lowest one with one
+    for point in range(24, 0, -1):
+        count = count_at(board, side, base + side * point)
         left += count
         pips += count * point
         outside += count if point > 6 else 0
@@ -88,7 +64,12 @@ def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
         outside_pips += count * max(point - 6, 0)
         back += count if point > 18 else 0
         back_pips += count * max(point - 18, 0)
+        if point <= 6 and count > 0:
+            empty, lowest = empty - 1, point
+        if point <= 3:
+            inputs[at + OFF_INPUTS + 7 + point] = 8 * count
     off = 15 - left
+    is_gammon = off == 0
     for threshold in range(OFF_INPUTS):
         inputs[at + threshold] = UNIT if off > threshold else 0
     at += OFF_INPUTS
@@ -97,34 +78,10 @@ def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
     inputs[at + 4] = min(4 * crossovers, MOST)
     inputs[at + 5] = min(outside_pips, MOST)
     inputs[at + 6] = min(4 * pips // max(left, 1), MOST)
-    fill_home(board, side, left, inputs, at + 7)
-    is_gammon = off == 0
+    inputs[at + 7] = UNIT * empty // 6 if left else 0
+    inputs[at + 11] = UNIT * (left & 1)
     inputs[at + 12] = UNIT if is_gammon else 0
-    inputs[at + 13] = min(outside_pips + lowest_home_point(board, side), MOST) if is_gammon else 0
+    inputs[at + 13] = min(outside_pips + lowest, MOST) if is_gammon else 0
     inputs[at + 14] = min(16 * back, MOST) if is_gammon else 0
     inputs[at + 15] = min(4 * back_pips, MOST) if is_gammon else 0
     return pips
-
-
-@kernel(borrows=True)
-def fill_home(board: Boards, side: int, left: int, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at:at + 5], gaps to odd_checkers, with `left` checkers not off."""
-    base = 0 if side > 0 else 25
-    empty = 0
-    for point in range(1, 7):
-        empty += count_at(board, side, base + side * point) == 0
-    inputs[at] = UNIT * empty // 6 if left else 0
-    for point in range(1, 4):
-        inputs[at + point] = 8 * count_at(board, side, base + side * point)
-    inputs[at + 4] = UNIT * (left & 1)
-
-
-@kernel(borrows=True)
-def lowest_home_point(board: Boards, side: int) -> int:
-    """The lowest point of a side's home board with a checker of its own, 6 if there is none."""
-    base = 0 if side > 0 else 25
-    lowest = 6
-    for point in range(5, 0, -1):
-        if count_at(board, side, base + side * point):
-            lowest = point
-    return lowest

@@ -13,7 +13,6 @@ from bgdata.evaluation.networks.point_sets import bit_count, bit_count_32, lowes
 from bgdata.kernel import kernel
 
 _NOBODY = 1 << 25  # stands for no hit: nothing is lost there
-_HOME_AND_BAR_POINT = 0b1111111 << 18  # the mover's own points 7 to 1
 _NOBODY_32, _ALL_PIPS, _ONE = np.int32(_NOBODY), np.int32(25), np.int32(1)
 SIDES = 16  # whose rolls are counted together: lanes of 32 bits in a vector
 RollNumbers = NDArray[np.int32]  # [ROLL_NUMBERS] what `fill_roll_counts` is given of each lane, and finds
@@ -24,58 +23,30 @@ MOVERS, SINGLES, TARGETS, LANDINGS, SOURCES, PAIRS, WANTED, HITTING, HITTING_TWO
 
 
 @kernel()
-def hits_two(direct: int, other_direct: int, die: int, other_die: int, singles: int) -> bool:
-    """Whether one checker can hit in `direct` by `die` and another one a second blot in `other_direct`."""
-    if direct == 0 or other_direct == 0 or bit_count(direct | other_direct) < 2:
-        return False
-    left = other_direct
-    while left:
-        blot = left & -left
-        left ^= blot
-        rest = direct & ~blot
-        source = blot >> other_die
-        if source & singles:  # that checker is gone
-            rest &= ~(source << die)
-        if rest:
-            return True
-    return False
+def entering_shots(movers: int, bar: int, targets: int, landings: int) -> tuple[int, int, int]:
+    """(rolls of 36 that can hit, that can hit two blots, pips lost to the best hit summed over 36 rolls) of a side with
+    `bar` checkers on the bar, 1 or more.
+
+    `movers` are its other checkers, `targets` the blots, `landings` the points not blocked, all ahead. A blot on the
+    other side's own point p loses 25 - p pips. The rule that a roll must be played in full is ignored.
+    """
+    hitting, hitting_two, pips = 0, 0, 0
+    for die in range(1, 7):
+        for other_die in range(die, 7):
+            if die == other_die:
+                hits, two = entering_double(movers, bar, targets, landings, die)
+            else:
+                hits, two = entering_mixed(movers, bar, targets, landings, die, other_die)
+            ways = 1 + (die != other_die)
+            hitting += ways * (hits != 0)
+            hitting_two += ways * two
+            pips += ways * (25 - lowest(hits | _NOBODY))
+    return hitting, hitting_two, pips
 
 
 @kernel()
-def mixed_hits(movers: int, singles: int, targets: int, landings: int, die: int, other_die: int) -> tuple[int, bool]:
-    """(targets that two different dice can hit, whether they can hit two), with no checker on the bar."""
-    moved, other_moved = movers << die, movers << other_die
-    direct, other_direct = moved & targets, other_moved & targets
-    through = ((moved & landings) << other_die | (other_moved & landings) << die) & targets
-    in_passing = (direct << other_die | other_direct << die) & targets
-    two = in_passing != 0 or hits_two(direct, other_direct, die, other_die, singles)
-    return direct | other_direct | through, two
-
-
-@kernel()
-def double_hits(movers: int, targets: int, landings: int, die: int) -> tuple[int, bool]:
-    """The same for the four steps of a double; every point is taken to have checkers enough."""
-    first = (movers << die) & landings
-    second = (first << die) & landings
-    third = (second << die) & landings
-    fourth = (third << die) & landings
-    in_one, in_two = first & targets, (first | second) & targets
-    in_three = in_two | (third & targets)
-    again = (in_one << die) & landings  # where a checker can be that has hit before
-    hit_again = again
-    again = ((again | (second & targets)) << die) & landings
-    hit_again |= again
-    again = ((again | (third & targets)) << die) & landings
-    hit_again |= again
-    two = bit_count(in_two) >= 2 or (in_one != 0 and bit_count(in_three) >= 2) or (hit_again & targets) != 0
-    return in_three | (fourth & targets), two
-
-
-@kernel()
-def hits_from_bar(movers: int, bar: int, targets: int, landings: int, die: int, other_die: int) -> tuple[int, bool]:
-    """The same for any roll with `bar` checkers on the bar, 1 or more; `movers` are the others."""
-    if die == other_die:
-        return double_hits_from_bar(movers, bar, targets, landings, die)
+def entering_mixed(movers: int, bar: int, targets: int, landings: int, die: int, other_die: int) -> tuple[int, bool]:
+    """(targets that two different dice can hit from the bar, whether they can hit two)."""
     entry, other_entry = (1 << die) & landings, (1 << other_die) & landings
     hits = (entry | other_entry) & targets
     if bar > 1:
@@ -93,8 +64,9 @@ def hits_from_bar(movers: int, bar: int, targets: int, landings: int, die: int, 
 
 
 @kernel()
-def double_hits_from_bar(movers: int, bar: int, targets: int, landings: int, die: int) -> tuple[int, bool]:
-    """The same for a double from the bar: the steps left after entering are for all checkers."""
+def entering_double(movers: int, bar: int, targets: int, landings: int, die: int) -> tuple[int, bool]:
+    """(targets that a double can hit from the bar, whether it can hit two): the steps left after entering are for all
+    checkers, and every point is taken to have checkers enough."""
     entry = (1 << die) & landings
     if entry == 0:
         return 0, False
@@ -113,73 +85,19 @@ def double_hits_from_bar(movers: int, bar: int, targets: int, landings: int, die
     return here | later, two or (again & targets) != 0
 
 
-@kernel()
-def shot_counts(movers: int, singles: int, bar: int, targets: int, landings: int) -> tuple[int, int, int]:
-    """(rolls of 36 that can hit, that can hit two blots, pips lost to the best hit summed over 36 rolls).
-
-    `movers` and, alone on their points, `singles` are the side's checkers not on the bar, `bar` how many are there,
-    `targets` the blots, `landings` the points not blocked, all ahead. A blot on the other side's own point p loses 25 -
-    p pips. The rule that a roll must be played in full is ignored.
-    """
-    hitting, hitting_two, pips = 0, 0, 0
-    if bar == 0:
-        targets &= -(movers & -movers)  # those past the rearmost checker are out of reach
-    if targets == 0:
-        return hitting, hitting_two, pips
-    for die in range(1, 7):
-        for other_die in range(die, 7):
-            if bar > 0:
-                hits, two = hits_from_bar(movers, bar, targets, landings, die, other_die)
-            elif die == other_die:
-                hits, two = double_hits(movers, targets, landings, die)
-            else:
-                hits, two = mixed_hits(movers, singles, targets, landings, die, other_die)
-            ways = 1 + (die != other_die)
-            hitting += ways * (hits != 0)
-            hitting_two += ways * two
-            pips += ways * (25 - lowest(hits | _NOBODY))
-    return hitting, hitting_two, pips
-
-
-@kernel()
-def wanted_points(made: int, landings: int) -> int:
-    """The mover's own points 7 to 1 that it may make and has not."""
-    return _HOME_AND_BAR_POINT & landings & ~made
-
-
-@kernel()
-def point_counts(sources: int, pairs: int, singles: int, made: int, targets: int, landings: int) -> tuple[int, int]:
-    """(rolls of 36 that make a new point, rolls that make it on a blot), from the mover's bar point home.
-
-    A point is made by two checkers from two different `sources`, or by one that covers a single checker; by a double
-    also by two from one of the `pairs`, and in one or two steps each. `targets` are the other side's blots.
-    """
-    making, on_blot = 0, 0
-    wanted = wanted_points(made, landings)
-    for die in range(1, 7):
-        moved = sources << die
-        for other_die in range(die + 1, 7):
-            other_moved = sources << other_die
-            points = wanted & ((moved & other_moved) | (singles & (moved | other_moved)))
-            making += 2 * (points != 0)
-            on_blot += 2 * ((points & targets) != 0)
-        together, alone = pairs << die, moved
-        together |= (together & landings) << die
-        alone |= (alone & landings) << die
-        points = wanted & (together | (singles & alone))
-        making += points != 0
-        on_blot += (points & targets) != 0
-    return making, on_blot
-
-
 @kernel(borrows=True)
 def fill_roll_counts(numbers: RollNumbers) -> None:
-    """Fills numbers[HITTING + lane] to numbers[ON_BLOT + lane] with what `shot_counts`, for sides without a checker on
-    the bar, and `point_counts` find for all lanes, from the six numbers[MOVERS + lane] to numbers[WANTED + lane].
+    """Fills numbers[HITTING + lane] to numbers[ON_BLOT + lane] from the six numbers[MOVERS + lane] to
+    numbers[WANTED + lane], for all lanes, each a side without a checker on the bar.
+
+    Of 36 rolls HITTING can hit, HITTING_TWO can hit two blots, and PIPS is what the best hits lose, summed; MAKING make
+    a new point that is WANTED, ON_BLOT on a blot. All sets are ahead: MOVERS the checkers, those alone on their point
+    SINGLES, TARGETS the blots, LANDINGS the points not blocked. A point is made by two checkers from two different
+    SOURCES, or by one that covers a single checker; by a double also by two from one of the PAIRS, and in one or two
+    steps each. The rule that a roll must be played in full is ignored.
 
     Loops over lanes have no branches and stay in 32 bits, and all numbers are in one array, so that they become
-    vectors. One checker hits two blots in passing, or two do: of the pairs of a hit by one die and a hit by the other,
-    those are none that are of one blot, or of one single checker.
+    vectors.
     """
     for lane in range(SIDES):
         numbers[HITTING + lane] = numbers[HITTING_TWO + lane] = numbers[PIPS + lane] = 0
@@ -193,7 +111,9 @@ def fill_roll_counts(numbers: RollNumbers) -> None:
 
 @kernel(borrows=True)
 def add_mixed_roll(numbers: RollNumbers, high: np.int32, low: np.int32) -> None:
-    """Adds two rolls of 36 to the counts of all lanes: those of two different dice."""
+    """Adds two rolls of 36 to the counts of all lanes: those of two different dice. One checker hits two blots in
+    passing, or two do: of the pairs of a hit by one die and a hit by the other, those are none that are of one blot, or
+    of one single checker."""
     for lane in range(SIDES):
         target, landing, single = numbers[TARGETS + lane], numbers[LANDINGS + lane], numbers[SINGLES + lane]
         moved, other_moved = np.int32(numbers[MOVERS + lane] << high), np.int32(numbers[MOVERS + lane] << low)
@@ -218,7 +138,8 @@ def add_mixed_roll(numbers: RollNumbers, high: np.int32, low: np.int32) -> None:
 
 @kernel(borrows=True)
 def add_double(numbers: RollNumbers, die: np.int32) -> None:
-    """Adds one roll of 36 to the counts of all lanes: see `double_hits`."""
+    """Adds one roll of 36, a double, to the counts of all lanes; every point is taken to have checkers enough for its
+    four steps."""
     for lane in range(SIDES):
         target, landing = numbers[TARGETS + lane], numbers[LANDINGS + lane]
         first = np.int32(np.int32(numbers[MOVERS + lane] << die) & landing)

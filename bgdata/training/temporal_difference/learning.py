@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances, possible_outcomes
 from bgdata.evaluation.networks.inference import LAYERS, SIZES
-from bgdata.evaluation.networks.inputs import fill_inputs
+from bgdata.evaluation.networks.inputs import fill_many_inputs
+from bgdata.evaluation.networks.shots import ROLL_NUMBERS
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange
 from bgdata.training.gradient import activate, backward, fill_errors
@@ -55,11 +56,12 @@ def learn_rows(
 ) -> None:
     """Fills weights and biases of one network: it learns targets[row, 0:5] of boards[row, slot] for the given rows."""
     most = shape[SIZES:].max()
-    inputs, used = np.empty(shape[1], np.int16), np.empty(shape[1] + 1, np.int64)
+    all_inputs, numbers = np.empty((1, shape[1]), np.int16), np.zeros(ROLL_NUMBERS, np.int32)
+    inputs, used = all_inputs[0], np.empty(shape[1] + 1, np.int64)
     values, deltas = np.empty((shape[LAYERS], 1, most), np.float32), np.empty((shape[LAYERS], 1, most), np.float32)
     outputs, errors = values[shape[LAYERS] - 1, 0], deltas[shape[LAYERS] - 1, 0]
     for row in rows:
-        fill_inputs(shape[0], boards[row], inputs)
+        fill_many_inputs(shape[0], boards[row : row + 1], 1, numbers, all_inputs)
         count = fill_used(inputs, used)
         fill_layers(shape, weights, biases, inputs, used[:count], values, deltas[0, 0])
         fill_errors(targets[row], 2 * possible_outcomes(boards[row]) + 1, squared, outputs, errors)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bgdata.evaluation.chances import Chances, equity_of, fill_outcome_chances
 from bgdata.evaluation.networks.inference import LAYERS, OUTPUTS, SIZES
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.inputs import UNIT, Inputs, fill_inputs
+from bgdata.evaluation.networks.inputs import UNIT, Inputs, fill_without_contact
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
@@ -203,7 +203,7 @@ def evaluate(
     else:
         flip_into(board, seen)
     inputs = scratch.inputs
-    fill_inputs(_SET, seen, inputs)
+    fill_without_contact(_SET, seen, inputs)
     for player in range(2):
         inputs[len(inputs) - 2 + player] = UNIT * (arm != _NO_INPUT and on_roll == player)
     count = fill_used(inputs, scratch.used)

@@ -6,27 +6,25 @@ from functools import cache
 from hashlib import sha256
 
 import numpy as np
-import pytest
 
-from bgdata.errors import InvalidPositionError
-from bgdata.evaluation.networks.contact_inputs import (
-    CONTACT_INPUTS,
-    CONTACT_NAMES,
-    SIDE_INPUTS,
-    contact_inputs,
-    fill_contact_inputs,
-)
+from bgdata.evaluation.networks.contact_inputs import CONTACT_INPUTS, CONTACT_NAMES, SIDE_INPUTS
+from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.position import START
-from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from tests.reference.contact_inputs import inputs
+from tests.together import each
 
 
 @cache
 def sample_boards() -> Boards:
     """Races too: every input has a meaning there."""
     return random_game_positions(60, seed=31).boards
+
+
+def contact_inputs(boards: Boards) -> np.ndarray:
+    return encode(InputSet.CONTACT, boards)[:, -len(CONTACT_INPUTS) :]
 
 
 def named(board: list[int]) -> dict[str, int]:
@@ -63,7 +61,7 @@ HAND_MADE = {
 }
 
 
-@pytest.mark.parametrize("name", HAND_MADE)
+@each("name", list(HAND_MADE))
 def test_twin_by_hand(name: str) -> None:
     board = HAND_MADE[name]
     assert contact_inputs(np.array([board], np.int8))[0].tolist() == inputs(board)
@@ -76,9 +74,7 @@ def test_start() -> None:
     assert found["gammon_pips"] == (2 * 18 + 5 * 7 + 3 * 2) // 2
     assert (found["rearmost"], found["best_anchor"], found["anchors"], found["back_game"]) == (48, 9, 32, 0)
     assert (found["hit_chance"], found["home_blots"], found["exposed_blots"]) == (0, 0, 0)
-    assert found["escape_chance"] == round(
-        64 * 15 / 36
-    )  # 8 pips or more, over the opponent's 6 and 8 points, not on 13
+    assert found["escape_chance"] == round(64 * 15 / 36)  # 8 pips or more, over points 6 and 8, not on 13
     assert (found["longest_prime"], found["broken_prime"]) == (64 // 6, 2 * 64 // 6)
     assert found["block_in_front"] == 4 * (2 + 1 + 1)
     assert found["dance_chance"] == round(64 / 36)
@@ -108,19 +104,3 @@ def test_sides_change_places() -> None:
     assert np.array_equal(
         contact_inputs(flip_boards(sample_boards())), np.roll(contact_inputs(sample_boards()), SIDE_INPUTS, axis=1)
     )
-
-
-def test_one_row_as_many_and_any_threads() -> None:
-    expected = contact_inputs(sample_boards())
-    row = np.full(66, -7, np.int16)
-    fill_contact_inputs(sample_boards()[5], row)
-    assert row.tolist() == [*expected[5].tolist(), -7, -7]
-    with threads(1):
-        assert np.array_equal(contact_inputs(sample_boards()), expected)
-    assert contact_inputs(sample_boards()[:0]).shape == (0, 64)
-
-
-@pytest.mark.parametrize("wrong", [np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26), np.int16)])
-def test_wrong_boards(wrong: np.ndarray) -> None:
-    with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\]"):
-        contact_inputs(wrong)

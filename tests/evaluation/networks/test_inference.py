@@ -33,8 +33,9 @@ from bgdata.evaluation.networks.inference import (
     rounded_up,
 )
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.inputs import encode, fill_inputs
+from bgdata.evaluation.networks.inputs import encode, fill_many_inputs
 from bgdata.evaluation.networks.products import LANES, STEP
+from bgdata.evaluation.networks.shots import ROLL_NUMBERS
 from bgdata.game.codec import Boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.play.random_games import GamePositions, random_game_positions
@@ -62,9 +63,9 @@ def new_changes() -> Changes:
 
 def inputs_of(network: NetworkArrays, board: np.ndarray) -> np.ndarray:
     """int16[INPUT_ROOM]: the inputs of one board; what follows them is not clean."""
-    inputs = np.full(INPUT_ROOM, 7, np.int16)
-    fill_inputs(network.input_set, board, inputs)
-    return inputs
+    inputs = np.full((1, INPUT_ROOM), 7, np.int16)
+    fill_many_inputs(network.input_set, board[None], 1, np.zeros(ROLL_NUMBERS, np.int32), inputs)
+    return inputs[0]
 
 
 def fill_sums(network: NetworkArrays, inputs: np.ndarray, sums: np.ndarray) -> None:

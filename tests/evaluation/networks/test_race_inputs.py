@@ -6,16 +6,17 @@ from functools import cache
 from hashlib import sha256
 
 import numpy as np
-import pytest
 
-from bgdata.errors import InvalidPositionError
-from bgdata.evaluation.networks.race_inputs import RACE_INPUTS, RACE_NAMES, SIDE_INPUTS, fill_race_inputs, race_inputs
+from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.evaluation.networks.inputs import encode
+from bgdata.evaluation.networks.race_inputs import RACE_INPUTS, SIDE_INPUTS
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards
-from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
 from tests.reference.race_inputs import inputs
+
+RACE_NAMES = [name for name, _ in RACE_INPUTS]
 
 
 @cache
@@ -28,6 +29,10 @@ def sample_boards() -> Boards:
 def sample_races() -> Boards:
     boards = sample_boards()
     return np.ascontiguousarray(boards[position_classes(boards) <= PositionClass.RACE])
+
+
+def race_inputs(boards: Boards) -> np.ndarray:
+    return encode(InputSet.RACE, boards)[:, -len(RACE_INPUTS) :]
 
 
 def named(board: list[int]) -> dict[str, int]:
@@ -86,19 +91,3 @@ def test_backgammon_danger() -> None:
     assert (found["backgammon_checkers"], found["backgammon_pips"]) == (48, 4 * (1 + 1 + 6))
     found = named([0, 0, 0, 0, 0, 0, 11, *[0] * 12, 2, *[0] * 4, 1, 0])  # one is off: no gammon any more
     assert (found["backgammon_checkers"], found["backgammon_pips"]) == (0, 0)
-
-
-def test_one_row_as_many_and_any_threads() -> None:
-    expected = race_inputs(sample_races())
-    row = np.full(62, -7, np.int16)
-    fill_race_inputs(sample_races()[5], row)
-    assert row.tolist() == [*expected[5].tolist(), -7, -7]
-    with threads(1):
-        assert np.array_equal(race_inputs(sample_races()), expected)
-    assert race_inputs(sample_races()[:0]).shape == (0, 60)
-
-
-@pytest.mark.parametrize("wrong", [np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26), np.int16)])
-def test_wrong_boards(wrong: np.ndarray) -> None:
-    with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\]"):
-        race_inputs(wrong)

@@ -7,7 +7,18 @@ from functools import cache
 import numpy as np
 
 from bgdata.evaluation.networks.point_sets import FIELD, bit_count, lowest, side_sets
-from bgdata.evaluation.networks.shots import shot_counts
+from bgdata.evaluation.networks.shots import (
+    HITTING,
+    HITTING_TWO,
+    LANDINGS,
+    MOVERS,
+    PIPS,
+    ROLL_NUMBERS,
+    SINGLES,
+    TARGETS,
+    entering_shots,
+    fill_roll_counts,
+)
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
@@ -27,7 +38,13 @@ def counts(board: np.ndarray) -> tuple[int, int, int]:
     ours, theirs = side_sets(board)
     movers, landings = ours.ahead & FIELD, FIELD & ~theirs.own_made
     targets = theirs.own & landings
-    return shot_counts(movers, movers & ~ours.ahead_made, int(board[25]), targets, landings)
+    if board[25]:
+        return entering_shots(movers, int(board[25]), targets, landings)
+    numbers = np.zeros(ROLL_NUMBERS, np.int32)
+    numbers[[MOVERS, SINGLES, TARGETS, LANDINGS]] = movers, movers & ~ours.ahead_made, targets, landings
+    fill_roll_counts(numbers)
+    hitting, hitting_two, pips = numbers[[HITTING, HITTING_TWO, PIPS]].tolist()
+    return hitting, hitting_two, pips
 
 
 def board_of(own: dict[int, int], opponent: dict[int, int]) -> np.ndarray:
