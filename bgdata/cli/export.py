@@ -211,7 +211,7 @@ def write_network(warehouse: Warehouse, network: str, output: Path, form: str) -
     """
     from bgdata.evaluation.networks.mapped import open_networks
     from bgdata.evaluation.networks.named import KIND, find_network
-    from bgdata.formats.onnx.properties import properties_of
+    from bgdata.formats.onnx.network import properties_of
 
     table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
     content = network_bytes(form)(open_networks(table), properties_of(table))

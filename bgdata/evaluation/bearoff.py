@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,12 +18,19 @@ from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, fill_bearoff
 from bgdata.evaluation.chances import Chances
 from bgdata.game.codec import Boards, check_boards
-from bgdata.kernel import Array
+from bgdata.kernel import Array, read_only
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
 ENDGAMES = "contact_endgame"
 SIZE = re.compile(r"(\d+)x(\d+)")  # variants: points x checkers; a folder of another name is none
+# Mean absolute, smallest and largest difference of the combined from the exact cubeless equity of the player on roll
+# where one side has all 15 checkers at home and the other 1 to 5: `tests/evaluation/test_bearoff_error.py` solves them.
+GAMMON_STUDY = 0.000019, -0.0043, 0.0007
+GAMMON_ERROR = (
+    "with gammons, 15 checkers at home against 1 to 5, its error is {:.6f} on average, {:+.4f} to {:+.4f} "
+    "(further out not measured)"
+).format(*GAMMON_STUDY)
 
 
 class BearoffChances(NamedTuple):
@@ -70,44 +77,21 @@ class BearoffEvaluator:
     def accuracy(self) -> Mapping[BearoffSource, str]:
         """The error of the answers of each source, in words. Raises ManifestFormatError."""
         statements = {BearoffSource.NONE: "not covered"}
-        if self.two_sided is not None or self.endgame is not None:
-            statements[BearoffSource.EXACT] = f"exact, {'; '.join(self._exact_tables())}"
-        if self.one_sided is not None:
-            statements[BearoffSource.COMBINED] = (
-                f"approximate, {self.one_sided.name}: as if each side just raced; {measured_error(self.error)}; "
-                f"{gammon_error() if self.gammon is not None else 'without gammon chances'}"
-            )
-        return statements
-
-    def _exact_tables(self) -> Iterator[str]:
         few = f"with at most {self.arrays.endgame_checkers} checkers a side " if self.two_sided else ""
+        exact = []
         for table, where in ((self.two_sided, ""), (self.endgame, few)):
             if table is not None:
                 bound = table.manifest.statistics["cubeless_error_bound"]
-                yield f"{where}{table.name}: cubeless equity within {bound:.2g}, win chance within {bound / 2:.2g}"
-
-
-class GammonStudy(NamedTuple):
-    """Combined minus exact cubeless equity of the player on roll where one side has all 15 checkers at home and the
-    other 1 to `checkers`; exact play solved by `tests/evaluation/test_bearoff_error.py`."""
-
-    checkers: int
-    positions: int
-    mean_absolute: float
-    smallest: float
-    largest: float
-
-
-GAMMON_STUDY = GammonStudy(5, 14_294_688, 0.000019, -0.0043, 0.0007)
-
-
-def gammon_error() -> str:
-    """The measured error of the combined equity in positions with gammons, in words."""
-    study = GAMMON_STUDY
-    return (
-        f"with gammons, 15 checkers at home against 1 to {study.checkers}, its error is {study.mean_absolute:.6f} on "
-        f"average, {study.smallest:+.4f} to {study.largest:+.4f} (further out not measured)"
-    )
+                within = f"cubeless equity within {bound:.2g}, win chance within {bound / 2:.2g}"
+                exact.append(f"{where}{table.name}: {within}")
+        if exact:
+            statements[BearoffSource.EXACT] = f"exact, {'; '.join(exact)}"
+        if self.one_sided is not None:
+            statements[BearoffSource.COMBINED] = (
+                f"approximate, {self.one_sided.name}: as if each side just raced; {measured_error(self.error)}; "
+                f"{GAMMON_ERROR if self.gammon is not None else 'without gammon chances'}"
+            )
+        return statements
 
 
 def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> BearoffEvaluator:
@@ -122,18 +106,14 @@ def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> Bearoff
     """
     warehouse.require()
     with_gammons = sizes(warehouse, "bearoff_gammon") & sizes(warehouse, "bearoff_one_sided")
-    gammon = largest(warehouse, "bearoff_gammon", with_gammons)
-    one_sided = largest(warehouse, "bearoff_one_sided", with_gammons or sizes(warehouse, "bearoff_one_sided"))
-    two_sided = largest(warehouse, "bearoff_two_sided", sizes(warehouse, "bearoff_two_sided"))
-    error = largest(warehouse, "bearoff_error", sizes(warehouse, "bearoff_error"))
-    endgame = most_checkers(warehouse) if with_endgames else None
-    return BearoffEvaluator(two_sided, one_sided, gammon, error, endgame)
-
-
-def most_checkers(warehouse: Versions) -> Table | None:
-    """The contact endgames with the most checkers a side."""
-    found = [int(slug) for slug in warehouse.variants(ENDGAMES) if slug.isdecimal()]
-    return warehouse.open(ENDGAMES, str(max(found))) if found else None
+    endgames = [int(slug) for slug in warehouse.variants(ENDGAMES) if slug.isdecimal()] if with_endgames else []
+    return BearoffEvaluator(
+        largest(warehouse, "bearoff_two_sided", sizes(warehouse, "bearoff_two_sided")),
+        largest(warehouse, "bearoff_one_sided", with_gammons or sizes(warehouse, "bearoff_one_sided")),
+        largest(warehouse, "bearoff_gammon", with_gammons),
+        largest(warehouse, "bearoff_error", sizes(warehouse, "bearoff_error")),
+        warehouse.open(ENDGAMES, str(max(endgames))) if endgames else None,
+    )
 
 
 def sizes(warehouse: Versions, kind: str) -> set[tuple[int, int]]:
@@ -159,23 +139,21 @@ def map_tables(
     race_points, gammon_points = size_of(one_sided)[0], size_of(gammon)[0]
     if gammon and gammon_points != race_points:
         raise InvalidParameterError(f"expected a gammon table of {race_points} points, got {gammon.name}")
-    most, layouts, endgames = endgame_arrays(endgame)
     first_index = layout_count(gammon_points, MAX_CHECKERS - 1) if gammon else 0
+    layouts = layout_count(points, checkers) if two_sided else 0
+    equities, codes = nothing(np.float32), nothing(np.uint16)  # a table has one of both
+    if two_sided:
+        stored = equity_array(two_sided, layouts, np.float32, np.uint16)
+        equities, codes = (stored, codes) if stored.dtype == np.float32 else (equities, stored)
+    most = int(endgame.folder.parent.name) if endgame else 0
+    endgame_layouts = endgame_layout_count(most) if endgame else 0
+    endgames = equity_array(endgame, endgame_layouts, np.float32) if endgame else nothing(np.float32)
     return BearoffArrays(
-        points,
-        checkers,
-        layout_count(points, checkers) if two_sided else 0,
-        equity_limit(checkers),
-        *equity_arrays(two_sided),
-        race_points,
-        *race_arrays(one_sided, 0),
-        gammon_points,
-        first_index,
-        *race_arrays(gammon, first_index),
-        most,
-        layouts,
-        endgames,
-    )
+        points, checkers, layouts, equity_limit(checkers), equities, codes,
+        race_points, *race_arrays(one_sided, 0),
+        gammon_points, first_index, *race_arrays(gammon, first_index),
+        most, endgame_layouts, endgames,
+    )  # fmt: skip
 
 
 def size_of(table: Table | None) -> tuple[int, int]:
@@ -186,26 +164,10 @@ def size_of(table: Table | None) -> tuple[int, int]:
     return int(points), int(checkers)
 
 
-def equity_arrays(table: Table | None) -> tuple[Array, Array]:
-    """(float32 equities, uint16 codes) of a two-sided table, one of which is empty; both are empty for None."""
-    equities, codes = nothing(np.float32), nothing(np.uint16)
-    if table is None:
-        return equities, codes
-    count = layout_count(*size_of(table))
-    form_checked(table, "equities", (count, count, 4), np.float32, np.uint16)
-    stored = table.array("equities", scattered=True)
-    return (stored.reshape(-1), codes) if stored.dtype == np.float32 else (equities, stored.reshape(-1))
-
-
-def endgame_arrays(table: Table | None) -> tuple[int, int, Array]:
-    """(checkers, layouts, float32 equities) of a table of contact endgames; zeros and an empty array for None."""
-    if table is None:
-        return 0, 0, nothing(np.float32)
-    checkers = int(table.folder.parent.name)
-    count = endgame_layout_count(checkers)
-    form_checked(table, "equities", (count, count, 4), np.float32)
-    stored = table.array("equities", scattered=True)
-    return checkers, count, stored.reshape(-1)
+def equity_array(table: Table, layouts: int, *dtypes: DTypeLike) -> Array:
+    """The equities [layouts * layouts * 4] of a two-sided table or one of contact endgames, in one of these types."""
+    form_checked(table, "equities", (layouts, layouts, 4), *dtypes)
+    return table.array("equities", scattered=True).reshape(-1)
 
 
 def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Array]:
@@ -220,7 +182,5 @@ def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Ar
 
 
 def nothing(dtype: DTypeLike) -> Array:
-    """An empty read-only array. Mapped arrays are read-only as well, and kernels are compiled for one or the other."""
-    array = np.empty(0, dtype)
-    array.setflags(write=False)
-    return array
+    """An empty array, read-only as mapped ones are: kernels are compiled for one or the other."""
+    return read_only(np.empty(0, dtype))

@@ -55,12 +55,18 @@ class MoneyBearoff:
     ) -> CubeEquities | None:
         """Points per unit cube. None for a match, for a position that is not in the table, and for a centered cube
         under the Jacoby rule while a gammon is possible, since the table does not have these equities."""
-        found = self._probe(position) if isinstance(stakes.score, Money) else None
-        if found is None or self._ignores_gammons(position, stakes):
+        owner = stakes.cube.owner
+        if not isinstance(stakes.score, Money):
             return None
-        if stakes.cube.owner == CubeOwner.OPPONENT:
-            return CubeEquities(found.opponent_owned, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
-        now = found.centered if stakes.cube.owner == CubeOwner.CENTERED else found.owned
+        has_gammons = MAX_CHECKERS in (sum(row) for row in position.rows)
+        if stakes.score.is_jacoby and owner == CubeOwner.CENTERED and has_gammons:
+            return None
+        found = self._probe(position)
+        if found is None:
+            return None
+        if owner == CubeOwner.OPPONENT:
+            return without_double(found.opponent_owned)
+        now = found.centered if owner == CubeOwner.CENTERED else found.owned
         return CubeEquities(now, 2 * found.opponent_owned, 2 * found.opponent_owned, 1.0)
 
     def _probe(self, position: Position) -> Equities | None:
@@ -71,13 +77,6 @@ class MoneyBearoff:
             return self.reader.probe(on_roll[: BAR - 1], opponent[: BAR - 1])
         except (NotCoveredError, InvalidPositionError):
             return None
-
-    @staticmethod
-    def _ignores_gammons(position: Position, stakes: Stakes) -> bool:
-        """Whether gammons are possible but do not count, by the Jacoby rule."""
-        is_jacoby = isinstance(stakes.score, Money) and stakes.score.is_jacoby
-        may_lose_gammon = MAX_CHECKERS in (sum(row) for row in position.rows)
-        return is_jacoby and stakes.cube.owner == CubeOwner.CENTERED and may_lose_gammon
 
 
 class MoneyEndgame(MoneyBearoff):
@@ -121,28 +120,24 @@ class MatchBearoff:
         """mwc. None for money, for another score, cube value or match equity table, and for a position that is not in
         the table."""
         score = stakes.score
-        if not isinstance(score, MatchScore) or met is None or not self._is_about(score, stakes.cube.value, met):
+        if not isinstance(score, MatchScore) or met is None:
+            return None
+        reader = self.reader
+        if (reader.score, reader.cube_value, reader.met) != (score, stakes.cube.value, met.name):
+            return None
+        results = met.after(score, stakes.cube.value), met.after(score, -stakes.cube.value)
+        if not np.allclose(results, (reader.won, reader.lost), rtol=0, atol=SAME_MWC):
             return None
         try:
-            found = self.reader.probe(position.board, stakes.cube.owner)
+            found = reader.probe(position.board, stakes.cube.owner)
         except (NotCoveredError, InvalidPositionError):
             return None
         if found.double_take is None or score.away <= stakes.cube.value:
-            return CubeEquities(found.no_double, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
-        return CubeEquities(found.no_double, found.double_take, found.double_take, self._passed)
-
-    def _is_about(self, score: MatchScore, cube_value: int, met: MatchEquity) -> bool:
-        reader = self.reader
-        if (reader.score, reader.cube_value, reader.met) != (score, cube_value, met.name):
-            return False
-        results = met.after(score, cube_value), met.after(score, -cube_value)
-        return bool(np.allclose(results, (reader.won, reader.lost), rtol=0, atol=SAME_MWC))
-
-    @cached_property
-    def _passed(self) -> float:
-        """mwc of a pass, rounded as what is stored is: a win that is certain is worth no less."""
-        won = self.reader.won
-        return round(won * STEPS) / STEPS if self.reader.stored.dtype == np.uint16 else float(np.float32(won))
+            return without_double(found.no_double)
+        # a pass is rounded as what is stored is: a win that is certain is worth no less
+        is_coded = reader.stored.dtype == np.uint16
+        passed = round(reader.won * STEPS) / STEPS if is_coded else float(np.float32(reader.won))
+        return CubeEquities(found.no_double, found.double_take, found.double_take, passed)
 
 
 class SolvedRaces:
@@ -165,22 +160,16 @@ class SolvedRaces:
         side, for one that leads to too many others, and for a match without `met`. Raises InvalidScoreError for a score
         that `met` does not have."""
         layouts = race_layouts(position)
-        is_match = isinstance(stakes.score, MatchScore)
-        if layouts is None or (is_match and met is None):
+        if layouts is None or (isinstance(stakes.score, MatchScore) and met is None):
             return None
-        found = self._find(layouts, stakes, met)
-        if found is None:
-            return None
-        solved, slots = found
-        return solved.equities(slots, stakes)
+        solved = self._find(layouts, stakes, met)
+        return solved.equities(layouts, stakes) if solved else None
 
-    def _find(
-        self, layouts: tuple[Layout, Layout], stakes: Stakes, met: MatchEquity | None
-    ) -> tuple[_Solved, tuple[int, int]] | None:
+    def _find(self, layouts: tuple[Layout, Layout], stakes: Stakes, met: MatchEquity | None) -> _Solved | None:
         for place, solved in enumerate(self.kept):
-            if solved.knows(stakes, met) and (slots := solved.race.find(*layouts)):
+            if solved.knows(stakes, met) and solved.race.find(*layouts):
                 self.kept.insert(0, self.kept.pop(place))
-                return solved, slots
+                return solved
         cube = MatchCube(stakes.score, met.at) if isinstance(stakes.score, MatchScore) and met else None
         states = reachable_states(cube, start_states(cube.score, stakes.cube.value)) if cube else money_states()
         race = solve_race(*layouts, states, self.most_cells)
@@ -189,9 +178,7 @@ class SolvedRaces:
         self.kept.insert(0, _Solved(race, stakes, met, cube))
         while sum(solved.race.cells for solved in self.kept) > KEPT_CELLS:
             self.kept.pop()
-        slots = race.find(*layouts)
-        assert slots is not None
-        return self.kept[0], slots
+        return self.kept[0]
 
 
 class _Solved(NamedTuple):
@@ -211,22 +198,29 @@ class _Solved(NamedTuple):
         scores = self.cube.score, self.cube.score.flip()
         return stakes.score in scores and self.stakes.cube.value <= stakes.cube.value
 
-    def equities(self, slots: tuple[int, int], stakes: Stakes) -> CubeEquities:
-        """The equities of the player on roll."""
+    def equities(self, layouts: tuple[Layout, Layout], stakes: Stakes) -> CubeEquities:
+        """The equities of the player on roll, whose layout is the first of these."""
+        slots = self.race.find(*layouts)
+        assert slots is not None
         if self.cube is None:
             found = self.race.worth(slots, CubeState(0, 1, stakes.cube.owner))
             assert found is not None
-            taken = NOT_ALLOWED if found.taken is None else 2 * found.taken - 1
-            return CubeEquities(2 * found.no_double - 1, taken, taken, NOT_ALLOWED if found.taken is None else 1.0)
+            if found.taken is None:
+                return without_double(2 * found.no_double - 1)
+            return CubeEquities(2 * found.no_double - 1, 2 * found.taken - 1, 2 * found.taken - 1, 1.0)
         side = 0 if stakes.score == self.cube.score else self.cube.sides - 1
-        state = CubeState(side, stakes.cube.value, stakes.cube.owner)
-        found = self.race.worth(slots, state)
+        found = self.race.worth(slots, CubeState(side, stakes.cube.value, stakes.cube.owner))
         if found is None:
             won, lost = self.cube.worth(side, stakes.cube.value)
-            return CubeEquities(lost + self.race.win(slots) * (won - lost), NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
+            return without_double(lost + self.race.win(slots) * (won - lost))
         if found.taken is None:
-            return CubeEquities(found.no_double, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
+            return without_double(found.no_double)
         return CubeEquities(found.no_double, found.taken, found.taken, found.passed)
+
+
+def without_double(equity: float) -> CubeEquities:
+    """The equities of a player who may not double."""
+    return CubeEquities(equity, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
 
 
 def race_layouts(position: Position) -> tuple[Layout, Layout] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from bgdata.game.rolls import DICE
 REVISION = 2  # grows when the same question may get another answer
 MOST_PLY = 3
 BATCH = 128  # positions looked into at a time: bounds the memory
+MOST_ANSWERS = 1 << 16  # that a cache keeps: some 20 MB
 
 Number = TypeVar("Number", bound=np.generic)
 Look = Callable[[Boards, int], Evaluations]  # evaluations of legal int8[n, 26] boards at a ply
@@ -87,6 +89,36 @@ def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluation
         rows = open_rows[start : start + BATCH]
         chances[rows] = _mean_after_rolls(evaluator, boards[rows], ply)
     return Evaluations(chances, found.sources)
+
+
+class EvaluationCache:
+    """A `Look` that keeps at most `most` answers of ply 1 and up, and empties itself when it is full.
+
+    The answer of an evaluator depends on the board alone, to the last bit, so a cached answer is the same as a new one.
+    """
+
+    def __init__(self, evaluator: Evaluator, most: int = MOST_ANSWERS) -> None:
+        self.evaluator, self.most = evaluator, most
+        self._answers: dict[bytes, tuple[NDArray[np.float32], int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def __call__(self, boards: Boards, ply: int) -> Evaluations:
+        """Evaluations of int8[n, 26] boards at a ply: see `evaluate_ahead`."""
+        if ply == 0:
+            return self.evaluator.evaluate_many(boards)
+        keys = [bytes([ply]) + board.tobytes() for board in boards]
+        known = [self._answers.get(key) for key in keys]
+        missing = {key: row for row, (key, answer) in enumerate(zip(keys, known, strict=True)) if answer is None}
+        found = evaluate_ahead(self.evaluator, boards[list(missing.values())], ply)
+        new = dict(zip(missing, zip(found.chances, found.sources.tolist(), strict=True), strict=True))
+        if len(self._answers) + len(new) > self.most:
+            self._answers.clear()
+        self._answers.update(islice(new.items(), self.most))
+        answers = [answer or new[key] for key, answer in zip(keys, known, strict=True)]
+        chances = np.array([chances for chances, _ in answers], np.float32).reshape(-1, 5)
+        return Evaluations(chances, np.array([source for _, source in answers], np.int8))
 
 
 def _mean_after_rolls(evaluator: Evaluator, boards: Boards, ply: int) -> Chances:

@@ -22,7 +22,6 @@ from bgdata.equity.cube import DEFAULT_RULES, CubeDecision, CubeRules, ExactCube
 from bgdata.equity.doubling import best_equity
 from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.cache import EvaluationCache
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
 from bgdata.evaluation.cube_lookahead import cubeful_figures, kernel_stakes, play_equity, play_worth
 from bgdata.evaluation.cube_lookahead_kernels import turned_stakes
@@ -32,6 +31,7 @@ from bgdata.evaluation.lookahead import (
     FILTERS,
     MOST_PLY,
     REVISION,
+    EvaluationCache,
     PlayFilter,
     Ranked,
     Worth,

@@ -23,9 +23,8 @@ from bgdata.errors import (
     MissingWarehouseError,
     UsageError,
 )
-from bgdata.evaluation.cache import EvaluationCache
 from bgdata.evaluation.evaluator import AnswerSource
-from bgdata.evaluation.lookahead import FILTERS, PlayFilter, evaluate_ahead
+from bgdata.evaluation.lookahead import FILTERS, EvaluationCache, PlayFilter, evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.named import map_player
 from bgdata.evaluation.networks.player import NetworkPlayer

@@ -1,5 +1,5 @@
-"""Networks in a graph: inputs, layers in whole numbers, and the squashing functions, as in
-`evaluation.networks.inference`.
+"""Networks in a graph: inputs, layers in whole numbers and the squashing functions as in
+`evaluation.networks.inference`, the rules as in `game.board_kernels` and `evaluation.chances`.
 
 Whole numbers are summed as float64, which holds them exactly in any order.
 """
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.networks.inference import (
-    ACTIVATION,
     FIRST_SUM,
     LATER_WEIGHT,
     LOGISTIC_UNIT,
@@ -21,18 +20,28 @@ from bgdata.evaluation.networks.inference import (
     Activation,
     NetworkArrays,
     Networks,
+    network_at,
 )
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import OF_COUNT, OF_OFF, UNIT
-from bgdata.evaluation.networks.mapped import layer_sizes
-from bgdata.formats.onnx.contact import contact_inputs
+from bgdata.evaluation.networks.measured import recorded_name
 from bgdata.formats.onnx.graph import Value, joined
-from bgdata.formats.onnx.race import race_inputs
-from bgdata.formats.onnx.rules import limited, network_class, outcome_chances
-from bgdata.formats.onnx.sides import Side, off_of, side_on_roll
-from bgdata.game.board import CHECKERS
+from bgdata.formats.onnx.inputs import contact_inputs, race_inputs
+from bgdata.formats.onnx.sides import SLOTS, Side, side_on_roll
+from bgdata.game.board import CHECKERS, HOME_POINTS
+from bgdata.game.classes import CRASHED_CHECKERS, PASSED_PIPS
+from bgdata.store.table import Table
 
 BOARDS, CHANCES = "boards", "chances"  # what goes in and comes out
+MEANINGS = {
+    BOARDS: "int8[N, 26], seen by the player on roll, before the roll: [0] checkers of the opponent on the bar, [1] to "
+    "[24] checkers on the points of the player on roll, those of the opponent negative, [25] own checkers on the bar",
+    CHANCES: "float32[N, 5] of the player on roll in cubeless money play: win, win_gammon, win_backgammon, "
+    "lose_gammon, lose_backgammon; a gammon includes backgammons, a win both",
+    "bound": "on a processor, equal to the last bit to what bgdata answers without bearoff tables",
+}
+OVER = -1  # as a class; the others are places in NETWORK_CLASSES
+_BEHIND = SLOTS > 24 - HOME_POINTS  # in the other side's home board, or on the bar
 _LIMIT, _FRACTION = 4.97, (135135, 17325, 378, 62370, 3150, 28)  # of `inference.half_tangent`
 
 
@@ -41,8 +50,9 @@ def chances_of(networks: Networks, boards: Value) -> Value:
     side = side_on_roll(boards)
     classes, found = network_class(side), outcome_chances(side)
     for which in range(len(networks.shapes)):
-        rows = rows_of(classes.equals(which))
-        chances = network_chances(single_network(networks, which), boards.take(rows, axis=0))
+        wanted = boards.graph.add("NonZero", [classes.equals(which).shaped(-1)], np.int64)
+        rows = wanted.shaped(-1)
+        chances = network_chances(network_at(networks, which), boards.take(rows, axis=0))
         found = boards.graph.add("ScatterND", [found, rows.shaped(-1, 1), chances])
     return found
 
@@ -53,22 +63,9 @@ def chances_by_all(networks: Networks, boards: Value) -> Value:
     side = side_on_roll(boards)
     classes, found = network_class(side), outcome_chances(side)
     for which in range(len(networks.shapes)):
-        chances = network_chances(single_network(networks, which), boards)
+        chances = network_chances(network_at(networks, which), boards)
         found = classes.equals(which).where(chances, found)
     return found
-
-
-def single_network(networks: Networks, which: int) -> NetworkArrays:
-    """The arrays of the network at a place of NETWORK_CLASSES."""
-    row = networks.shapes[which].tolist()
-    sizes = np.array(layer_sizes(row))
-    return NetworkArrays(row[0], row[1], row[ACTIVATION], sizes, networks.weights[row[2] :], networks.biases[row[3] :])
-
-
-def rows_of(is_wanted: Value) -> Value:
-    """int64[m]: the rows of bool[n, 1] that are true."""
-    found = is_wanted.graph.add("NonZero", [is_wanted.shaped(-1)], np.int64)
-    return found.shaped(-1)
 
 
 def network_chances(network: NetworkArrays, boards: Value) -> Value:
@@ -82,7 +79,7 @@ def network_inputs(input_set: InputSet, boards: Value, side: Side) -> Value:
     """int32[n, inputs] in units of 1/64: see `inputs.encode`."""
     points = (boards.to(np.int32).take(np.arange(1, 25)) + CHECKERS).lookup(OF_COUNT.astype(np.int32))
     sides = side, side.other()
-    bars, offs = ([each.bar for each in sides], [off_of(each).lookup(OF_OFF.astype(np.int32)) for each in sides])
+    bars, offs = ([each.bar for each in sides], [each.off.lookup(OF_OFF.astype(np.int32)) for each in sides])
     found = [points.shaped(-1, 8 * 24), *(UNIT // 2 * each for each in bars), *offs]
     if input_set == InputSet.TESAURO_198:
         found += [0 * bars[0] + UNIT, 0 * bars[0]]
@@ -138,3 +135,62 @@ def half_tangent(sums: Value, unit: int) -> Value:
     square = y * y
     a, b, c, d, e, f = _FRACTION
     return y * (a + square * (b + square * (c + square))) / (a + square * (d + square * (e + square * f)))
+
+
+def network_class(side: Side) -> Value:
+    """int32[n, 1]: the place in NETWORK_CLASSES of the network for each board, OVER if the game is over."""
+    other = side.other()
+    in_contact = side.rearmost + other.rearmost > PASSED_PIPS
+    contact = 2 - (is_crashed(side) | is_crashed(other)).to(np.int32)
+    is_over = (side.checkers.at_most(other.checkers)) <= 0
+    return is_over.where(side.ours.like(np.array([[OVER]])), in_contact.where(contact, 0))
+
+
+def is_crashed(side: Side) -> Value:
+    """bool[n, 1]: whether a side is crashed: see `board_kernels.is_crashed`."""
+    ace, deuce = (side.ours.take(np.array([point])) for point in (1, 2))
+    left = side.checkers
+    by_deuce = (deuce >= 1) & (left - deuce < CRASHED_CHECKERS)
+    on_ace = (left - ace <= CRASHED_CHECKERS) | ((deuce >= 2) & (left - ace - deuce < CRASHED_CHECKERS))
+    return (left <= CRASHED_CHECKERS) | ((ace >= 2) & on_ace) | ((ace < 2) & by_deuce)
+
+
+def outcome_chances(side: Side) -> Value:
+    """float32[n, 5]: the chances of games that are over; of all others, zeros."""
+    wins, loses = outcomes(side), outcomes(side.other())
+    ours = [wins >= points for points in (1, 2, 3)]
+    theirs = [(loses >= points) & (wins < 1) for points in (2, 3)]
+    return joined([*ours, *theirs]).to(np.float32)
+
+
+def outcomes(side: Side) -> Value:
+    """int32[n, 1]: the points that a side without checkers has won, 0 for one with checkers."""
+    other = side.other()
+    gammon = (other.checkers >= CHECKERS).to(np.int32)
+    backgammon = gammon * (other.weighed(_BEHIND) > 0).to(np.int32)
+    return (side.checkers <= 0).to(np.int32) * (gammon + backgammon + 1)
+
+
+def limited(side: Side, chances: Value) -> Value:
+    """float32[n, 5]: chances that obey the rules: see `chances.limit_chances`."""
+    win = chances.take(np.array([0]))
+    win_gammon, win_backgammon = allowed(side.other(), chances, (1, 2), win)
+    lose_gammon, lose_backgammon = allowed(side, chances, (3, 4), 1 - win)
+    return joined([win, win_gammon, win_backgammon, lose_gammon, lose_backgammon])
+
+
+def allowed(loser: Side, chances: Value, columns: tuple[int, int], most: Value) -> tuple[Value, Value]:
+    """Gammons and backgammons that a side may lose, float32[n, 1] each, from two columns and the chance to lose."""
+    gammon, backgammon = (chances.take(np.array([column])) for column in columns)
+    has_all = loser.checkers.equals(CHECKERS)
+    in_contact = loser.rearmost + loser.other().rearmost > PASSED_PIPS
+    is_behind = in_contact | (loser.rearmost > 24 - HOME_POINTS)
+    gammon = has_all.where(gammon.at_most(most), 0)
+    return gammon, (has_all & is_behind).where(backgammon.at_most(gammon), 0)
+
+
+def properties_of(table: Table) -> dict[str, str]:
+    """The properties of the file of a version of networks, by name. Raises ManifestFormatError."""
+    found = table.manifest
+    named = {"name": found.variant, "version": recorded_name(table), "digest": found.digest, "licence": found.licence}
+    return named | MEANINGS

@@ -6,6 +6,7 @@ other side stands on its own numbers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,11 @@ class Side(NamedTuple):
     def checkers(self) -> Value:
         """int32[n, 1]: checkers that are not off."""
         return self.ours.total()
+
+    @property
+    def off(self) -> Value:
+        """int32[n, 1]: checkers borne off."""
+        return CHECKERS - self.checkers
 
     @property
     def bar(self) -> Value:
@@ -59,11 +65,6 @@ def side_on_roll(boards: Value) -> Side:
     return Side(signed.at_least(0), (-signed).at_least(0).take(SLOTS[::-1]))
 
 
-def off_of(side: Side) -> Value:
-    """int32[n, 1]: checkers borne off."""
-    return CHECKERS - side.checkers
-
-
 def highest(points: Value) -> Value:
     """int32[n, 1]: the highest number in a set bool[n, 26], 0 for none."""
     return (points.to(np.int32) * SLOTS).largest()
@@ -74,13 +75,9 @@ def lowest(points: Value, nothing: int) -> Value:
     return points.where(points.graph.constant(SLOTS.astype(np.int32)), nothing).smallest()
 
 
-def both_sides(side: Side) -> Side:
-    """[2n] boards: those of a side, then the same seen by the other one."""
+def by_side(inputs: Callable[[Side], Value], side: Side, count: int) -> Value:
+    """[n, 2 * count]: the inputs [n, count] of each side, in one row for each board."""
     other = side.other()
-    return Side(joined([side.ours, other.ours], axis=0), joined([side.theirs, other.theirs], axis=0))
-
-
-def side_by_side(inputs: Value, count: int) -> Value:
-    """[n, 2 * count]: inputs[2n, count] of `both_sides`, in one row for each board."""
-    halves = inputs.shaped(2, -1, count)
-    return inputs.graph.add("Transpose", [halves], perm=[1, 0, 2]).shaped(-1, 2 * count)
+    both = Side(joined([side.ours, other.ours], axis=0), joined([side.theirs, other.theirs], axis=0))
+    halves = inputs(both).shaped(2, -1, count)
+    return halves.graph.add("Transpose", [halves], perm=[1, 0, 2]).shaped(-1, 2 * count)

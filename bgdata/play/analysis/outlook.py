@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.worth import Worths, seen_by_other, worth_of_result, worths
-from bgdata.evaluation.cache import EvaluationCache
 from bgdata.evaluation.chances import Chances, cubeless_equities
 from bgdata.evaluation.cube_lookahead import lowest_of
 from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.lookahead import EvaluationCache
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.match import Money, Stakes

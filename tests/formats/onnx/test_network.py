@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.networks.inference import Networks, network_at
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode, input_count
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.formats.onnx.network import chances_of, layers, network_inputs, single_network
+from bgdata.formats.onnx.network import chances_of, layers, network_inputs
 from bgdata.formats.onnx.sides import side_on_roll
 from bgdata.game.codec import Boards
 from tests.evaluation.sample_networks import SHAPES, random_networks
@@ -58,7 +58,7 @@ def test_layers_are_those_of_the_kernels() -> None:
     for number, (sets, sizes) in enumerate(SHAPES):
         networks = random_networks(number)
         for which in range(3):
-            network = single_network(networks, which)
+            network = network_at(networks, which)
             assert network.inputs == input_count(sets[which])
             found = list(layers(network))
             assert [len(biases) for _, biases in found] == [*sizes[which], 5]

@@ -7,7 +7,7 @@ import pytest
 
 from bgdata.evaluation.answers import network_of
 from bgdata.evaluation.chances import fill_outcome_chances, limit_chances, possible_outcomes
-from bgdata.formats.onnx.rules import OVER, limited, network_class, outcome_chances
+from bgdata.formats.onnx.network import OVER, limited, network_class, outcome_chances
 from bgdata.formats.onnx.sides import side_on_roll
 from bgdata.game.board_kernels import game_outcomes, position_classes
 from bgdata.game.codec import Boards

@@ -13,7 +13,7 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.formats.onnx.properties import properties_of
+from bgdata.formats.onnx.network import properties_of
 from bgdata.game.codec import Boards
 from bgdata.store.table import Table
 from tests.evaluation.sample_networks import random_networks

@@ -1,14 +1,16 @@
-"""The inputs of `evaluation.networks.contact_inputs` in a graph: in the same order, and the same numbers."""
+"""The inputs of `evaluation.networks`, `contact_inputs` and `race_inputs`, in a graph: in the same order, and the same
+numbers."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from bgdata.evaluation.networks import race_inputs as races
 from bgdata.evaluation.networks.contact_inputs import MOST, SIDE_INPUTS, UNIT, stuck_checkers
 from bgdata.evaluation.networks.escapes import LAST_SQUARE, REACH, escape_counts
 from bgdata.formats.onnx.graph import Value, joined
 from bgdata.formats.onnx.shots import Movers, point_counts, shot_counts
-from bgdata.formats.onnx.sides import FIELD, SLOTS, Side, both_sides, lowest, off_of, side_by_side
+from bgdata.formats.onnx.sides import FIELD, SLOTS, Side, by_side, lowest
 
 _CHANCES = np.round(np.arange(37) * UNIT / 36).astype(np.int32)  # by rolls of 36
 _ESCAPES, _STUCK = escape_counts().astype(np.int32), stuck_checkers().astype(np.int32).ravel()
@@ -20,29 +22,50 @@ _WINDOWS = np.stack([(_FROM >= _TO) & (_TO + length > _FROM) for length in _RUNS
 _SIX_WINDOWS = _WINDOWS[:, 5, 1:20]
 _HOME = (SLOTS >= 1) & (SLOTS <= 6)
 _MOST_OFF = 5
+_QUARTERS = np.maximum(SLOTS - 1, 0) // 6  # from the home board
 
 
 def contact_inputs(side: Side) -> Value:
     """int32[n, 64]: the inputs CONTACT_INPUTS in units of 1/64."""
-    return side_by_side(side_inputs(both_sides(side)), SIDE_INPUTS)
+    return by_side(contact_side, side, SIDE_INPUTS)
 
 
-def side_inputs(side: Side) -> Value:
+def contact_side(side: Side) -> Value:
     """int32[n, 32]: the inputs of one side."""
     own_made = (side.ours > 1) & FIELD
-    movers = movers_of(side)
+    ahead, bar, off = side.ours.take(SLOTS[::-1]), side.bar, side.off
+    blots, landings = side.theirs.equals(1) & FIELD, (side.theirs <= 1) & FIELD
+    sets = ((ahead > 0) & FIELD, ahead.equals(1) & FIELD, bar, blots, landings)
+    movers = Movers(*(each.turned() for each in sets))
     hitting, hitting_two, pips = shot_counts(movers)
+    # points are made by checkers that are not two on one of the points 1 to 7
+    sources = movers.all & (~ahead.turned().equals(2) | (SLOTS[:, None] < 18))
+    made = movers.all & ~movers.singles
+    new_points = point_counts(sources, sources & made, movers.singles, made, movers)
+    making, on_blot = (chances(bar.equals(0).where(each, 0)) for each in new_points)
     home_blots, exposed_blots, unlinked = weak_points(side, own_made)
+    lead = side.other().weighed(SLOTS) - side.weighed(SLOTS)
+    behind = (-lead).at_least(0).at_most(MOST)
+    to_pass = (side.ours * (side.ours.like(SLOTS) - side.front).at_least(0)).total()
+    outside = side.weighed(np.maximum(SLOTS - 6, 0))
+    anchors = own_made & (SLOTS >= 18)
+    is_back_game = (own_made & (SLOTS >= 19)).total() >= 2
     return joined(
         [
-            *distances(side),
-            *anchors(side, own_made),
+            *(UNIT * (off - _MOST_OFF * part).at_least(0).at_most(_MOST_OFF) // _MOST_OFF for part in range(3)),
+            (side.weighed(SLOTS) // 2).at_most(MOST),
+            lead.at_least(0).at_most(MOST),
+            (to_pass // 2).at_most(MOST),
+            off.equals(0).where((outside // 2).at_most(MOST), 0),
+            2 * side.rearmost,
+            9 * (25 - lowest(anchors, 25)),
+            (32 * anchors.total()).at_most(MOST),
+            is_back_game.where(behind, 0),
             *(chances(hitting), chances(hitting_two), pips // 9, home_blots, exposed_blots),
-            *escapes(side),
+            *escapes(side, ahead),
             *blocks(side, own_made),
             *shape(side),
-            unlinked,
-            *points_made(side, movers),
+            *(unlinked, making, on_blot),
         ]
     )
 
@@ -50,45 +73,6 @@ def side_inputs(side: Side) -> Value:
 def chances(rolls: Value) -> Value:
     """Rolls of 36 as a chance."""
     return rolls.lookup(_CHANCES)
-
-
-def movers_of(side: Side) -> Movers:
-    """A side ahead: see `shots`."""
-    ahead = side.ours.take(SLOTS[::-1])
-    blots = side.theirs.equals(1) & FIELD
-    landings = (side.theirs <= 1) & FIELD
-    found = ((ahead > 0) & FIELD, ahead.equals(1) & FIELD, side.bar, blots, landings)
-    return Movers(*(each.turned() for each in found))
-
-
-def lead_of(side: Side) -> Value:
-    """int32[n, 1]: pips that a side is ahead in the race, below 0 when behind."""
-    return side.other().weighed(SLOTS) - side.weighed(SLOTS)
-
-
-def distances(side: Side) -> list[Value]:
-    """off_first to rearmost."""
-    off = off_of(side)
-    parts = [UNIT * (off - _MOST_OFF * part).at_least(0).at_most(_MOST_OFF) // _MOST_OFF for part in range(3)]
-    to_pass = (side.ours * (side.ours.like(SLOTS) - side.front).at_least(0)).total()
-    outside = side.weighed(np.maximum(SLOTS - 6, 0))
-    return [
-        *parts,
-        (side.weighed(SLOTS) // 2).at_most(MOST),
-        lead_of(side).at_least(0).at_most(MOST),
-        (to_pass // 2).at_most(MOST),
-        off.equals(0).where((outside // 2).at_most(MOST), 0),
-        2 * side.rearmost,
-    ]
-
-
-def anchors(side: Side, own_made: Value) -> list[Value]:
-    """best_anchor to back_game."""
-    held = own_made & (SLOTS >= 18)
-    best = 9 * (25 - lowest(held, 25))
-    is_back_game = (own_made & (SLOTS >= 19)).total() >= 2
-    behind = (-lead_of(side)).at_least(0).at_most(MOST)
-    return [best, (32 * held.total()).at_most(MOST), is_back_game.where(behind, 0)]
 
 
 def weak_points(side: Side, own_made: Value) -> tuple[Value, Value, Value]:
@@ -106,18 +90,15 @@ def escape_rolls(blocks_ahead: Value) -> Value:
     return (blocks_ahead.to(np.int32) @ _IN_FRONT).lookup(_ESCAPES)
 
 
-def escapes(side: Side) -> list[Value]:
-    """escape_chance, back_escape_chance and mobility."""
+def escapes(side: Side, ahead: Value) -> list[Value]:
+    """escape_chance, back_escape_chance and mobility, the last two 1 without such checkers."""
     rolls = escape_rolls((side.theirs > 1) & FIELD)
-    ahead = side.ours.take(SLOTS[::-1])
-    rearmost = rolls.pick((25 - side.rearmost).at_most(24))
-    return [chances(rearmost), *(mean_chance(ahead * (last >= SLOTS), rolls) for last in (7, 18))]
-
-
-def mean_chance(checkers: Value, rolls: Value) -> Value:
-    """The mean chance of checkers int32[n, 26], 1 without any."""
-    count = checkers.total()
-    return (count > 0).where(16 * (checkers * rolls).total() // (9 * count.at_least(1)), UNIT)
+    found = [chances(rolls.pick((25 - side.rearmost).at_most(24)))]
+    for last in (7, 18):
+        checkers = ahead * (last >= SLOTS)
+        count = checkers.total()
+        found.append((count > 0).where(16 * (checkers * rolls).total() // (9 * count.at_least(1)), UNIT))
+    return found
 
 
 def blocks(side: Side, own_made: Value) -> list[Value]:
@@ -152,11 +133,36 @@ def shape(side: Side) -> list[Value]:
     return [(far + near).at_most(MOST), low * low, moment.at_most(MOST)]
 
 
-def points_made(side: Side, movers: Movers) -> tuple[Value, Value]:
-    """point_making_chance and blot_pointing_chance: of checkers that are not two on one of the points 1 to 7."""
-    ahead = side.ours.take(SLOTS[::-1]).turned()
-    sources = movers.all & (~ahead.equals(2) | (SLOTS[:, None] < 18))
-    made = movers.all & ~movers.singles
-    counts = point_counts(sources, sources & made, movers.singles, made, movers)
-    making, on_blot = (chances(side.bar.equals(0).where(each, 0)) for each in counts)
-    return making, on_blot
+def race_inputs(side: Side) -> Value:
+    """int32[n, 60]: the inputs RACE_INPUTS in units of 1/64."""
+    return by_side(race_side, side, races.SIDE_INPUTS)
+
+
+def race_side(side: Side) -> Value:
+    """int32[n, 30]: the inputs of one side."""
+    pips, left, off = side.weighed(SLOTS), side.checkers, side.off
+    lead = (side.other().weighed(SLOTS) - pips).at_least(0)
+    outside_pips = side.weighed(np.maximum(SLOTS - 6, 0))
+    empty = ((side.ours <= 0) & _HOME).total()
+    is_gammon = off.equals(0).to(np.int32)
+    back, back_pips = side.weighed(SLOTS > 18), side.weighed(np.maximum(SLOTS - 18, 0))
+    lowest_point = lowest((side.ours > 0) & _HOME, 25).at_most(6)
+    return joined(
+        [
+            UNIT * (off > np.arange(races.OFF_INPUTS)).to(np.int32),
+            pips.at_most(3 * UNIT),
+            (2 * lead).at_most(MOST),
+            (4 * UNIT * lead // pips.at_least(1)).at_most(MOST),
+            8 * side.weighed(SLOTS > 6),
+            (4 * side.weighed(_QUARTERS)).at_most(MOST),
+            outside_pips.at_most(MOST),
+            (4 * pips // left.at_least(1)).at_most(MOST),
+            (left > 0).where(UNIT * empty // 6, 0),
+            *(8 * side.ours.take(np.array([point])) for point in (1, 2, 3)),
+            UNIT * (left - left // 2 * 2),
+            UNIT * is_gammon,
+            is_gammon * (outside_pips + lowest_point).at_most(MOST),
+            is_gammon * (16 * back).at_most(MOST),
+            is_gammon * (4 * back_pips).at_most(MOST),
+        ]
+    )
