@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
@@ -35,20 +36,32 @@ from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards
-from bgdata.game.position import START, Position
+from bgdata.game.position import START
 from bgdata.kernel import threads
 from tests.evaluation.sample_networks import random_networks
 from tests.formats.onnx.boards import all_boards
+from tests.together import each
 
 REASON = "the extra onnx is not installed"
 pytestmark = pytest.mark.skipif(not (find_spec("onnx") and find_spec("onnxruntime")), reason=REASON)
 FLOAT, INT8 = "FLOAT", "INT8"
 Sizes = Sequence[int | str] | None
+ONE = np.array([START.board], np.int8)
+CANNOT_RUN = "expected an ONNX file that onnxruntime can run"
 
 
 def onnx() -> Any:
     """The package, which is only imported when a test needs it."""
     return import_module("onnx")
+
+
+@contextmanager
+def refusing(error: type[Exception] | tuple[type[Exception], ...], message: str) -> Iterator[Any]:
+    """The block raises this error, which is one short line that matches the message."""
+    with pytest.raises(error, match=message) as raised:
+        yield raised
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 400
 
 
 @cache
@@ -187,11 +200,10 @@ def test_a_file_that_takes_a_set_of_inputs(tmp_path: Path, input_set: InputSet) 
 
 def test_rounding_is_mended(tmp_path: Path) -> None:
     path = write_constant(tmp_path / "x.onnx", [1.0004, 0.3, 0.3004, -0.0004, 0.0])
-    start = np.array([START.board], np.int8)
-    np.testing.assert_allclose(OnnxEvaluator(path).evaluate_many(start).chances[0], [1, 0.3, 0.3, 0, 0], atol=1e-7)
+    np.testing.assert_allclose(OnnxEvaluator(path).evaluate_many(ONE).chances[0], [1, 0.3, 0.3, 0, 0], atol=1e-7)
 
 
-@pytest.mark.parametrize(
+@each(
     ("chances", "message"),
     [
         ([float("nan"), 0, 0, 0, 0], "expected chances from 0 to 1, none above one that includes it"),
@@ -203,26 +215,23 @@ def test_rounding_is_mended(tmp_path: Path) -> None:
         ([0.5, 0.2, 0.1, 0.6, 0], "got 0.5, 0.2, 0.1, 0.6, 0"),
     ],
 )
-def test_answers_that_are_no_chances(tmp_path: Path, chances: list[float], message: str) -> None:
+def test_invalid_chances_are_refused(tmp_path: Path, chances: list[float], message: str) -> None:
     evaluator = OnnxEvaluator(write_constant(tmp_path / "x.onnx", chances))
-    start = np.array([START.board], np.int8)
-    with pytest.raises(ExternalProgramError, match=f"x.onnx for {Position(START.board).id}, got ") as error:
-        evaluator.evaluate_many(start)
+    with refusing(ExternalProgramError, f"x.onnx for {START.id}, got ") as error:
+        evaluator.evaluate_many(ONE)
     assert message in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 def test_a_set_of_inputs_needs_chances_too(tmp_path: Path) -> None:
-    start, given = np.array([START.board], np.int8), (FLOAT, ("N", 196))
-    path = tmp_path / "x.onnx"
+    given, path = (FLOAT, ("N", 196)), tmp_path / "x.onnx"
     outside = write_constant(path, [1.5, 0, 0, 0, 0], given=given, inputs="tesauro-196")
-    with pytest.raises(ExternalProgramError, match=r"expected chances from 0 to 1 from .*, got 1\.5, 0"):
-        OnnxEvaluator(outside).evaluate_many(start)
+    with refusing(ExternalProgramError, r"expected chances from 0 to 1 from .*, got 1\.5, 0"):
+        OnnxEvaluator(outside).evaluate_many(ONE)
     unordered = write_constant(path, [0.5, 0.6, 0, 0, 0], given=given, inputs="tesauro-196")
-    assert OnnxEvaluator(unordered).evaluate_many(start).chances[0].tolist() == [0.5, 0.5, 0, 0, 0]
+    assert OnnxEvaluator(unordered).evaluate_many(ONE).chances[0].tolist() == [0.5, 0.5, 0, 0, 0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "shown"),
     [
         ({"given": (FLOAT, ("N", 26))}, "float32[N, 26] -> float32[N, 5]"),
@@ -236,83 +245,64 @@ def test_a_set_of_inputs_needs_chances_too(tmp_path: Path) -> None:
         ({"given": (FLOAT, ("N", 260)), "inputs": "tesauro-196"}, "float32[N, 260]"),
     ],
 )
-def test_other_inputs_and_outputs(tmp_path: Path, said: dict[str, Any], shown: str | None) -> None:
+def test_other_inputs_and_outputs_are_refused(tmp_path: Path, said: dict[str, Any], shown: str | None) -> None:
     path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0], **said)
     wanted = re.escape(f"got {path}: ") if shown is None else "expected an ONNX file int8.*, got .*" + re.escape(shown)
-    with pytest.raises((UsageError, CorruptFileError), match=wanted) as error:
+    with refusing((UsageError, CorruptFileError), wanted):
         OnnxEvaluator(path)
-    assert "\n" not in str(error.value)
 
 
-def test_outputs_of_other_forms(tmp_path: Path) -> None:
+def test_outputs_of_other_forms_are_refused(tmp_path: Path) -> None:
     """Files that are what they say, but no evaluators."""
     node, path = onnx().helper.make_node, tmp_path / "x.onnx"
-    boards, constants = {"x": (INT8, ("N", 26))}, dict[str, np.ndarray]()
-    cast = [node("Cast", ["x"], ["y"], to=getattr(onnx().TensorProto, FLOAT))]
+    cast, same = node("Cast", ["x"], ["y"], to=getattr(onnx().TensorProto, FLOAT)), node("Identity", ["x"], ["y"])
     for nodes, outputs, shown in (
-        (cast, {"y": (FLOAT, ("N", 26))}, "-> float32[N, 26]"),
-        ([node("Identity", ["x"], ["y"])], {"y": (INT8, ("N", 26))}, "-> int8[N, 26]"),
-        (
-            [*cast, node("Abs", ["y"], ["z"])],
-            dict.fromkeys("yz", (FLOAT, ("N", 26))),
-            "float32[N, 26], float32[N, 26]",
-        ),
+        ([cast], {"y": (FLOAT, ("N", 26))}, "-> float32[N, 26]"),
+        ([same], {"y": (INT8, ("N", 26))}, "-> int8[N, 26]"),
+        ([cast, node("Abs", ["y"], ["z"])], dict.fromkeys("yz", (FLOAT, ("N", 26))), "float32[N, 26], float32[N, 26]"),
+        ([cast], {"y": (FLOAT, None)}, "expected an ONNX file int8"),  # says nothing of its sizes, and gives 26
     ):
-        write_model(path, nodes, boards, outputs, constants, {})
-        with pytest.raises(UsageError, match=re.escape(shown)):
+        write_model(path, nodes, {"x": (INT8, ("N", 26))}, outputs, {}, {})
+        with refusing(UsageError, re.escape(shown)):
             OnnxEvaluator(path)
-    write_model(path, cast, boards, {"y": (FLOAT, None)}, constants, {})  # says nothing of its sizes, and gives 26
-    with pytest.raises(UsageError, match="expected an ONNX file int8"):
-        OnnxEvaluator(path)
 
 
-def test_more_answers_than_positions(tmp_path: Path) -> None:
+def test_answers_of_another_form_and_failures_are_refused(tmp_path: Path) -> None:
+    """More answers than positions, and a file that fails while it runs."""
     node, path = onnx().helper.make_node, tmp_path / "x.onnx"
     cast = node("Cast", ["x"], ["numbers"], to=getattr(onnx().TensorProto, FLOAT))
-    nodes = [cast, node("Gather", ["numbers", "five"], ["found"], axis=1), node("Concat", ["found"] * 2, ["y"], axis=0)]
-    write_model(path, nodes, {"x": (INT8, ("N", 26))}, {"y": (FLOAT, ("M", 5))}, {"five": np.arange(5)}, {})
-    with pytest.raises(ExternalProgramError, match=r"expected chances \[1, 5\] from .*, got \[2, 5\]"):
-        OnnxEvaluator(path).evaluate_many(np.array([START.board], np.int8))
+    twice = [node("Gather", ["numbers", "five"], ["found"], axis=1), node("Concat", ["found"] * 2, ["y"], axis=0)]
+    for nodes, constants, message in (
+        (twice, {"five": np.arange(5)}, r"expected chances \[1, 5\] from .*, got \[2, 5\]"),
+        ([node("Reshape", ["numbers", "shape"], ["y"])], {"shape": np.array([-1, 5])}, f"expected answers of {path}, "),
+    ):
+        write_model(path, [cast, *nodes], {"x": (INT8, ("N", 26))}, {"y": (FLOAT, ("M", 5))}, constants, {})
+        with refusing(ExternalProgramError, message):
+            OnnxEvaluator(path).evaluate_many(ONE)
 
 
-def test_a_file_that_fails_while_it_runs(tmp_path: Path) -> None:
-    node, path = onnx().helper.make_node, tmp_path / "x.onnx"
-    shape = {"shape": np.array([-1, 5])}
-    cast = node("Cast", ["x"], ["numbers"], to=getattr(onnx().TensorProto, FLOAT))
-    nodes = [cast, node("Reshape", ["numbers", "shape"], ["y"])]
-    write_model(path, nodes, {"x": (INT8, ("N", 26))}, {"y": (FLOAT, ("M", 5))}, shape, {})
-    with pytest.raises(ExternalProgramError, match=f"expected answers of {path}, got ") as error:
-        OnnxEvaluator(path).evaluate_many(np.array([START.board], np.int8))
-    assert "\n" not in str(error.value)
-    assert len(str(error.value)) < 400
-
-
-def test_an_unknown_set_of_inputs(tmp_path: Path) -> None:
+def test_unknown_set_of_inputs_is_refused(tmp_path: Path) -> None:
     path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0], given=(FLOAT, ("N", 9)), inputs="mine")
-    with pytest.raises(UnknownInputSetError, match=r"expected inputs among tesauro-196, .*, got mine"):
+    with refusing(UnknownInputSetError, r"expected inputs among tesauro-196, .*, got mine"):
         OnnxEvaluator(path)
 
 
-def test_what_is_no_file_of_onnx(tmp_path: Path, ours: Path) -> None:
+def test_invalid_file_is_refused(tmp_path: Path, ours: Path) -> None:
     path = tmp_path / "x.onnx"
-    with pytest.raises(MissingFileError, match=f"expected an ONNX file, found nothing at {path}; try: "):
+    with refusing(MissingFileError, f"expected an ONNX file, found nothing at {path}; try: "):
         OnnxEvaluator(path)
     path.mkdir()
-    with pytest.raises(UsageError, match=f"expected an ONNX file, got the folder {path}"):
+    with refusing(UsageError, f"expected an ONNX file, got the folder {path}"):
         OnnxEvaluator(path)
     path.rmdir()
     for content in (b"", b"text\n", bytes(1000), ours.read_bytes()[:1000]):
         path.write_bytes(content)
-        with pytest.raises(
-            CorruptFileError, match=f"expected an ONNX file that onnxruntime can run, got {path}: "
-        ) as e:
+        with refusing(CorruptFileError, f"{CANNOT_RUN}, got {path}: "):
             OnnxEvaluator(path)
-        assert "\n" not in str(e.value)
-        assert len(str(e.value)) < 400
 
 
 @pytest.mark.parametrize("field", ["opset", "ir", "domain"])
-def test_versions_that_onnxruntime_refuses(tmp_path: Path, field: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_unsupported_versions_are_refused(tmp_path: Path, field: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Of the operations, of the file, and operations of a library that nobody has: one line says so, and onnxruntime
     itself says nothing beside it."""
     path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0])
@@ -324,10 +314,8 @@ def test_versions_that_onnxruntime_refuses(tmp_path: Path, field: str, capfd: py
     else:
         model.graph.node[0].domain = "com.nobody"
     path.write_bytes(model.SerializeToString())
-    with pytest.raises(CorruptFileError, match=f"^expected an ONNX file that onnxruntime can run, got {path}: ") as e:
+    with refusing(CorruptFileError, f"^{CANNOT_RUN}, got {path}: "):
         OnnxEvaluator(path)
-    assert "\n" not in str(e.value)
-    assert len(str(e.value)) < 400
     assert capfd.readouterr() == ("", "")
 
 
@@ -336,11 +324,11 @@ def test_data_in_other_files_are_not_read(tmp_path: Path) -> None:
     model = onnx().load(path)
     onnx().save_model(model, path, save_as_external_data=True, location="data.bin", size_threshold=0)
     assert (tmp_path / "data.bin").exists()
-    with pytest.raises(CorruptFileError, match="expected an ONNX file that onnxruntime can run"):
+    with refusing(CorruptFileError, CANNOT_RUN):
         OnnxEvaluator(path)
 
 
-def test_without_onnxruntime(ours: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_onnxruntime_is_refused(ours: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "onnxruntime", None)
-    with pytest.raises(MissingExtraError, match=r'expected onnxruntime to run .*, found none; try: .*bgdata\[onnx\]"$'):
+    with refusing(MissingExtraError, r'expected onnxruntime to run .*, found none; try: .*bgdata\[onnx\]"$'):
         OnnxEvaluator(ours)
