@@ -173,7 +173,7 @@ def test_choices_are_the_first_of_the_best(number: int, tables: BearoffArrays) -
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_after_a_play_the_opponent_is_on_roll(sign: int) -> None:
+def test_opponent_is_on_roll_after_a_play(sign: int) -> None:
     """A network that wants its own side ahead (or behind) chooses the plays that make it so: against the opponent."""
     networks, (boards, rolls) = pips_networks(sign), decisions(30)
     offsets, after_play = batch_plays(boards, rolls)
@@ -221,6 +221,6 @@ def test_any_threads_and_rows(tables: BearoffArrays) -> None:
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26), np.int16)])
-def test_wrong_boards(wrong: np.ndarray) -> None:
+def test_boards_of_another_form_are_refused(wrong: np.ndarray) -> None:
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\]"):
         evaluations(random_networks(0), NO_TABLES, wrong)

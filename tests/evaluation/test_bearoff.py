@@ -169,7 +169,7 @@ def test_chances_by_hand(evaluator: BearoffEvaluator) -> None:
     assert bgdata.open_gammon(evaluator.gammon.folder.parents[2], 6).probe_chances(full)[1] == pytest.approx(saved)
 
 
-def test_who_covers_what(evaluator: BearoffEvaluator) -> None:
+def test_coverage_follows_its_meaning(evaluator: BearoffEvaluator) -> None:
     """Positions of all kinds against the meaning of coverage."""
     boards = np.concatenate(
         [
@@ -288,7 +288,7 @@ def test_bulk_is_the_same_in_any_way(evaluator: BearoffEvaluator) -> None:
 
 
 @pytest.mark.parametrize(("shape", "dtype"), [((3, 25), np.int8), ((26,), np.int8), ((2, 26), np.int64)])
-def test_boards_of_a_wrong_shape_or_type(evaluator: BearoffEvaluator, shape: tuple[int, ...], dtype: type) -> None:
+def test_boards_of_another_form_are_refused(evaluator: BearoffEvaluator, shape: tuple[int, ...], dtype: type) -> None:
     with pytest.raises(InvalidPositionError, match="expected boards as int8"):
         evaluator.evaluate_many(np.zeros(shape, dtype))
 
@@ -341,7 +341,7 @@ def test_a_warehouse_without_tables(tmp_path: Path) -> None:
     assert open_bearoff(bgdata.open_warehouse(tmp_path), with_endgames=True).endgame is None
 
 
-def test_what_is_said_of_the_accuracy(evaluator: BearoffEvaluator, root: Path, tmp_path: Path) -> None:
+def test_accuracy_in_words(evaluator: BearoffEvaluator, root: Path, tmp_path: Path) -> None:
     assert evaluator.two_sided is not None
     said = evaluator.accuracy
     assert said[EXACT] == (

@@ -77,7 +77,7 @@ def test_possible_outcomes_follow_the_twin() -> None:
     assert set(found) >= {0, 1, 3, 4, 12, 15}  # nothing, a gammon or more of either side, everything
 
 
-def test_what_happens_was_possible() -> None:
+def test_outcomes_of_games_were_possible() -> None:
     """Every gammon and backgammon of the games was allowed in every position that led to it."""
     outcomes = random_games(GAMES, SEED).outcomes
     happened = np.zeros(4, int)

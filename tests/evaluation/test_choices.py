@@ -54,7 +54,7 @@ def test_a_single_play_needs_no_choice() -> None:
     assert choose(RandomPlayer().chooser, board, board[None], 1, 0, 0, choice_scratch(RandomPlayer().chooser)) == 0
 
 
-def test_wrong_questions() -> None:
+def test_invalid_positions_and_rolls_are_refused() -> None:
     chooser, boards, rolls = PubEval().chooser, *(values[:3] for values in turns())
     assert isinstance(PubEval(), KernelPlayer)
     with pytest.raises(InvalidPositionError, match="expected"):

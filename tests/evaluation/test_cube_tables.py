@@ -63,7 +63,7 @@ def test_the_example_of_gnubgs_manual(table: MoneyBearoff, is_jacoby: bool) -> N
     assert table.accuracy.startswith("exact, bearoff_two_sided/6x4/r")
 
 
-def test_what_the_table_does_not_cover(table: MoneyBearoff) -> None:
+def test_positions_outside_the_table(table: MoneyBearoff) -> None:
     money = Stakes(Money(is_jacoby=False))
     on_bar = position_id([0] * 24 + [1], [1])
     for text in (
@@ -91,7 +91,7 @@ def test_jacoby_takes_away_gammons(tmp_path: Path) -> None:
         assert table.cube_equities(position, stakes) is not None
 
 
-def test_the_player_says_who_decided(player_root: Path) -> None:
+def test_decision_names_its_source(player_root: Path) -> None:
     player = bgdata.open_player(player_root, "random")
     exact = player.decide_cube(EXAMPLE)
     assert (exact.method, exact.action) == (Method.EXACT, Action.DOUBLE_TAKE)
@@ -145,7 +145,7 @@ def test_races_are_solved_at_any_score(table: MoneyBearoff) -> None:
     assert len(races.kept) == kept + 2, "who knows what is in a table of another name"
 
 
-def test_what_is_not_solved() -> None:
+def test_races_that_are_not_solved() -> None:
     races, match = SolvedRaces(), Stakes(MatchScore(7, 7))
     on_bar = position_id([0] * 24 + [1], [1])
     gammon, large = position_id([15], [1]), position_id([2] * 6, [2] * 6)

@@ -21,7 +21,7 @@ from tests.evaluation.network_versions import random_networks
 from tests.evaluation.sample_evaluators import OnRollWins, chances_of_outcome
 
 
-def test_who_is_an_evaluator() -> None:
+def test_evaluators_and_choosers() -> None:
     player = NetworkPlayer(random_networks(1), NO_TABLES)
     for evaluator in (player, LookaheadPlayer(player, 1), OnRollWins()):
         assert isinstance(evaluator, Evaluator)
@@ -84,7 +84,7 @@ def test_rules_answer_for_finished_games_and_the_program_for_others() -> None:
         (0.9, 0, 0, 0.2, 0),
     ],
 )
-def test_answers_that_are_no_chances(chances: tuple[float, ...]) -> None:
+def test_invalid_chances_are_refused(chances: tuple[float, ...]) -> None:
     boards = np.array([START.board, START.board], np.int8)
     given = np.array([(0.5, 0.2, 0.1, 0.2, 0.1), chances], np.float32)
     message = f"^expected chances from 0 to 1, none above one that includes it from somebody for {START.id}, got "

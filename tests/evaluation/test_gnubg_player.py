@@ -128,7 +128,7 @@ def test_gnubg_answers_as_its_scripts_do(ply: int, tmp_path: Path) -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_that_dies_and_others_that_follow() -> None:
+def test_dead_process_is_replaced() -> None:
     player, board = GnubgPlayer(), np.array([START.board], np.int8)
     before = player.evaluate_many(board).chances
     player._servers[0].close()
@@ -139,7 +139,7 @@ def test_gnubg_that_dies_and_others_that_follow() -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_no_gnubg_stays_behind() -> None:
+def test_process_ends_with_its_parent() -> None:
     """A process that is killed cannot end those that it started: they end by themselves."""
     code = (
         "import os; from bgdata.evaluation.gnubg_server import GnubgServer; from bgdata.game.position import START;"
@@ -154,14 +154,14 @@ def test_no_gnubg_stays_behind() -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_that_does_not_listen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_that_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gnubg_server, "require_gnubg", lambda: "/bin/false")
     with pytest.raises(ExternalProgramError, match="expected gnubg to listen within 60 s, found none"):
         GnubgServer(0)
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_that_hangs() -> None:
+def test_stopped_process_times_out() -> None:
     """It is stopped, as it may be by others: it is not waited for, neither for its answer nor for its end."""
     server = GnubgServer(0, patience_seconds=0.2)
     os.kill(server.process_id, signal.SIGSTOP)
@@ -212,7 +212,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes
     ],
     ids=["half", "two", "error", "binary", "long"],
 )
-def test_answers_that_gnubg_would_not_give(stand_in: Callable[[bytes], None], answer: bytes, words: str) -> None:
+def test_invalid_answers_are_refused(stand_in: Callable[[bytes], None], answer: bytes, words: str) -> None:
     stand_in(answer)
     server = GnubgServer(0, patience_seconds=2)
     with pytest.raises(ExternalProgramError, match=f"^{words}$") as raised:
@@ -222,7 +222,7 @@ def test_answers_that_gnubg_would_not_give(stand_in: Callable[[bytes], None], an
     assert not psutil.pid_exists(server.process_id)
 
 
-def test_a_player_that_is_not_answered(stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_player_without_answers_times_out(stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """It waits for its processes no longer than it was told, and so does a copy; others answer the next questions."""
     monkeypatch.setattr(gnubg_player, "gnubg_version", lambda: "1.07.001")
     stand_in(b"0.5 0.1")
@@ -238,7 +238,9 @@ def test_a_player_that_is_not_answered(stand_in: Callable[[bytes], None], monkey
     assert GnubgPlayer().patience_seconds == 600
 
 
-def test_gnubg_that_never_listens(stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_that_never_listens_times_out(
+    stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     stand_in(b"")
     monkeypatch.setattr(gnubg_server, "START_SECONDS", 0.5)
     with pytest.raises(ExternalProgramError, match=r"^expected gnubg to listen within 0\.5 s, found none$"):
@@ -257,7 +259,7 @@ def test_gnubg_gives_hints() -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_without_questions() -> None:
+def test_no_positions() -> None:
     player = GnubgPlayer(1)
     assert player.choose_plays(np.empty((0, 26), np.int8), np.empty((0, 2), np.int8)).shape == (0, 26)
     assert player.evaluate_many(np.empty((0, 26), np.int8)).chances.shape == (0, 5)
@@ -267,7 +269,7 @@ def test_gnubg_without_questions() -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_that_stops(tmp_path: Path) -> None:
+def test_failing_script_is_refused(tmp_path: Path) -> None:
     """It exits with 0 whatever happens."""
     assert ask_gnubg("tell(1)\ntell('x y')", tmp_path) == ["1", "x y"]
     for script in ("tell(1)\nraise ValueError('no')", "import sys\nsys.exit(3)", "tell("):
@@ -275,13 +277,13 @@ def test_gnubg_that_stops(tmp_path: Path) -> None:
             ask_gnubg(script, tmp_path)
 
 
-def test_plies_that_gnubg_does_not_have() -> None:
+def test_invalid_ply_is_refused() -> None:
     for ply in (-1, 5):
         with pytest.raises(UnknownPlayerError, match=f"expected --ply 0 to 4 for gnubg, got {ply}"):
             GnubgPlayer(ply)
 
 
-def test_gnubg_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_gnubg_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     gnubg_version.cache_clear()
     monkeypatch.setattr(gnubg_program, "find_gnubg_tool", lambda _: None)
     message = r"expected GNU Backgammon on this machine, found none \(Debian package gnubg\)"

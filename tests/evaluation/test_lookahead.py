@@ -235,7 +235,7 @@ def test_neither_batches_nor_threads_matter(monkeypatch: pytest.MonkeyPatch) -> 
     assert evaluate_ahead(player, boards, 1).chances.tobytes() == expected.chances.tobytes()
 
 
-def test_illegal_questions() -> None:
+def test_invalid_positions_and_rolls_are_refused() -> None:
     look = partial(evaluate_ahead, OnRollWins())
     board = np.array([START.board], np.int8)
     with pytest.raises(InvalidRollError, match="expected dice from 1 to 6, got \\[7, 1\\] in row 0"):

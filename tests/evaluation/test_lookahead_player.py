@@ -59,7 +59,7 @@ def evaluator(player_root: Path) -> NetworkPlayer:
     return opened
 
 
-def test_who_answers_and_how_well(player_root: Path) -> None:
+def test_source_and_accuracy_of_answers(player_root: Path) -> None:
     player = bgdata.open_player(player_root, "random")
     assert (player.label, repr(player)) == ("random-0ply", "LookaheadPlayer(random-0ply)")
     start = player.evaluate("4HPwATDgc/ABMA")
@@ -93,7 +93,7 @@ def test_who_answers_and_how_well(player_root: Path) -> None:
     assert len(player.accuracy) == len(dict(player.accuracy)) == 5
 
 
-def test_what_is_missing_is_not_promised(player_root: Path, tmp_path: Path) -> None:
+def test_accuracy_has_only_tables_that_are_there(player_root: Path, tmp_path: Path) -> None:
     shutil.copytree(player_root / "network", tmp_path / "network")
     player = bgdata.open_player(tmp_path, "random")
     assert len(dict(player.accuracy)) == 3
@@ -190,7 +190,7 @@ def test_cached_answers_are_the_fresh_ones(evaluator: NetworkPlayer) -> None:
     assert player.evaluate_many(np.asfortranarray(boards)[1::2]).chances.tobytes() == fresh.chances[1::2].tobytes()
 
 
-def test_memory() -> None:
+def test_cache() -> None:
     evaluator = Scrambled()
     look, boards = EvaluationCache(evaluator, 50), sample_games().boards[:400:4]
     open_rows = boards[:30]
@@ -261,7 +261,7 @@ def test_versions(evaluator: NetworkPlayer) -> None:
 
 
 @pytest.mark.parametrize("ply", [-1, 4, 1.0, "1", True, None])
-def test_plies_that_are_refused(player_root: Path, ply: Any) -> None:
+def test_invalid_ply_is_refused(player_root: Path, ply: Any) -> None:
     with pytest.raises(UsageError, match=f"expected a ply from 0 to 3, got {ply!r}"):
         bgdata.open_player(player_root, "random", ply)
 
@@ -273,7 +273,7 @@ def test_players_that_only_choose_are_refused(chooser: PubEval | RandomPlayer) -
         LookaheadPlayer(chooser)  # type: ignore[arg-type]
 
 
-def test_positions_and_rolls_that_are_refused(evaluator: NetworkPlayer) -> None:
+def test_invalid_positions_and_rolls_are_refused(evaluator: NetworkPlayer) -> None:
     player = LookaheadPlayer(evaluator)
     with pytest.raises(InvalidPositionError, match="expected 14 characters in a position id"):
         player.evaluate("4HPwATDgc")
@@ -281,7 +281,7 @@ def test_positions_and_rolls_that_are_refused(evaluator: NetworkPlayer) -> None:
         player.best_play(START, "71")
 
 
-def test_warehouses_that_are_refused(player_root: Path, tmp_path: Path) -> None:
+def test_invalid_warehouses_are_refused(player_root: Path, tmp_path: Path) -> None:
     with pytest.raises(MissingWarehouseError, match=r"expected a warehouse in .*none, found no such folder"):
         bgdata.open_player(tmp_path / "none")
     with pytest.raises(MissingTableError, match=r"no network/other in .* \(have: random\)"):

@@ -125,7 +125,7 @@ def test_a_win_that_is_certain_is_worth_a_pass(
         assert decision.best == (Action.DOUBLE_PASS, Action.TOO_GOOD)
 
 
-def test_what_the_table_does_not_cover(warehouse: Warehouse, met: MatchEquity) -> None:
+def test_positions_outside_the_table(warehouse: Warehouse, met: MatchEquity) -> None:
     score = MatchScore(5, 5)
     table, position = exact_table(warehouse, score), Position(position_id([1, 1], [0, 2]))
     assert table.cube_equities(position, Stakes(score), met) is not None

@@ -56,7 +56,7 @@ OPENERS: list[Callable[[Path], object]] = [
 
 
 @pytest.mark.parametrize("opened", OPENERS)
-def test_a_version_that_is_gone_is_said(small_root: Path, tmp_path: Path, opened: Callable[[Path], object]) -> None:
+def test_missing_version_is_refused(small_root: Path, tmp_path: Path, opened: Callable[[Path], object]) -> None:
     root = tmp_path / "warehouse"
     shutil.copytree(small_root, root)
     sent = pickle.dumps(opened(root))

@@ -35,7 +35,7 @@ def test_lines_come_one_by_one(pair: tuple[Talk, socket.socket]) -> None:
         (b"12345678901\n", "expected lines of at most 10 bytes, got a longer one, in the answer of somebody to 'who'"),
     ],
 )
-def test_answers_that_are_no_lines(answer: bytes, reason: str, pair: tuple[Talk, socket.socket]) -> None:
+def test_invalid_lines_are_refused(answer: bytes, reason: str, pair: tuple[Talk, socket.socket]) -> None:
     talk, theirs = pair
     theirs.sendall(answer + b"me\n")
     with pytest.raises(ExternalProgramError, match=f"^{reason}$"):
@@ -43,21 +43,21 @@ def test_answers_that_are_no_lines(answer: bytes, reason: str, pair: tuple[Talk,
     assert talk.read_line(30) == "me"
 
 
-def test_nobody_answers(pair: tuple[Talk, socket.socket]) -> None:
+def test_closed_connection_is_refused(pair: tuple[Talk, socket.socket]) -> None:
     talk, theirs = pair
     theirs.shutdown(socket.SHUT_WR)
     with pytest.raises(ExternalProgramError, match=r"^expected somebody to answer 'who', found it gone$"):
         talk.ask("who", 30)
 
 
-def test_nobody_reads(pair: tuple[Talk, socket.socket]) -> None:
+def test_write_that_nobody_reads_times_out(pair: tuple[Talk, socket.socket]) -> None:
     """More than the sockets hold."""
     talk, _ = pair
     with pytest.raises(ExternalProgramError, match=r"^expected somebody to read within 0\.05 s$"):
         talk.write_line("x" * 10_000_000, 0.05)
 
 
-def test_what_comes_without_end_is_no_line(pair: tuple[Talk, socket.socket]) -> None:
+def test_endless_line_times_out(pair: tuple[Talk, socket.socket]) -> None:
     """NUL bytes, which are dropped, and a line that never ends: both had been read for ever."""
     talk, theirs = pair
     for flood in (b"\0" * 4096, b"x" * 4096):

@@ -25,19 +25,19 @@ from tests.protocols.test_ubgi import BOARD, ROLL, TINY, engine_file, tiny
         ("engine\npatience 5\npatience forever", "expected patience SECONDS above 0 in .*, got 'forever'"),
     ],
 )
-def test_files_that_start_nothing(text: str, reason: str, tmp_path: Path) -> None:
+def test_invalid_files_are_refused(text: str, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "a.ubgi"
     path.write_text(text)
     with pytest.raises(UnknownPlayerError, match=reason):
         UbgiPlayer(str(path))
 
 
-def test_files_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="expected a file of text that starts an engine, found none in "):
         UbgiPlayer(str(tmp_path / "none.ubgi"))
 
 
-def test_commands_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_command_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.ubgi"
     path.write_text(str(tmp_path / "nothing"))
     with pytest.raises(UnknownPlayerError, match="expected a command that starts an engine, got "):
@@ -63,7 +63,7 @@ def test_commands_that_are_not_there(tmp_path: Path) -> None:
         ('"\\x07bestmove 8/5 6/5"', "expected a line of printable text, got .*, in an answer of tiny-0ply"),
     ],
 )
-def test_engines_that_answer_wrongly(answer: str, reason: str, tmp_path: Path) -> None:
+def test_invalid_answers_are_refused(answer: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises(ExternalProgramError, match=reason):
         UbgiPlayer(tiny(tmp_path, answer)).choose_plays(BOARD, ROLL)
 
@@ -84,7 +84,7 @@ def test_rounded_chances_are_put_in_order(tmp_path: Path) -> None:
         ('"bestmove 8/5", end="", flush=True); __import__("time").sleep(600', ", only 'bestmove 8/5'"),
     ],
 )
-def test_engines_that_hang(answer: str, rest: str, tmp_path: Path) -> None:
+def test_silent_engine_is_replaced(answer: str, rest: str, tmp_path: Path) -> None:
     """As long as its file says that it may take; what it would say then is not waited for: another one is started."""
     player = UbgiPlayer(tiny(tmp_path, answer, "patience 2"))
     with pytest.raises(ExternalProgramError, match=f"^expected a line of tiny-0ply within 2 s, got none{rest}$"):
@@ -93,7 +93,7 @@ def test_engines_that_hang(answer: str, rest: str, tmp_path: Path) -> None:
     assert player.choose_plays(BOARD, ROLL).shape == (1, 26)
 
 
-def test_how_patient_a_player_is(tmp_path: Path) -> None:
+def test_patience_is_not_part_of_the_version(tmp_path: Path) -> None:
     """Its answers do not depend on it, so its version does not either."""
     players = [UbgiPlayer(tiny(tmp_path, '"bestmove 8/5 6/5"', *lines)) for lines in ((), ("patience 2.5",))]
     assert [player.patience_seconds for player in players] == [600, 2.5]
@@ -102,21 +102,21 @@ def test_how_patient_a_player_is(tmp_path: Path) -> None:
     assert patient == impatient
 
 
-def test_engines_that_hang_before_they_say_anything(tmp_path: Path) -> None:
+def test_engine_that_never_speaks_times_out(tmp_path: Path) -> None:
     path = engine_file(tmp_path, "import time; time.sleep(600)", "patience 0.2")
     with pytest.raises(ExternalProgramError, match=r"^expected a line of tiny-0ply within 0\.2 s, got none$"):
         UbgiPlayer(path).choose_plays(BOARD, ROLL)
 
 
 @pytest.mark.parametrize(("version", "go"), [("0.1", "go role chequer"), ("0.2", "go chequer")])
-def test_versions_that_are_spoken(version: str, go: str, tmp_path: Path) -> None:
+def test_supported_versions(version: str, go: str, tmp_path: Path) -> None:
     answer = f"'bestmove 8/5 6/5' if line.strip() == '{go}' else 'error bad_command'"
     program = TINY.replace("ANSWER", answer).replace("ubgiok", f"proto {version}\\nubgiok")
     assert UbgiPlayer(engine_file(tmp_path, program)).choose_plays(BOARD, ROLL).shape == (1, 26)
 
 
 @pytest.mark.parametrize("version", ["0.3", "9", "1e999999", "x" * 1000])
-def test_versions_that_nobody_knows(version: str, tmp_path: Path) -> None:
+def test_unknown_versions_are_refused(version: str, tmp_path: Path) -> None:
     program = TINY.replace("ubgiok", f"proto {version}\\nubgiok")
     said = r"^expected an engine of UBGI 0\.1 or 0\.2, got tiny-0ply of '"
     with pytest.raises(UnknownPlayerError, match=said) as raised:
@@ -124,18 +124,18 @@ def test_versions_that_nobody_knows(version: str, tmp_path: Path) -> None:
     assert len(str(raised.value)) < 200
 
 
-def test_engines_that_do_not_evaluate(tmp_path: Path) -> None:
+def test_engine_without_evaluation_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected an engine that answers go eval, got tiny-0ply"):
         UbgiPlayer(tiny(tmp_path, '"error unsupported eval"')).evaluate_many(BOARD)
 
 
 @pytest.mark.parametrize("said", ["0.5 0.1", "nan 0 0 0 0", "7 0 0 0 0", "0.5 -3 0 0 0", "0.5 0 0 0 one"])
-def test_chances_that_cannot_be(said: str, tmp_path: Path) -> None:
+def test_impossible_chances_are_refused(said: str, tmp_path: Path) -> None:
     with pytest.raises(ExternalProgramError, match="expected five chances from 0 to 1 of tiny-0ply for 4HPwATDgc/ABMA"):
         UbgiPlayer(tiny(tmp_path, f'"chances {said}"')).evaluate_many(BOARD)
 
 
-def test_keys_that_an_engine_does_not_have(tmp_path: Path) -> None:
+def test_unknown_key_is_refused(tmp_path: Path) -> None:
     program = (
         "import sys\nfor line in sys.stdin:\n"
         "    print('ubgiok' if line == 'ubgi\\n' else 'readyok' if line == 'isready\\n' else 'error unsupported')\n"

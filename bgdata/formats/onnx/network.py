@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.networks.inference import (
+    ACTIVATION,
     FIRST_SUM,
     LATER_WEIGHT,
     LOGISTIC_UNIT,
@@ -20,10 +21,10 @@ from bgdata.evaluation.networks.inference import (
     Activation,
     NetworkArrays,
     Networks,
-    network_at,
 )
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import OF_COUNT, OF_OFF, UNIT
+from bgdata.evaluation.networks.mapped import layer_sizes
 from bgdata.evaluation.networks.measured import recorded_name
 from bgdata.formats.onnx.graph import Value, joined
 from bgdata.formats.onnx.inputs import contact_inputs, race_inputs
@@ -52,7 +53,7 @@ def chances_of(networks: Networks, boards: Value) -> Value:
     for which in range(len(networks.shapes)):
         wanted = boards.graph.add("NonZero", [classes.equals(which).shaped(-1)], np.int64)
         rows = wanted.shaped(-1)
-        chances = network_chances(network_at(networks, which), boards.take(rows, axis=0))
+        chances = network_chances(single_network(networks, which), boards.take(rows, axis=0))
         found = boards.graph.add("ScatterND", [found, rows.shaped(-1, 1), chances])
     return found
 
@@ -63,9 +64,17 @@ def chances_by_all(networks: Networks, boards: Value) -> Value:
     side = side_on_roll(boards)
     classes, found = network_class(side), outcome_chances(side)
     for which in range(len(networks.shapes)):
-        chances = network_chances(network_at(networks, which), boards)
+        chances = network_chances(single_network(networks, which), boards)
         found = classes.equals(which).where(chances, found)
     return found
+
+
+def single_network(networks: Networks, which: int) -> NetworkArrays:
+    """The arrays of the network at a place of NETWORK_CLASSES: `inference.network_at`, which counts no references, can
+    only be called by kernels."""
+    row = networks.shapes[which].tolist()
+    sizes = np.array(layer_sizes(row))
+    return NetworkArrays(row[0], row[1], row[ACTIVATION], sizes, networks.weights[row[2] :], networks.biases[row[3] :])
 
 
 def network_chances(network: NetworkArrays, boards: Value) -> Value:

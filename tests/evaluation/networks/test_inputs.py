@@ -146,6 +146,6 @@ def test_unknown_labels(label: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26), np.int16)])
-def test_wrong_boards(wrong: np.ndarray) -> None:
+def test_boards_of_another_form_are_refused(wrong: np.ndarray) -> None:
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\]"):
         encode(InputSet.RACE, wrong)

@@ -45,7 +45,7 @@ def is_mapped(array: NDArray[np.generic]) -> bool:
     return isinstance(owner, ctypes.Array)  # over pages of a file: see store.arrays.mapped
 
 
-def test_what_is_in_memory_is_noticed() -> None:
+def test_array_in_memory_is_not_mapped() -> None:
     assert not is_mapped(np.zeros(3))
 
 
@@ -116,7 +116,7 @@ def test_flaws(tmp_path: Path, name: str) -> None:
     assert re.match(message, text.removeprefix(start)), text
 
 
-def test_arrays_that_are_missing_or_cut(tmp_path: Path) -> None:
+def test_missing_and_cut_arrays_are_refused(tmp_path: Path) -> None:
     folder = write_network(tmp_path, "bad", good_networks())
     (folder / "biases.npy").unlink()
     with pytest.raises(MissingTableError, match=r"expected the array .*biases\.npy, found no such file"):

@@ -59,7 +59,7 @@ def test_the_default_network_comes_with_its_measured_scores() -> None:
     assert abs(float(row[2]) - games.value_error) < 1e-3
 
 
-def test_evaluations_quote_them(tmp_path: Path) -> None:
+def test_evaluations_quote_shipped_scores(tmp_path: Path) -> None:
     (tmp_path / "w").mkdir()
     said = bgdata.open_player(tmp_path / "w").evaluate(START_ID).accuracy
     games = next(each for each in shipped_scores(default_network()) if each.measure == "points_per_game")
@@ -79,7 +79,7 @@ def test_training_is_called_training(warehouse: Warehouse) -> None:
     assert bgdata.open_player(warehouse.root, "tiny").evaluate(START_ID).accuracy.endswith(expected)
 
 
-def test_what_was_measured_here_is_quoted(warehouse: Warehouse) -> None:
+def test_scores_of_the_warehouse_are_quoted(warehouse: Warehouse) -> None:
     player = open_named_player("network/tiny", 0, warehouse)
     series = GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3)
     warehouse.build("game_scores", series)
@@ -106,7 +106,7 @@ def test_scores_on_a_benchmark_that_another_one_replaced(warehouse: Warehouse) -
 
 
 @pytest.mark.parametrize("lost", ["player", "version", "points_per_game"])
-def test_manifests_that_say_nothing_are_passed_over(warehouse: Warehouse, lost: str) -> None:
+def test_incomplete_manifests_are_skipped(warehouse: Warehouse, lost: str) -> None:
     """A warehouse may come from a stranger: `verify` says what is wrong, and evaluations go on."""
     player = open_named_player("network/tiny", 0, warehouse)
     table = warehouse.build("game_scores", GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3))
@@ -118,7 +118,7 @@ def test_manifests_that_say_nothing_are_passed_over(warehouse: Warehouse, lost: 
     assert "in training" in bgdata.open_player(warehouse.root, "tiny").evaluate(START_ID).accuracy
 
 
-def test_the_surest_is_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_smallest_error_is_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what was shipped and what was measured here, whichever has the smaller error."""
     table = default_network()
     shipped = {each.measure: each for each in best_scores(table, "", None)}["points_per_game"]
@@ -142,7 +142,7 @@ def test_the_file_is_read_and_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b'{"a": [{"value": 1}]}'])
-def test_a_damaged_file(tmp_path: Path, content: bytes) -> None:
+def test_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
     write_file(tmp_path, {"a": [NetworkScore("points_per_game", "pubeval", 0.5, 0.01, 10, "x")]})
     (path,) = tmp_path.iterdir()
     own(path).write_bytes(content)

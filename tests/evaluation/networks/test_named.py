@@ -26,7 +26,7 @@ from bgdata.warehouse import Warehouse
 TINY = DATASET.smallest
 
 
-def test_the_one_that_comes_with_bgdata_plays_without_a_warehouse(tmp_path: Path) -> None:
+def test_default_network_needs_no_warehouse(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path / "none")
     kind, parameters = default_network()
     name = f"network/{warehouse.kind(kind).slug(parameters)}"
@@ -42,7 +42,7 @@ def test_the_one_that_comes_with_bgdata_plays_without_a_warehouse(tmp_path: Path
     assert not warehouse.root.exists()
 
 
-def test_one_of_the_warehouse_goes_first(warehouse: Warehouse) -> None:
+def test_networks_of_the_warehouse_come_first(warehouse: Warehouse) -> None:
     """Also under the name of what comes with bgdata: it is the newest."""
     player = open_named_player("network/tiny", 0, warehouse)
     assert isinstance(player, NetworkPlayer)
@@ -55,7 +55,7 @@ def test_one_of_the_warehouse_goes_first(warehouse: Warehouse) -> None:
     assert find_network("network", warehouse).folder.parent == installed
 
 
-def test_one_that_is_gone_is_not_replaced_by_the_one_that_comes_with_bgdata(tmp_path: Path) -> None:
+def test_missing_current_version_is_refused(tmp_path: Path) -> None:
     """Of the same name, which plays in another way."""
     folder = tmp_path / "network" / DEFAULT_NETWORK
     folder.mkdir(parents=True)
@@ -82,7 +82,7 @@ def test_it_looks_ahead(warehouse: Warehouse) -> None:
         open_named_player("network/tiny", 4, warehouse)
 
 
-def test_wrong_names(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_names_are_refused(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     for name in ("network/", "network/A", "network/../x", "network/a/b"):
         with pytest.raises(

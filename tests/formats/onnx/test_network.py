@@ -8,7 +8,7 @@ import pytest
 from bgdata.evaluation.answers import network_of
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import fill_outcome_chances, limit_chances, possible_outcomes
-from bgdata.evaluation.networks.inference import Networks, network_at
+from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode, input_count
 from bgdata.evaluation.networks.player import NetworkPlayer
@@ -20,6 +20,7 @@ from bgdata.formats.onnx.network import (
     network_class,
     network_inputs,
     outcome_chances,
+    single_network,
 )
 from bgdata.formats.onnx.sides import side_on_roll
 from bgdata.game.board_kernels import game_outcomes, position_classes
@@ -69,7 +70,7 @@ def test_layers_are_those_of_the_kernels() -> None:
     for number, (sets, sizes) in enumerate(SHAPES):
         networks = random_networks(number)
         for which in range(3):
-            network = network_at(networks, which)
+            network = single_network(networks, which)
             assert network.inputs == input_count(sets[which])
             found = list(layers(network))
             assert [len(biases) for _, biases in found] == [*sizes[which], 5]

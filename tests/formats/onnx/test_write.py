@@ -59,7 +59,7 @@ def test_the_same_bytes_every_time(write: Any, table: Table, content: bytes) -> 
     assert write.onnx_bytes(random_networks(1), {}) != write.onnx_bytes(random_networks(1, seed=2), {})
 
 
-def test_what_a_file_says_of_itself(table: Table, content: bytes) -> None:
+def test_properties_of_a_file(table: Table, content: bytes) -> None:
     import onnx
 
     model = onnx.load_from_string(content)
