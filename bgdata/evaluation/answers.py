@@ -84,7 +84,7 @@ def new_scratch(networks: Networks) -> Scratch:
     most = rounded_up(networks.shapes[:, SIZES:].max())
     begins = np.zeros(len(networks.shapes) + 1, np.int64)
     for which in range(len(networks.shapes)):
-        begins[which + 1] = begins[which] + later_size(network_at(networks, which))
+        begins[which + 1] = begins[which] + packed_size(networks, which)
     return Scratch(
         np.empty((len(networks.shapes), RECENT, INPUT_ROOM), np.int16),
         np.empty((len(networks.shapes), RECENT, most), np.int32),
@@ -108,6 +108,13 @@ def new_scratch(networks: Networks) -> Scratch:
         np.arange(MOST_PLAYS),
         np.empty((2, 5), np.float32),
     )
+
+
+@kernel(borrows=True)
+def packed_size(networks: Networks, which: int) -> int:
+    """How many numbers the later weights of a network are, packed. A kernel of its own, because `network_at` borrows
+    what it returns: a kernel that counts references would free it."""
+    return later_size(network_at(networks, which))
 
 
 def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:

@@ -115,9 +115,7 @@ def test_more_checkers_are_answered_by_the_two_sided_table(root: Path, evaluator
         ({20: 15}, {3: 1}),
     ],
 )
-def test_positions_that_are_not_covered(
-    evaluator: BearoffEvaluator, ours: dict[int, int], theirs: dict[int, int]
-) -> None:
+def test_uncovered_positions(evaluator: BearoffEvaluator, ours: dict[int, int], theirs: dict[int, int]) -> None:
     board = np.zeros((1, 26), np.int8)
     for point, count in ours.items():
         board[0, point] += count

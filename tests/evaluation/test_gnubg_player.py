@@ -238,9 +238,7 @@ def test_player_without_answers_times_out(stand_in: Callable[[bytes], None], mon
     assert GnubgPlayer().patience_seconds == 600
 
 
-def test_program_that_never_listens_times_out(
-    stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_program_that_never_listens(stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(b"")
     monkeypatch.setattr(gnubg_server, "START_SECONDS", 0.5)
     with pytest.raises(ExternalProgramError, match=r"^expected gnubg to listen within 0\.5 s, found none$"):
