@@ -30,7 +30,6 @@ from bgdata.evaluation.networks.named import map_player
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
-from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
 from bgdata.game.identifiers import identify
 from bgdata.game.plays import legal_plays
@@ -233,48 +232,22 @@ def test_arrays_of_boards(evaluator: NetworkPlayer) -> None:
             player.choose_plays(sample_games().boards[:3], sample_games().rolls[:3] + np.int8(6))
 
 
-def test_threads_do_not_matter(evaluator: NetworkPlayer) -> None:
-    answers = []
-    for count in (1, 2):
-        with threads(count):
-            found = LookaheadPlayer(evaluator, 1).evaluate_many(sample_games().boards[:3000:100])
-            answers.append(found.chances.tobytes() + found.sources.tobytes())
-    assert answers[0] == answers[1]
-
-
-def test_sides_are_symmetric_where_the_rules_are(evaluator: NetworkPlayer) -> None:
-    """A play's evaluation is the opponent's, turned: never that of the wrong side on roll."""
-    ranked = LookaheadPlayer(evaluator).rank_plays(START, "31")
-    boards = np.array([row.play.after_play.board for row in ranked], np.int8)
-    wrong, right = evaluator.evaluate_many(boards), evaluator.evaluate_many(flip_boards(boards))
-    assert [row.evaluation.win for row in ranked] == (1 - right.chances[:, 0]).tolist()
-    assert [row.evaluation.win for row in ranked] != wrong.chances[:, 0].tolist()
-
-
 def test_versions(evaluator: NetworkPlayer) -> None:
     assert LookaheadPlayer(evaluator).version == evaluator.version
     versions = [LookaheadPlayer(evaluator, 1, filters).version for filters in (FILTERS, (PlayFilter(2, 0.1),))]
     assert len({evaluator.version, *versions}) == 3
     assert LookaheadPlayer(evaluator, 1).version == versions[0]
-    bare = [NetworkPlayer(random_networks(seed), evaluator.tables).version for seed in (1, 1, 2)]
-    assert bare[0] == bare[1] != bare[2]
 
 
-@pytest.mark.parametrize("ply", [-1, 4, 1.0, "1", True, None])
-def test_invalid_ply_is_refused(player_root: Path, ply: Any) -> None:
-    with pytest.raises(UsageError, match=f"expected a ply from 0 to 3, got {ply!r}"):
-        bgdata.open_player(player_root, "random", ply)
-
-
-@pytest.mark.parametrize("chooser", [PubEval(), RandomPlayer()])
-def test_players_that_only_choose_are_refused(chooser: PubEval | RandomPlayer) -> None:
-    message = f"expected an evaluator of positions, got {chooser.label}, which only chooses plays"
-    with pytest.raises(UsageError, match=message):
-        LookaheadPlayer(chooser)  # type: ignore[arg-type]
-
-
-def test_invalid_positions_and_rolls_are_refused(evaluator: NetworkPlayer) -> None:
-    player = LookaheadPlayer(evaluator)
+def test_invalid_settings_positions_and_rolls_are_refused(player_root: Path) -> None:
+    for ply in (-1, 4, 1.0, "1", True, None):
+        with pytest.raises(UsageError, match=f"expected a ply from 0 to 3, got {ply!r}"):
+            bgdata.open_player(player_root, "random", ply)  # type: ignore[arg-type]
+    for chooser in (PubEval(), RandomPlayer()):
+        message = f"expected an evaluator of positions, got {chooser.label}, which only chooses plays"
+        with pytest.raises(UsageError, match=message):
+            LookaheadPlayer(chooser)  # type: ignore[arg-type]
+    player = bgdata.open_player(player_root, "random")
     with pytest.raises(InvalidPositionError, match="expected 14 characters in a position id"):
         player.evaluate("4HPwATDgc")
     with pytest.raises(InvalidRollError, match="expected two dice such as '31', got '71'"):

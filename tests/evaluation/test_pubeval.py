@@ -15,7 +15,6 @@ from bgdata.game.outcome import game_outcome
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
-from bgdata.kernel import threads
 from bgdata.play.random_games import GamePositions, random_game_positions
 from tests.formats.samples import shared_file
 from tests.reference.pubeval import CONTACT, RACE, best_plays, is_race, score
@@ -123,13 +122,3 @@ def test_choices_by_hand() -> None:
     # nothing can be moved
     closed_out = [0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1]
     assert choose(closed_out, (6, 5)) == Position(closed_out).flip()
-
-
-def test_threads_do_not_matter() -> None:
-    boards, rolls = sample_games().boards[:1000], sample_games().rolls[:1000]
-    expected = PubEval().choose_plays(boards, rolls)
-    for count in (1, 2):
-        with threads(count):
-            assert np.array_equal(PubEval().choose_plays(boards, rolls), expected)
-    assert np.array_equal(PubEval().choose_plays(boards[300:], rolls[300:]), expected[300:])
-    assert PubEval().choose_plays(boards[:0], rolls[:0]).shape == (0, 26)

@@ -32,21 +32,17 @@ def test_invalid_files_are_refused(text: str, reason: str, tmp_path: Path) -> No
         UbgiPlayer(str(path))
 
 
-def test_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match="expected a file of text that starts an engine, found none in "):
-        UbgiPlayer(str(tmp_path / "none.ubgi"))
-
-
-def test_missing_command_is_refused(tmp_path: Path) -> None:
+def test_missing_file_and_command_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.ubgi"
-    path.write_text(str(tmp_path / "nothing"))
-    with pytest.raises(UnknownPlayerError, match="expected a command that starts an engine, got "):
-        UbgiPlayer(str(path)).choose_plays(BOARD, ROLL)
-    with pytest.raises(UnknownPlayerError, match="expected a command that starts an engine, got "):
-        UbgiPlayer(str(path)).evaluate_many(BOARD)
-    path.write_text("engine\0")
-    with pytest.raises(UnknownPlayerError, match=r"expected a command that starts an engine, .*: embedded null byte"):
-        UbgiPlayer(str(path)).choose_plays(BOARD, ROLL)
+    with pytest.raises(MissingFileError, match="expected a file of text that starts an engine, found none in "):
+        UbgiPlayer(str(path))
+    message = "expected a command that starts an engine, got "
+    for command, reason in ((str(tmp_path / "nothing"), message), ("engine\0", f"{message}.*: embedded null byte")):
+        path.write_text(command)
+        with pytest.raises(UnknownPlayerError, match=reason):
+            UbgiPlayer(str(path)).choose_plays(BOARD, ROLL)
+        with pytest.raises(UnknownPlayerError, match=reason):
+            UbgiPlayer(str(path)).evaluate_many(BOARD)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from bgdata.evaluation.networks.player import NetworkPlayer, version_by
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
-from bgdata.kernel import threads
 from bgdata.play.games import play_games
 from bgdata.play.random_games import random_game_positions
 from tests.evaluation.sample_networks import random_networks
@@ -47,13 +46,6 @@ def test_versions_of_players_follow_values_and_not_revisions() -> None:
     assert version_by(map(Path, tables)) == "7f3f62c5"
     assert version_by(Path(name.replace("/r1-", "/r2-")) for name in tables) == "7f3f62c5"
     assert version_by(Path(name.replace("77285ba0", "77285ba1")) for name in tables) != "7f3f62c5"
-
-
-def test_choices_do_not_depend_on_threads() -> None:
-    player = NetworkPlayer(random_networks(1), NO_TABLES)
-    expected = player.choose_plays(*turns())
-    with threads(1):
-        assert np.array_equal(player.choose_plays(*turns()), expected)
 
 
 def test_it_plays_games_as_a_kernel_and_turn_by_turn() -> None:
