@@ -96,13 +96,13 @@ def print_cube(player: LookaheadPlayer, warehouse: Warehouse, text: str, options
 def with_local_volatility(rules: CubeRules, player: LookaheadPlayer, position: Position) -> CubeRules:
     """The rules with the volatility of this position, as far as the model can use it, for the present cube. Raises
     UsageError for another model."""
-    from bgdata.equity.doubling import MODEL_NAMES
+    from bgdata.equity.cube_models import JUMP, MODEL_NAMES
     from bgdata.equity.jump import MOST_VOLATILITY
     from bgdata.evaluation.volatility import local_volatility_by
 
-    name = MODEL_NAMES[rules.strategy.model]
-    if name != "jump":
-        raise UsageError(f"expected --local with --model jump, got it with {name}")
+    if rules.strategy.model != JUMP:
+        name = MODEL_NAMES[rules.strategy.model]
+        raise UsageError(f"expected --local with --model {MODEL_NAMES[JUMP]}, got it with {name}")
     local = min(local_volatility_by(player.evaluator, position), MOST_VOLATILITY)
     return replace(rules, strategy=rules.strategy._replace(local_volatility=local))
 

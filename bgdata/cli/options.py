@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from bgdata.cli.completion import complete_mets, complete_networks, complete_players, complete_tables
+from bgdata.equity.cube_models import MODEL_NAMES
 from bgdata.errors import UsageError, needing, shown
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def model_options(function: Decorated) -> Decorated:
         click.option("--index", type=float, metavar="X", help="Cube life index, 0 (dead) to 1 (live).  [default: 0.7]"),
         click.option(
             "--model",
-            type=click.Choice(["janowski", "jump", "janowski-first"]),
+            type=click.Choice(MODEL_NAMES),
             help="Use this model of the cube, even where a table has the answer.  "
             "[default: tables, elsewhere janowski]",
         ),

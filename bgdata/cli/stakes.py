@@ -45,17 +45,19 @@ def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
     """The model with its settings. Raises UsageError for a setting of the other model, and InvalidParameterError for
     one out of range."""
     from bgdata.equity.cube_life_index import DEFAULT_INDEX
+    from bgdata.equity.cube_models import JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
     from bgdata.equity.doubling import janowski, janowski_first, jump
     from bgdata.equity.jump import DEFAULT_VOLATILITY
 
     index, volatility = options["index"], options["volatility"]
-    if options["model"] == "jump":
+    number = MODEL_NAMES.index(options["model"] or MODEL_NAMES[JANOWSKI])
+    if number == JUMP:
         if index is not None:
             raise UsageError(f"expected --index with the janowski model, got it with jump: {index:g}")
         return jump(DEFAULT_VOLATILITY if volatility is None else volatility)
     if volatility is not None:
         raise UsageError(f"expected --volatility with --model jump, got it with janowski: {volatility:g}")
-    model = janowski_first if options["model"] == "janowski-first" else janowski
+    model = janowski_first if number == JANOWSKI_FIRST else janowski
     return model(DEFAULT_INDEX if index is None else index)
 
 

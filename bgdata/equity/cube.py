@@ -18,13 +18,10 @@ from typing import Protocol
 
 import numpy as np
 
+from bgdata.equity.cube_models import CUBE_MODELS, JANOWSKI_FIRST, JUMP, MODEL_NAMES
 from bgdata.equity.curves import NEVER, OPPONENT, OWNER_CODES, Points
 from bgdata.equity.doubling import (
     DEFAULT_STRATEGY,
-    JANOWSKI_FIRST,
-    JUMP,
-    MODEL_NAMES,
-    MONEY_ONLY,
     NOT_ALLOWED,
     Action,
     CubeEquities,
@@ -58,9 +55,7 @@ class Method(StrEnum):
     """What the equities of a decision were computed by."""
 
     EXACT = "exact"
-    JANOWSKI = "janowski"
-    JUMP = "jump"
-    JANOWSKI_FIRST = "janowski-first"
+    JANOWSKI, JUMP, JANOWSKI_FIRST = MODEL_NAMES
 
 
 @dataclass(frozen=True)
@@ -241,9 +236,9 @@ def check_rules(stakes: Stakes, rules: CubeRules) -> None:
         raise InvalidParameterError(f"expected beavers in money play only, got them at {stakes.score}")
     if rules.as_money:
         return
-    if rules.strategy.model in MONEY_ONLY:
-        name = MODEL_NAMES[rules.strategy.model]
-        raise InvalidParameterError(f"expected a model that knows match scores, got {name} at {stakes.score}")
+    model = CUBE_MODELS[rules.strategy.model]
+    if not model.knows_matches:
+        raise InvalidParameterError(f"expected a model that knows match scores, got {model.name} at {stakes.score}")
     if rules.met is None:
         raise InvalidParameterError(f"expected a match equity table for a match, got none at {stakes.score}")
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.cube_life_index import DEFAULT_INDEX
+from bgdata.equity.cube_models import CUBE_MODELS, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
 from bgdata.equity.curves import (
     CENTERED,
     ON_ROLL,
@@ -33,10 +34,6 @@ from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import Array, kernel
 
-JANOWSKI, JUMP, JANOWSKI_FIRST = MODELS = (0, 1, 2)
-MONEY_ONLY = (JANOWSKI_FIRST,)  # those that know no match score
-NO_JACOBY = (JANOWSKI_FIRST,)  # those that do not know the Jacoby rule
-MODEL_NAMES = ("janowski", "jump", "janowski-first")  # in their order
 NOT_ALLOWED = -np.inf  # the equity of a double that the rules, or the score, leave no sense
 
 
@@ -311,7 +308,7 @@ def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int
     """The number of an owner in kernels. Raises InvalidParameterError for a text that is no owner, and for a model
     that does not know the Jacoby rule where it matters."""
     code = owner_code(owner)
-    if strategy.model in NO_JACOBY and is_jacoby and code == CENTERED:
+    if is_jacoby and not CUBE_MODELS[strategy.model].knows_jacoby and code == CENTERED:
         raise InvalidParameterError(f"expected a model that knows the jacoby rule, got {MODEL_NAMES[strategy.model]}")
     return code
 

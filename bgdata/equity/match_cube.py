@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.equity.cube_models import JUMP
 from bgdata.equity.curves import (
     ON_ROLL,
     OPPONENT,
@@ -28,7 +29,6 @@ from bgdata.equity.curves import (
     mixed,
 )
 from bgdata.equity.doubling import (
-    JUMP,
     NOT_ALLOWED,
     CubeEquities,
     Strategy,

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.doubling import DEFAULT_STRATEGY, MODEL_NAMES, MONEY_ONLY, NO_JACOBY, Strategy
+from bgdata.equity.cube_models import CUBE_MODELS
+from bgdata.equity.doubling import DEFAULT_STRATEGY, Strategy
 from bgdata.equity.match_equity import CROOKED, MOST_AWAY, MatchEquity
 from bgdata.errors import UsageError
 from bgdata.evaluation.choices import Chooser, require_networks
@@ -56,13 +57,13 @@ class CubefulRules:
             raise UsageError(f"expected a match length of 1 to {MOST_AWAY} points, or 0 for money, got {self.length}")
         if self.length and self.is_jacoby:
             raise UsageError(f"expected the jacoby rule in money play only, got it in a match to {self.length}")
-        others = [MODEL_NAMES[side.strategy.model] for side in sides if side.strategy.model in NO_JACOBY]
-        if others and self.is_jacoby:
-            raise UsageError(f"expected a model that knows the jacoby rule, got {others[0]}")
-        by_score = [side.strategy.model for side in sides if self.length and not side.as_money]
+        for model in (CUBE_MODELS[side.strategy.model] for side in sides):
+            if self.is_jacoby and not model.knows_jacoby:
+                raise UsageError(f"expected a model that knows the jacoby rule, got {model.name}")
+        by_score = [CUBE_MODELS[side.strategy.model] for side in sides if self.length and not side.as_money]
         for model in by_score:
-            if model in MONEY_ONLY:
-                raise UsageError(f"expected a model that knows match scores, got {MODEL_NAMES[model]}")
+            if not model.knows_matches:
+                raise UsageError(f"expected a model that knows match scores, got {model.name}")
         if by_score:
             self.check_met()
 

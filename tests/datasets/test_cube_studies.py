@@ -17,7 +17,7 @@ from bgdata.datasets.common.cube_players import sides_of
 from bgdata.datasets.cube_studies import DATASET, StudyParameters
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.datasets.match_equity import PUBLISHED
-from bgdata.equity.doubling import JANOWSKI_FIRST
+from bgdata.equity.cube_models import JANOWSKI_FIRST
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser

@@ -11,6 +11,7 @@ import numpy as np
 from bgdata.datasets.common.rollouts import NetworkChoice, number_of
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.datasets.match_equity import PUBLISHED
+from bgdata.equity.cube_models import CUBE_MODELS, JANOWSKI_FIRST, JUMP
 from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.store.parameters import Parameters
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from bgdata.play.cubeful_series import CubeSide
 
 CUBEFUL, AS_MONEY = "cubeful:", "money:"  # prefixes, in this order, before one of a model
-JUMP, LOCAL, FIRST = "jump:", "local:", "first:"
+LOCAL = "local:"  # before the number of the jump model with the volatility of each position
 MET = "met"  # role of the match equity table among inputs
 MOST_GAMES = 1 << 30
 
@@ -46,7 +47,11 @@ def side_of(text: str) -> CubeSide:
     from bgdata.equity.doubling import janowski, janowski_first, jump
     from bgdata.play.cubeful_series import CubeSide
 
-    models: dict[str, Callable[[float], Strategy]] = {JUMP: jump, LOCAL: jump, FIRST: janowski_first}
+    models: dict[str, Callable[[float], Strategy]] = {
+        CUBE_MODELS[JUMP].prefix: jump,
+        CUBE_MODELS[JANOWSKI_FIRST].prefix: janowski_first,
+        LOCAL: jump,
+    }
     handling = text.removeprefix(CUBEFUL)
     model = handling.removeprefix(AS_MONEY)
     prefix = next((prefix for prefix in models if model.startswith(prefix)), "")

@@ -6,7 +6,7 @@ The figures of training are those of its last, short test; scores over 40,000 ga
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,41 +47,34 @@ def best_scores(table: Table, player_version: str, warehouse: Versions | None) -
 
 
 def scores_in(warehouse: Versions, network: str, player_version: str) -> list[NetworkScore]:
-    """The figures of `network/NAME` at 0-ply in a warehouse, on benchmarks as they are now. Damaged versions are passed
-    over here; `verify` reports them."""
+    """The figures of `network/NAME` at 0-ply in a warehouse, on benchmarks as they are now. Damaged versions are
+    skipped here; `verify` reports them."""
     found: list[NetworkScore] = []
     for kind in (GAMES, DECISIONS):
-        for each in warehouse.versions(kind) if kind in warehouse.kinds else ():
+        for table in warehouse.versions(kind) if kind in warehouse.kinds else ():
             with suppress(BgdataError, KeyError):
-                recipe, figures, rows = each.manifest.parameters, each.manifest.statistics, each.manifest.rows
-                measured = recipe["player"], recipe["ply"], recipe["version"]
-                if measured == (f"network/{network}", 0, player_version) and not is_replaced(warehouse, recipe):
-                    found += [NetworkScore(*row, rows, each.name) for row in figures_of(kind, recipe, figures)]
+                recipe = table.manifest.parameters
+                if (recipe["player"], recipe["ply"], recipe["version"]) == (f"network/{network}", 0, player_version):
+                    score = score_of(warehouse, kind, table)
+                    found += [score] if score else []
     return found
 
 
-def is_replaced(warehouse: Versions, recipe: Mapping[str, Any]) -> bool:
-    """Whether the benchmark of a score, if it is of one, has another current version by now."""
-    benchmark = recipe.get("benchmark")
-    if not benchmark:
-        return False
-    return warehouse.pointer(benchmark["kind"], benchmark["variant"]) not in (None, benchmark["version"])
-
-
-def figures_of(
-    kind: str, recipe: Mapping[str, Any], figures: Mapping[str, float]
-) -> Iterator[tuple[str, str, float, float]]:
-    """(measure, against, value, standard error) of one version."""
-    if kind == DECISIONS:
+def score_of(warehouse: Versions, kind: str, table: Table) -> NetworkScore | None:
+    """The figure of a version of a kind that measures. None for another opponent than PubEval at 0-ply, for games with
+    luck subtracted, and for a benchmark of which there is another current version by now."""
+    recipe, figures, rows = table.manifest.parameters, table.manifest.statistics, table.manifest.rows
+    if kind == GAMES:
+        if (recipe["opponent"], recipe["opponent_ply"]) != (PUBEVAL, 0) or recipe["luck"]:
+            return None
+        measure, against = "points_per_game", PUBEVAL
+    else:
         benchmark = recipe["benchmark"]
-        yield (
-            "error_rate",
-            f"{benchmark['kind']}/{benchmark['variant']}",
-            figures["error_rate"],
-            figures["standard_error"],
-        )
-    elif (recipe["opponent"], recipe["opponent_ply"]) == (PUBEVAL, 0) and not recipe["luck"]:
-        yield "points_per_game", PUBEVAL, figures["points_per_game"], figures["standard_error"]
+        current = warehouse.pointer(benchmark["kind"], benchmark["variant"])
+        if current not in (None, benchmark["version"]):
+            return None
+        measure, against = "error_rate", f"{benchmark['kind']}/{benchmark['variant']}"
+    return NetworkScore(measure, against, figures[measure], figures["standard_error"], rows, table.name)
 
 
 def shipped_scores(table: Table, folder: Path = SHIPPED) -> list[NetworkScore]:
@@ -127,13 +120,10 @@ def accuracy_text(table: Table, scores: Iterable[NetworkScore], name: str) -> st
         found = table.manifest.statistics
         figure, note = f"{found['points_per_game']:+.3f} +/- {found['standard_error']:.3f}", "in training"
     text = f"{recorded_name(table)}: {figure} points per game against PubEval {note}"
-    rates = [each for each in scores if each.measure == "error_rate" and benchmark_class(each.against) == name]
+    # a benchmark is named after its class: rollout_decisions/contact-..., gnubg_benchmark/contact
+    classes = [(each, each.against.partition("/")[2].partition("-")[0]) for each in scores]
+    rates = [score for score, of_class in classes if score.measure == "error_rate" and of_class == name]
     if rates:
         rate = max(rates, key=lambda each: each.sample_size)
         text += f", error rate {rate.value:.1f} +/- {rate.value_error:.1f} in {rate.sample_size:,} {name} decisions"
     return text
-
-
-def benchmark_class(benchmark: str) -> str:
-    """The class of positions of a benchmark, by its name: rollout_decisions/contact-..., gnubg_benchmark/contact."""
-    return benchmark.partition("/")[2].partition("-")[0]

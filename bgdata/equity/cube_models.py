@@ -1,0 +1,25 @@
+"""The models of the cube: the one list for kernels, options of commands, recipes and documentation. Light to import;
+`doubling` computes what they say."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class CubeModel(NamedTuple):
+    """A model of the cube. Kernels know it by its place in CUBE_MODELS."""
+
+    name: str  # of the option --model, and of the method of a decision
+    setting: str  # what its number is
+    prefix: str  # in recipes, before that number: jump:0.08
+    knows_matches: bool = True  # the score of a match
+    knows_jacoby: bool = True  # the Jacoby rule
+
+
+CUBE_MODELS = (
+    CubeModel("janowski", "cube life index", ""),
+    CubeModel("jump", "volatility", "jump:"),
+    CubeModel("janowski-first", "cube life index", "first:", knows_matches=False, knows_jacoby=False),
+)
+JANOWSKI, JUMP, JANOWSKI_FIRST = range(len(CUBE_MODELS))
+MODEL_NAMES = tuple(model.name for model in CUBE_MODELS)
