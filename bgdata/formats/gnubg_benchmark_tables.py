@@ -178,22 +178,17 @@ class Benchmark(Intake):
         ledger.reject(bad_table.lines[is_bad] - 1, reason)
         rest = replace(self, ledger=ledger, **{table: bad_table.select(~is_bad)})
         if table == "decisions":
-            return rest._without_plays_of(is_bad)
+            plays = self.plays.select(~is_bad[self.plays.decisions])
+            n_plays = rest.decisions.n_plays
+            return replace(
+                rest,
+                decisions=replace(rest.decisions, first_plays=np.cumsum(n_plays) - n_plays),
+                plays=replace(plays, decisions=_renumbered(plays.decisions, ~is_bad)),
+                rollouts=replace(self.rollouts, decisions=_renumbered(self.rollouts.decisions, ~is_bad)),
+            )
         if table == "rollouts":
             return replace(rest, plays=replace(self.plays, rollouts=_renumbered(self.plays.rollouts, ~is_bad)))
         return rest
-
-    def _without_plays_of(self, is_bad: NDArray[np.bool_]) -> Benchmark:
-        """After decisions were taken out: plays and rollouts fitted to those that are left."""
-        plays = self.plays.select(~is_bad[self.plays.decisions])
-        decisions = _renumbered(plays.decisions, ~is_bad)
-        first_plays = np.cumsum(self.decisions.n_plays) - self.decisions.n_plays
-        return replace(
-            self,
-            decisions=replace(self.decisions, first_plays=first_plays),
-            plays=replace(plays, decisions=decisions),
-            rollouts=replace(self.rollouts, decisions=_renumbered(self.rollouts.decisions, ~is_bad)),
-        )
 
 
 def _renumbered(indexes: Indexes, keep: NDArray[np.bool_]) -> Indexes:

@@ -122,6 +122,15 @@ def decoded_text(data: bytes) -> str:
     return data.decode("latin-1")
 
 
+def is_utf8(data: bytes) -> bool:
+    """Whether these bytes are text in UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 class Ledger:
     """The verdict on every line: it is a row until it is set aside as a comment or rejected for a reason."""
 
@@ -258,11 +267,6 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     Raises StorageError, CorruptFileError and TooLargeError, as `unpacking.read_content` does.
     """
     return read_content(path)[0]
-
-
-def read_lines(path: str | os.PathLike[str]) -> Lines:
-    """The lines of a file; errors as in `read_bytes`."""
-    return split_lines(read_bytes(path))
 
 
 def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:

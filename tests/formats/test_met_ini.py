@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bgdata.formats.lines import LineCounts
-from bgdata.formats.met_ini import parse_met_file, read_met_file
+from bgdata.formats.lines import LineCounts, read_bytes
+from bgdata.formats.met_ini import parse_met_file
 from tests.formats.test_met_xml import text as xml_text
 from tests.together import each
 
@@ -78,7 +78,7 @@ def test_each_rule(old: str, new: str, line: int, reason: str) -> None:
 def test_xml_is_read_as_xml(tmp_path: Path) -> None:
     path = tmp_path / "x.met"
     path.write_bytes(xml_text())
-    table = read_met_file(path).table
+    table = parse_met_file(read_bytes(path)).table
     assert table is not None
     assert isinstance(table.before, np.ndarray)
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from bgdata.errors import CorruptFileError, StorageError, UsageError
-from bgdata.formats.met_xml import MetTable, format_met, parse_met, read_met, write_met
+from bgdata.formats.lines import read_bytes, write_bytes
+from bgdata.formats.met_xml import MetTable, format_met, parse_met
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 from tests.together import each
 
@@ -207,8 +208,8 @@ def random_table(seed: int, length: int, *, is_symmetric: bool) -> MetTable:
 def test_written_and_read_again(tmp_path: Path, length: int, is_symmetric: bool) -> None:
     table = random_table(length, length, is_symmetric=is_symmetric)
     for name in ("x.xml", "x.xml.gz"):
-        write_met(tmp_path / name, table)
-        found = read_met(tmp_path / name).table
+        write_bytes(tmp_path / name, format_met(table))
+        found = parse_met(read_bytes(tmp_path / name)).table
         assert found is not None
         for part in ("before", "post_crawford", "opponent_post_crawford"):
             assert np.array_equal(getattr(found, part), getattr(table, part))
@@ -226,16 +227,16 @@ def test_tables_that_cannot_be_written(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=f"expected a notice without two hyphens side by side, got '{notice}'"):
             format_met(replace(table, notice=notice))
     with pytest.raises(StorageError, match=r"expected to write .*none/x\.xml"):
-        write_met(tmp_path / "none" / "x.xml", table)
+        write_bytes(tmp_path / "none" / "x.xml", format_met(table))
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"expected a file at .*x\.xml"):
-        read_met(tmp_path / "x.xml")
-    write_met(tmp_path / "x.xml.gz", random_table(1, 3, is_symmetric=True))
+        parse_met(read_bytes(tmp_path / "x.xml"))
+    write_bytes(tmp_path / "x.xml.gz", format_met(random_table(1, 3, is_symmetric=True)))
     (tmp_path / "x.xml.gz").write_bytes((tmp_path / "x.xml.gz").read_bytes()[:-5])
     with pytest.raises(CorruptFileError, match="expected packed data in"):
-        read_met(tmp_path / "x.xml.gz")
+        parse_met(read_bytes(tmp_path / "x.xml.gz"))
 
 
 # name, length, some chances: (away, opponent_away, mwc), and post-Crawford ones of 2- to 6-away
@@ -275,7 +276,7 @@ def test_gnubg_reads_back_every_cell(tmp_path: Path, is_symmetric: bool) -> None
     match has."""
     table = random_table(3, 25, is_symmetric=is_symmetric)
     path = tmp_path / "ours.xml"
-    write_met(path, table)
+    write_bytes(path, format_met(table))
     script = f"gnubg.command('set met {path}')\npre, own, other = gnubg.met(25)\n"
     script += "for row in list(pre) + [own, other]:\n    tell(' '.join(repr(float(mwc)) for mwc in row))\n"
     lines = ask_gnubg(script, tmp_path)

@@ -14,7 +14,7 @@ from bgdata.equity.stored_met import find_met
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Game, Match, TurnKind
-from bgdata.formats.replay import replay, replay_file
+from bgdata.formats.replay import replay_file, replay_game
 from bgdata.game.dice import parse_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import find_play, legal_plays
@@ -181,7 +181,7 @@ def acts(match: Match, game: Game, first: int = 0) -> list[tuple[int, TurnKind, 
     that counts as 0."""
     return [
         (turn.turn.player ^ first, turn.turn.kind, (turn.play.next_position if turn.play else turn.position).id)
-        for turn in replay(match, game)
+        for turn in replay_game(match, game).turns
         if turn.turn.kind in (TurnKind.PLAY, TurnKind.DOUBLE, TurnKind.BEAVER, TurnKind.PASS)
     ]
 
