@@ -29,7 +29,7 @@ from dataclasses import MISSING, dataclass, fields
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bgdata.errors import CorruptFileError
 
@@ -78,6 +78,18 @@ class Claim:
     experiment: str = ""
     obstacle: str = ""
     is_erratum: bool = False
+
+
+Answer = int | float | str
+
+
+class Found(NamedTuple):
+    """An answer to the query of a claim, with its rounding and its standard error."""
+
+    answer: Answer
+    error: float = 0.0  # standard error, 0 if it is not of a sample
+    games: int = 0  # or matches, that it is the mean of
+    bound: float = 0.0  # how far rounding may have moved it: of a table, or of printed figures that it follows from
 
 
 FIELDS = {field.name: field for field in fields(Claim)}

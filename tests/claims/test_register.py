@@ -14,7 +14,7 @@ import bgdata
 from bgdata.claims import counting, register
 from bgdata.claims.bearoff import READINGS
 from bgdata.claims.definitions import Claim, read_definitions
-from bgdata.claims.register import FORMULAS, judge, kept
+from bgdata.claims.register import FORMULAS, judge, stored
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.stored_met import find_met
 from bgdata.errors import CorruptFileError, MissingTableError
@@ -70,7 +70,7 @@ def judged(claim: Claim, *values: Any, tables: dict[str, Any] | None = None) -> 
     ],
 )
 def test_statuses(change: dict[str, Any], answer: Any, status: str) -> None:
-    assert judged(replace(CLAIM, **change), answer) == (kept(answer), status, "so")
+    assert judged(replace(CLAIM, **change), answer) == (stored(answer), status, "so")
 
 
 @each(
@@ -136,7 +136,7 @@ def test_rounding_of_printed_figures_counts() -> None:
     assert found.status == "reproduced"
     exact = replace(claim, query="average_cube([12.3, 61.0, 21.2, 4.5, 0.8, 0.1, 0.0])")
     assert judged(exact)[:2] == (pytest.approx(2.711), "open")
-    assert register.rounded(lambda *given: len(given), ["linear", 2]) == (2, 0, 0, 0)
+    assert register.answer_with_bound(lambda *given: len(given), ["linear", 2]) == (2, 0, 0, 0)
 
 
 def test_what_is_not_computed() -> None:
@@ -210,9 +210,9 @@ def test_a_table_that_is_missing_is_no_wrong_query(monkeypatch: pytest.MonkeyPat
 
 
 def test_answers_keep_nine_digits() -> None:
-    assert kept(1 / 3) == 0.333333333
-    assert (kept(10**19), kept("n-1")) == (10**19, "n-1")
-    assert (str(kept(-2.8e-17)), kept(1.8e-4 / 3)) == ("0.0", 6e-5)
+    assert stored(1 / 3) == 0.333333333
+    assert (stored(10**19), stored("n-1")) == (10**19, "n-1")
+    assert (str(stored(-2.8e-17)), stored(1.8e-4 / 3)) == ("0.0", 6e-5)
 
 
 @each("values", [(), (0.5, 0.1, 10, 3)])
