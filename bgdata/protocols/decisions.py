@@ -49,11 +49,11 @@ class RankedAction(NamedTuple):
 
 @dataclass(frozen=True)
 class Decisions:
-    """A player that handles the cube by `rules`, which have a match equity table if matches are to be played; beavers
-    are for money alone. With `trials`, a multiple of 36, it rolls out what it decides, by the dice of `seed`: then it
-    must be one of networks. Positions and stakes are seen by the player on roll.
+    """A player that handles the cube by `rules`, which need a match equity table for matches; beavers are for money
+    alone. With `trials`, a multiple of 36, it rolls out its decisions by the dice of `seed`, which only a player of
+    networks can. Positions and stakes are seen by the player on roll.
 
-    What it is asked raises what `LookaheadPlayer.rank_plays` and `decide_cube` raise, and `roll_out_with_cube`.
+    Raises what `LookaheadPlayer.rank_plays`, `decide_cube` and `roll_out_with_cube` raise.
     """
 
     player: LookaheadPlayer
@@ -82,8 +82,7 @@ class Decisions:
         return sorted(rolled, key=lambda action: -action.worth.value)
 
     def equities(self, position: Position, stakes: Stakes) -> tuple[CubeEquities, float]:
-        """What each cube action of the player on roll is worth, NOT_ALLOWED where it has none, and the largest standard
-        error."""
+        """(value of each cube action of the player on roll, NOT_ALLOWED where it has none; largest standard error)."""
         rules = self.rules_for(stakes)
         decision = self.player.decide_cube(position, stakes, rules)
         if not self.trials:

@@ -110,8 +110,12 @@ class Session:
     @property
     def may_beaver(self) -> bool:
         """Whether who answers a double may turn it back at once."""
+        from bgdata.play.cubeful_games import MOST_CUBE
+
         stakes = self.now.stakes
-        return bool(stakes and self.has_beavers and isinstance(stakes.score, Money) and _has_room(stakes.cube, 4))
+        if stakes is None or not self.has_beavers or not isinstance(stakes.score, Money):
+            return False
+        return 4 * stakes.cube.value <= MOST_CUBE
 
     @property
     def why_no_double(self) -> str:
@@ -216,14 +220,10 @@ def _stakes(now: Moment) -> Stakes:
     return now.stakes
 
 
-def _has_room(cube: Cube, factor: int) -> bool:
-    from bgdata.play.cubeful_games import MOST_CUBE
-
-    return factor * cube.value <= MOST_CUBE
-
-
 def _why_no_turn(stakes: Stakes) -> str:
     """In words, why the player on roll has no cube to turn before a roll; empty if it has one."""
     from bgdata.equity.cube import why_no_double
+    from bgdata.play.cubeful_games import MOST_CUBE
 
-    return why_no_double(stakes) or ("" if _has_room(stakes.cube, 2) else f"the cube shows {stakes.cube.value}")
+    value = stakes.cube.value
+    return why_no_double(stakes) or ("" if 2 * value <= MOST_CUBE else f"the cube shows {value}")
