@@ -1,6 +1,6 @@
 """What a gnubg benchmark file holds, as tables: decisions, their plays, rollouts, evaluations, cube decisions.
 
-Every table has the line of each row, so that `gnubg_benchmark_write` can put a file together again, and the *forms* of
+Every table has the line of each row, so that `format_gnubg_benchmark` can put a file together again, and the *forms* of
 its numbers (`fields.format_number`), so that it comes out as it was. Numbers are float64, exactly those written.
 """
 

@@ -18,7 +18,7 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
-from bgdata.training.networks import FloatNetworks, new_networks, rounded_networks
+from bgdata.training.networks import FloatNetworks, copied, new_networks, rounded_networks
 from bgdata.training.temporal_difference.learning import learn, weigh_floats
 from tests.evaluation.sample_networks import SHAPES, random_floats
 from tests.reference.games import stream_bits
@@ -50,10 +50,6 @@ def train(networks: FloatNetworks, boards: Boards, wanted: Chances, rate: float 
     order = np.argsort(classes, kind="stable")
     ends = np.concatenate([[0], np.cumsum(np.bincount(classes, minlength=3))])
     learn(*networks, boards, wanted, order, ends, np.float32(rate), squared)
-
-
-def copied(networks: FloatNetworks) -> FloatNetworks:
-    return FloatNetworks(**{name: values.copy() for name, values in networks._asdict().items()})
 
 
 @pytest.mark.parametrize("squared", [False, True])
