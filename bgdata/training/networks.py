@@ -127,7 +127,7 @@ def numbers_of(networks: FloatNetworks, which: int) -> tuple[Floats, Floats]:
     return networks.weights[begin[0] : end[0]], networks.biases[begin[1] : end[1]]
 
 
-def copied(networks: FloatNetworks) -> FloatNetworks:
+def copy_networks(networks: FloatNetworks) -> FloatNetworks:
     """A copy with arrays of its own."""
     return FloatNetworks(networks.shapes, networks.weights.copy(), networks.biases.copy())
 

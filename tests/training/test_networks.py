@@ -14,7 +14,7 @@ from bgdata.evaluation.networks.inputs import encode
 from bgdata.play.random_games import random_game_positions
 from bgdata.training.networks import (
     check_features,
-    copied,
+    copy_networks,
     feature_names,
     layer_views,
     new_networks,
@@ -43,7 +43,7 @@ def test_revived_units() -> None:
     layers = layer_views(networks, 2)
     idle = [3, len(layers[1][1]) - 1]
     layers[1][1][idle] = -100  # more than any sum
-    before, known = copied(networks), evaluations(rounded_networks(networks), NO_TABLES, boards)
+    before, known = copy_networks(networks), evaluations(rounded_networks(networks), NO_TABLES, boards)
     count = revive(networks, 2, encode(InputSet(networks.shapes[2, 0]), boards), seed=4)
     assert count >= len(idle)
     found = evaluations(rounded_networks(networks), NO_TABLES, boards)
@@ -60,7 +60,7 @@ def test_revived_units() -> None:
 
 def test_logistic_units_are_never_idle() -> None:
     networks = random_floats(0)
-    before = copied(networks)
+    before = copy_networks(networks)
     assert revive(networks, 2, encode(InputSet(networks.shapes[2, 0]), random_game_positions(3, seed=5).boards), 4) == 0
     assert np.array_equal(networks.weights, before.weights)
 

@@ -23,8 +23,8 @@ from bgdata.evaluation.networks.inputs import UNIT, encode
 from bgdata.kernel import threads
 from bgdata.play.splits import SPLITS
 from bgdata.store.versions import Versions
-from bgdata.training.feed.order import Choice, Span, Stream, joined, shuffled
-from bgdata.training.feed.recipe import CLASSES, FeedRecipe, Place, checked_place, shared_out
+from bgdata.training.feed.order import Choice, Span, Stream, join_rows, shuffled
+from bgdata.training.feed.recipe import CLASSES, FeedRecipe, Place, parse_place, share_out
 from bgdata.training.feed.rows import (
     FILE_CLASSES,
     Batch,
@@ -90,7 +90,7 @@ class Feed:
         self._streams = [stream for stream, _ in streams]
         # rows that an epoch sees at least once: those of the split that the guard does not leave out
         self.row_count = sum(stream.count for stream in self._streams)
-        self._shares = shared_out(recipe.batch_size, [weight for _, weight in streams])
+        self._shares = share_out(recipe.batch_size, [weight for _, weight in streams])
         if 0 in self._shares:
             raise UsageError(
                 f"expected batches with a row of each of {len(streams)} shares, got a batch_size of {recipe.batch_size}"
@@ -132,7 +132,7 @@ class Feed:
             rows = stream.read(epoch, number * size, min((number + 1) * size, stream.count))
         else:
             shares = zip(self._streams, self._shares, strict=True)
-            found = joined([stream.read(epoch, number * share, (number + 1) * share) for stream, share in shares])
+            found = join_rows([stream.read(epoch, number * share, (number + 1) * share) for stream, share in shares])
             rows = found.take(shuffled((self.recipe.seed, MIX, epoch, number), len(found.rows)))
         input_set, features = self.recipe.input_set_of(), None
         if input_set is not None:
@@ -236,7 +236,7 @@ def open_feed(
         strata=shares,
         benchmarks=benchmark_versions(warehouse) if guard and split != "test" else None,
     )
-    begin = Place(0, 0) if state is None else checked_place(recipe, state)
+    begin = Place(0, 0) if state is None else parse_place(recipe, state)
     return Feed(warehouse, recipe, begin=begin, epochs=epochs, from_parquet=from_parquet)
 
 

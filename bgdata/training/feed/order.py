@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class Rows(NamedTuple):
 
     def take(self, places: NDArray[np.integer]) -> Rows:
         """The rows at these places, copied."""
-        return Rows(*(column.take(places, axis=0) for column in self))
+        return Rows._make(column.take(places, axis=0) for column in self)
 
 
 class Span(NamedTuple):
@@ -85,7 +85,7 @@ class Stream:
             start, stop = ends[number] - len(self._places), min(place + end - begin, ends[number])
             parts.append(self._pool.take(self._places[place - start : stop - start]))
             begin += stop - place
-        return joined(parts)
+        return join_rows(parts)
 
     def _order(self, epoch: int, cycle: int) -> tuple[list[list[Span]], list[int]]:
         """The blocks of a cycle by the pools that hold them, and the row after the last of each pool."""
@@ -103,7 +103,7 @@ class Stream:
         self._at, self._pool = None, new_rows(0)  # the last one goes before the next comes
         pool, begin = new_rows(sum(span.taken for span in spans)), 0
         for span in spans:
-            self._fill_block(span, Rows(*(column[begin : begin + span.taken] for column in pool)))
+            self._fill_block(span, Rows._make(column[begin : begin + span.taken] for column in pool))
             begin += span.taken
         self._pool, self._places, self._at = pool, shuffled((*self._key, *at), begin), at
 
@@ -115,7 +115,9 @@ class Stream:
         if self._choice.position_class is not None:
             is_chosen = is_chosen & (FILE_CLASSES[block.classes] == self._choice.position_class)
         places = np.flatnonzero(is_chosen)
-        for values, column in zip(block, rows[:3], strict=True):  # boards, targets, classes
+        columns: list[NDArray[Any]] = [rows.boards, rows.targets, rows.classes]
+        stored: list[NDArray[Any]] = [block.boards, block.targets, block.classes]
+        for values, column in zip(stored, columns, strict=True):
             np.take(values, places, axis=0, out=column, mode="clip")  # any other mode would copy once more
         rows.versions[:] = span.version
         np.add(places, span.begin, out=rows.rows)
@@ -132,9 +134,9 @@ def new_rows(count: int) -> Rows:
     )
 
 
-def joined(parts: Sequence[Rows]) -> Rows:
+def join_rows(parts: Sequence[Rows]) -> Rows:
     """`Rows` from several, one after another."""
-    return parts[0] if len(parts) == 1 else Rows(*map(np.concatenate, zip(*parts, strict=True)))
+    return parts[0] if len(parts) == 1 else Rows._make(map(np.concatenate, zip(*parts, strict=True)))
 
 
 def shuffled(key: Sequence[int], count: int) -> Places:

@@ -1,6 +1,6 @@
 """The recipe of a feed: versions, split, guard, seed and shares, which determine every batch to the last row.
 
-A recipe is plain JSON, so it fits into checkpoints and manifests; `checked_place` reads one back, and refuses that of
+A recipe is plain JSON, so it fits into checkpoints and manifests; `parse_place` reads one back, and refuses that of
 another feed.
 """
 
@@ -100,7 +100,7 @@ class FeedRecipe:
         return recipe
 
 
-def checked_place(recipe: FeedRecipe, state: Mapping[str, Any]) -> Place:
+def parse_place(recipe: FeedRecipe, state: Mapping[str, Any]) -> Place:
     """The next batch of a state of `Feed.state_after`. Raises UsageError for the state of another feed, which names the
     first difference."""
     if set(state) != {"feed", "epoch", "batch"}:
@@ -117,7 +117,7 @@ def checked_place(recipe: FeedRecipe, state: Mapping[str, Any]) -> Place:
     return place
 
 
-def shared_out(total: int, weights: Sequence[float | Fraction]) -> list[int]:
+def share_out(total: int, weights: Sequence[float | Fraction]) -> list[int]:
     """Whole parts of a total in proportion to weights. What rounding leaves goes to the largest remainders, the first
     of equals."""
     fractions = [Fraction(weight) for weight in weights]

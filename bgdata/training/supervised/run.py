@@ -19,7 +19,7 @@ from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode
 from bgdata.kernel import thread_count
 from bgdata.store.executors import InProcess
-from bgdata.training.networks import FloatNetworks, copied, numbers_of, revive, rounded_networks
+from bgdata.training.networks import FloatNetworks, copy_networks, numbers_of, revive, rounded_networks
 from bgdata.training.supervised.examples import NETWORKS, Error, LabelledBatches, by_network, error_of, read_examples
 from bgdata.training.supervised.recipe import Cycles, SupervisedRecipe
 from bgdata.training.supervised.trainer import KernelTrainer, NetworkTrainer, PreparedBatch
@@ -45,8 +45,8 @@ class SupervisedRun:
             if len(boards):
                 inputs = encode(InputSet(networks.shapes[which, 0]), boards)
                 self._revived[which] = revive(networks, which, inputs, recipe.seed)
-        self.best = copied(networks)
-        self.tested = copied(networks) if recipe.average_decay else networks  # the averages
+        self.best = copy_networks(networks)
+        self.tested = copy_networks(networks) if recipe.average_decay else networks  # the averages
         self.cycles = Cycles(NETWORKS)
         self._trainers = open_trainers(networks, recipe, self.tested if recipe.average_decay else None)
         self._lowest = np.full(NETWORKS, np.inf)
@@ -138,22 +138,22 @@ class SupervisedRun:
     def _go_through(self, epoch: int, helper: Executor) -> NDArray[np.int64]:
         """Train on the batches of an epoch; returns int64[network], the number of positions for each."""
         seen, count = np.zeros(NETWORKS, np.int64), self.batches_per_epoch
-        ready = self._prepared(epoch, 0)
+        ready = self._prepare(epoch, 0)
         for number in range(count):
             shares = [(epoch + (number + part) / count) / self.recipe.epochs for part in (0, 1)]
             others = helper.submit(self._learn, SMALLER, ready, shares)
-            later = helper.submit(self._prepared, epoch, number + 1) if number + 1 < count else None
+            later = helper.submit(self._prepare, epoch, number + 1) if number + 1 < count else None
             self._learn(LARGEST, ready, shares)
             others.result()
             seen += [len(prepared_batch.examples.boards) for prepared_batch in ready]
             ready = later.result() if later else ready
         return seen
 
-    def _prepared(self, epoch: int, number: int) -> list[PreparedBatch]:
+    def _prepare(self, epoch: int, number: int) -> list[PreparedBatch]:
         """The inputs of each network for a batch of the feed."""
         batch = self.batches.batch(*divmod(epoch * self.batches_per_epoch + number, len(self.batches)))
         examples = by_network(batch)
-        return [self._trainers[which].prepared(examples[which], self._is_shared) for which in range(NETWORKS)]
+        return [self._trainers[which].prepare(examples[which], self._is_shared) for which in range(NETWORKS)]
 
     def _learn(self, networks: tuple[int, ...], ready: list[PreparedBatch], shares: list[float]) -> None:
         """Train some of the networks on a batch, at the learning rates for the shares of the run before and after

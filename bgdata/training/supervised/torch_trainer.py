@@ -119,7 +119,7 @@ class TorchTrainer(NetworkTrainer):
         ]
         return [*found, (self._averages, list(self.averages))] if self.recipe.average_decay else found
 
-    def prepared(self, examples: Examples, is_shared: bool) -> PreparedBatch:  # noqa: ARG002
+    def prepare(self, examples: Examples, is_shared: bool) -> PreparedBatch:  # noqa: ARG002
         count = len(examples.boards)
         inputs, is_possible = torch.empty(count, int(self.shape[1])), np.empty((count, 5), np.bool_)
         fill_dense(int(self.shape[0]), examples.boards, inputs.numpy())

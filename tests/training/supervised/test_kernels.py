@@ -54,7 +54,7 @@ def train(
 ) -> KernelTrainer:
     """Let one network learn the examples once, at the rate of the recipe."""
     trainer = KernelTrainer(networks, which, recipe)
-    trainer.learn(trainer.prepared(given, shared), [recipe.learning_rate, recipe.learning_rate], shared)
+    trainer.learn(trainer.prepare(given, shared), [recipe.learning_rate, recipe.learning_rate], shared)
     return trainer
 
 
@@ -181,7 +181,7 @@ def test_averages_of_weights(keep: float) -> None:
         trainer = KernelTrainer(networks, which, recipe, averages)
         for shared, part in ((False, slice(0, 14)), (True, slice(14, 40))):
             some = Examples(given.boards[part], given.targets[part])
-            trainer.learn(trainer.prepared(some, shared), [0.05, 0.05], shared)
+            trainer.learn(trainer.prepare(some, shared), [0.05, 0.05], shared)
         boards, targets = given.boards.tolist(), given.targets.tolist()
         wanted = trained_averages(unpacked(before, which), boards, np.array(targets), 7, 0.05, keep)
         old = matrices(unpacked(before, which))

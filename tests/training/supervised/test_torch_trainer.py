@@ -37,7 +37,7 @@ def learn(trainer: NetworkTrainer, *parts: Examples) -> None:
     trainer.load()
     with trainer.settings():
         for part in parts:
-            trainer.learn(trainer.prepared(part, False), [rate, rate], False)
+            trainer.learn(trainer.prepare(part, False), [rate, rate], False)
     trainer.store()
 
 
