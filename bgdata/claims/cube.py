@@ -44,11 +44,11 @@ def jump_point(mean_win: float, mean_loss: float, volatility: float, method: str
     owner, field = POINTS[name]
     if method == LINEAR:
         return float(getattr(money_points(jump(volatility), mean_win, mean_loss, owner=owner), field))
-    return float(getattr(solved(mean_win, mean_loss, volatility, method).points(owner), field))
+    return float(getattr(solve_cached(mean_win, mean_loss, volatility, method).points(owner), field))
 
 
 @lru_cache(maxsize=16)
-def solved(mean_win: float, mean_loss: float, volatility: float, jumps: str) -> SolvedJumps:
+def solve_cached(mean_win: float, mean_loss: float, volatility: float, jumps: str) -> SolvedJumps:
     """The solved jump model, cached for the next point."""
     return solve_jumps(mean_win, mean_loss, volatility, jumps=jumps)
 

@@ -88,8 +88,8 @@ def judge_answer(claim: Claim, found: Found, remark: str = "") -> Judged:
     sample is too small to tell."""
     # as printed, or from the number of games with the spread of ours
     by_games = found.error * sqrt(found.games / claim.published_games) if claim.published_games else None
-    theirs = stored(claim.published_error if by_games is None else by_games)
-    answer, error, bound = stored(found.answer), stored(found.error), stored(found.bound)
+    theirs = round_answer(claim.published_error if by_games is None else by_games)
+    answer, error, bound = round_answer(found.answer), round_answer(found.error), round_answer(found.bound)
     status = OPEN
     if agrees(claim.published, answer, bound, error, theirs):
         status = REPRODUCED
@@ -206,7 +206,7 @@ def parse_call(claim: Claim) -> tuple[str, list[Any]]:
     raise CorruptFileError(f"expected name(...) or select ... as query of {claim.claim}, got {claim.query!r}")
 
 
-def stored(answer: Any) -> Any:
+def round_answer(answer: Any) -> Any:
     """An answer or its error as it is stored: whole numbers and words unchanged, others with nine digits."""
     if isinstance(answer, bool | int | str):
         return answer

@@ -3,7 +3,7 @@
 The 26 integers are ours. Rollout targets are POST-PLAY: the board is that of the player who has just played, the
 opponent is to roll, and the chances are those of the player who has played. Checker entries of the JSON lines are such
 boards; cube entries are positions before the roll, stored as the post-play boards of the opponent of the player on
-roll. Variance reduction leaves chances a little below 0 or above 1: the raw values are kept, see `clipped`.
+roll. Variance reduction leaves chances a little below 0 or above 1: the raw values are kept, see `clip_chances`.
 Source: bgsage's published files and their description; no program text was used.
 """
 
@@ -56,7 +56,7 @@ class BgsageEntries(BgsageRollouts):
     standard_errors: NDArray[np.float64]
 
 
-def clipped(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+def clip_chances(chances: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same chances within 0 to 1."""
     return np.clip(chances, 0, 1)
 

@@ -92,7 +92,7 @@ class _BearoffFile:
     def __reduce__(self) -> tuple[Any, ...]:
         return open_gnubg_bearoff, (self.path.resolve(),)
 
-    def _checked(self, index: int) -> int:
+    def _check_index(self, index: int) -> int:
         """An index that the file has, as Python's integer, which does not wrap around."""
         found = whole_index(index)
         if not 0 <= found < len(self):
@@ -132,7 +132,7 @@ class GnubgOneSided(_BearoffFile):
 
         Raises NotCoveredError for an index out of range and for a file of counts.
         """
-        return NormalMoments(*self.moments[self._checked(position_index)].tolist())
+        return NormalMoments(*self.moments[self._check_index(position_index)].tolist())
 
     def probe_counts(self, position_index: int, *, is_gammon: bool = False) -> NDArray[np.uint16]:
         """uint16[32]: chance of bearing everything off in exactly n rolls, in units of 1/65535; with `is_gammon`, of
@@ -141,7 +141,7 @@ class GnubgOneSided(_BearoffFile):
         Raises NotCoveredError for an index out of range, for a part that the file lacks, and for the normal variant,
         which has no counts, and CorruptFileError for a record that does not sum to 65535.
         """
-        index = self._checked(position_index)
+        index = self._check_index(position_index)
         self._check_part(is_gammon)
         counts: NDArray[np.uint16] = self._counts(slice(index, index + 1), int(is_gammon))[0]
         return counts
@@ -191,7 +191,7 @@ class GnubgOneSided(_BearoffFile):
         """uint16[rows, 32]: counts of one part, checked."""
         counts: NDArray[np.uint16]
         if self.header.is_compressed:
-            counts = self._scattered(self._entries[rows], part)
+            counts = self._scatter(self._entries[rows], part)
         else:
             counts = self._records[rows, part].astype(np.uint16)
         sums = counts.sum(axis=1, dtype=np.int64)
@@ -203,7 +203,7 @@ class GnubgOneSided(_BearoffFile):
             )
         return counts
 
-    def _scattered(self, entries: NDArray[np.void], part: int) -> NDArray[np.uint16]:
+    def _scatter(self, entries: NDArray[np.void], part: int) -> NDArray[np.uint16]:
         """uint16[entries, 32]: stored values put at their rolls; zero outside the windows and beyond the file."""
         window = entries["window"].astype(np.int64)
         length, first = window[:, part].T
@@ -244,8 +244,8 @@ class GnubgTwoSided(_BearoffFile):
             raise UsageError(f"expected position indexes of both sides in the same shape (n,), got {shapes}")
         for indexes in (on_roll, opponent):
             if indexes.size:
-                self._checked(int(indexes.min()))
-                self._checked(int(indexes.max()))
+                self._check_index(int(indexes.min()))
+                self._check_index(int(indexes.max()))
         return np.asarray(self.codes[on_roll, opponent] / EQUITY_SCALE - 1, np.float64)
 
 
@@ -257,7 +257,7 @@ class GnubgHypergammon(_BearoffFile):
 
     def probe(self, on_roll_index: int, opponent_index: int) -> HypergammonEvaluation:
         """Evaluation of one position; NotCoveredError for an index out of range."""
-        on_roll, opponent = self._checked(on_roll_index), self._checked(opponent_index)
+        on_roll, opponent = self._check_index(on_roll_index), self._check_index(opponent_index)
         size = self.header.record_bytes
         start = (on_roll * len(self) + opponent) * size
         numbers = self._data[start : start + size - 1].reshape(9, 3) @ _WEIGHTS_24_BIT / _SCALE_24_BIT  # last byte: 0

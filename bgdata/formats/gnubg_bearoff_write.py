@@ -24,7 +24,7 @@ from bgdata.formats.gnubg_bearoff_header import (
     entry_dtype,
     format_header,
 )
-from bgdata.formats.lines import written_beside
+from bgdata.formats.lines import write_beside
 from bgdata.formats.unpacking import cause
 
 _BLOCK_VALUES = 1 << 22  # values written at a time: bounds the memory
@@ -151,7 +151,7 @@ def write_file(path: str | os.PathLike[str], header: BearoffHeader, chunks: Iter
     """Write header and chunks beside `path` and rename; StorageError names what failed."""
     path = Path(path)
     try:
-        with written_beside(path) as file:
+        with write_beside(path) as file:
             file.write(format_header(header))
             file.writelines(chunks)
     except BgdataError:  # of what is written: some are an OSError too

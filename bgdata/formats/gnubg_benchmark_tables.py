@@ -183,15 +183,15 @@ class Benchmark(Intake):
             return replace(
                 rest,
                 decisions=replace(rest.decisions, first_plays=np.cumsum(n_plays) - n_plays),
-                plays=replace(plays, decisions=_renumbered(plays.decisions, ~is_bad)),
-                rollouts=replace(self.rollouts, decisions=_renumbered(self.rollouts.decisions, ~is_bad)),
+                plays=replace(plays, decisions=_renumber(plays.decisions, ~is_bad)),
+                rollouts=replace(self.rollouts, decisions=_renumber(self.rollouts.decisions, ~is_bad)),
             )
         if table == "rollouts":
-            return replace(rest, plays=replace(self.plays, rollouts=_renumbered(self.plays.rollouts, ~is_bad)))
+            return replace(rest, plays=replace(self.plays, rollouts=_renumber(self.plays.rollouts, ~is_bad)))
         return rest
 
 
-def _renumbered(indexes: Indexes, keep: NDArray[np.bool_]) -> Indexes:
+def _renumber(indexes: Indexes, keep: NDArray[np.bool_]) -> Indexes:
     """Indexes of rows after only those with `keep` are left; -1 for none and for rows that are gone."""
     numbers = np.append(np.where(keep, np.cumsum(keep) - 1, -1), -1)
     return np.asarray(numbers[indexes], np.int64)

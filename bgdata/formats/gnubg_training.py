@@ -64,7 +64,7 @@ def parse_gnubg_training(data: bytes) -> TrainingData:
     """
     lines = split_lines(data)
     ledgers, columns = zip(*map_blocks(_parse_block, lines), strict=True)
-    ledger = Ledger.joined(lines, list(ledgers))
+    ledger = Ledger.join(lines, list(ledgers))
     boards, position_ids, chances = map(np.concatenate, zip(*columns, strict=True))
     comments = {index: lines[index] for index in ledger.comments.tolist() if lines[index].strip()}
     return TrainingData(

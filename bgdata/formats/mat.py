@@ -16,7 +16,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from bgdata.errors import UsageError, shown
-from bgdata.formats.lines import Ledger, decoded_text, is_utf8, split_lines
+from bgdata.formats.lines import Ledger, decode_text, is_utf8, split_lines
 from bgdata.formats.matches import (
     BAR_POINT,
     BY_HAND,
@@ -80,7 +80,7 @@ _FORFEITED = re.compile(r"forfeit(?:s|ed)|(?:lost|loses)\s+on\s+time", re.IGNORE
 def parse_mat(data: bytes) -> MatchFile:
     """The matches of a .mat file's content; lines that are not understood, or stand in a wrong place, are quarantined.
 
-    Text is read as `plain_text` and `decoded_text` read it; names cannot have colons, and what is not printable in them
+    Text is read as `plain_text` and `decode_text` read it; names cannot have colons, and what is not printable in them
     becomes a blank. Headings, info lines (`; [Name "value"]`), turns and results are rows; blank lines, numbers of rows
     without a turn, and other lines that begin with `;` or `#` are comments, but for `; Set Pos=` and the like, which
     change the game. Info lines belong to the next match, or to the last one if it has no game yet. The mark of DOS at
@@ -150,7 +150,7 @@ class _Reader:
                 line = self.lines[index]
                 most = _MOST_INFO_BYTES if line[:1] == b";" else _MOST_BYTES
                 self._expect(len(line) <= most, f"at most {most} bytes in a line")
-                self._read(index, decoded_text(line).expandtabs())
+                self._read(index, decode_text(line).expandtabs())
             except ValueError as error:
                 self._reject(index, str(error))
         self._close_match()
@@ -266,7 +266,7 @@ class _Reader:
             if found := _RESULT.fullmatch(cell):
                 is_loss = found[1].lower() != "wins"
                 said = _Claim(index + 1, player ^ is_loss, int(found[2]), bool(found[3]), is_loss)
-                claim = said if claim is None else _agreed(claim, said, notes)
+                claim = said if claim is None else _merge_claims(claim, said, notes)
                 continue
             self._expect(claim is None, "nothing behind a result")
             turns += [replace(turn, line=index + 1) for turn in _turns(cell, player, notes)]
@@ -290,7 +290,7 @@ class _Reader:
         self.games, self.players, self.heading = [], None, None
 
 
-def _agreed(before: _Claim, said: _Claim, notes: list[str]) -> _Claim:
+def _merge_claims(before: _Claim, said: _Claim, notes: list[str]) -> _Claim:
     """The result of two cells: if only the points differ, the winner's count. Raises ValueError for other results."""
     is_same = before.points == said.points
     if before.winner != said.winner or not (is_same or before.is_loss != said.is_loss):

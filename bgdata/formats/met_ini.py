@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import InvalidElementError
-from bgdata.formats.lines import Ledger, decoded_text, split_lines
+from bgdata.formats.lines import Ledger, decode_text, split_lines
 from bgdata.formats.met_xml import MOST_AWAY, MetFile, MetTable, parse_met, unequal_score
 from bgdata.formats.plain_text import plain_text
 
@@ -39,7 +39,7 @@ def parse_met_file(data: bytes) -> MetFile:
     lines = split_lines(text)
     ledger = Ledger(lines)
     try:
-        sections = _sections([decoded_text(lines[index]).strip() for index in range(len(lines))])
+        sections = _sections([decode_text(lines[index]).strip() for index in range(len(lines))])
         table = _table(sections)
     except InvalidElementError as error:
         reason, line = error.args

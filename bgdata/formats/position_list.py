@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError
 from bgdata.formats.fields import COMMA, reject_flaws, set_comments_aside, split_fields
-from bgdata.formats.lines import Ledger, RowIntake, decoded_text, split_lines
+from bgdata.formats.lines import Ledger, RowIntake, decode_text, split_lines
 from bgdata.formats.plain_text import plain_text
 from bgdata.game.codec import Boards, format_position_ids, parse_position_ids
 from bgdata.game.identifiers import parse_identifier
@@ -52,7 +52,7 @@ def parse_position_list(data: bytes) -> PositionList:
     reject_flaws(ledger, rows[is_id], flaws, "position id")
     for index in np.flatnonzero(~is_id).tolist():
         try:
-            boards[index] = parse_identifier(first_column(decoded_text(lines[rows[index]])))[0].board
+            boards[index] = parse_identifier(first_column(decode_text(lines[rows[index]])))[0].board
         except InvalidPositionError:
             ledger.reject(rows[index : index + 1], "expected a position in one of the notations in the first column")
     kept = ledger.is_row(rows)

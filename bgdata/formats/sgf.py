@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bgdata.formats.lines import Ledger, Lines, decoded_text
+from bgdata.formats.lines import Ledger, Lines, decode_text
 from bgdata.formats.matches import (
     BAR_POINT,
     JACOBY,
@@ -116,7 +116,7 @@ def _split_trees(data: bytes) -> Lines:
 
 
 def parse_sgf_nodes(tree: bytes) -> list[Node]:
-    """The nodes of a game tree's main line, from the first node on; ValueError says what was expected."""
+    """The nodes of a game tree's main line. Raises ValueError, which says what was expected."""
     if not tree.startswith(b"("):
         raise ValueError("expected a game tree that begins with (")
     nodes: list[Node] = []
@@ -135,11 +135,11 @@ def parse_sgf_nodes(tree: bytes) -> list[Node]:
                 raise ValueError("expected a ; before the first property")
             values = nodes[-1].setdefault(token["name"].decode(), [])
             for value in _VALUES.findall(token["values"]):
-                values.append(_ESCAPE.sub(lambda found: found[1].strip("\n"), decoded_text(value[1:-1])))
+                values.append(_ESCAPE.sub(lambda found: found[1].strip("\n"), decode_text(value[1:-1])))
 
 
 def _match(nodes: list[Node], index: int, line: int) -> Match:
-    """A match of the one game that these nodes are; ValueError says what was expected."""
+    """A match of one game. Raises ValueError, which says what was expected."""
     root = nodes[0] if nodes else {}
     if root.get("GM") != ["6"]:
         raise ValueError("expected a game of backgammon, GM[6]")
@@ -172,7 +172,7 @@ def _integer(text: str) -> int:
 
 
 class _Turns:
-    """The turns of one game, collected node by node; `cube_value` and `offered` are the stakes so far."""
+    """The turns of a game, collected node by node; `cube_value` and `offered` are the stakes so far."""
 
     def __init__(self, line: int) -> None:
         self.turns: list[Turn] = []
@@ -216,13 +216,13 @@ class _Turns:
         if values is None or values[0] in _UNKNOWN_RESULTS:
             return None, None
         if found := _RESIGNED.fullmatch(values[0]):
-            return self.resigned(found[1]), None
+            return self.add_resignation(found[1]), None
         found = _RESULT.fullmatch(values[0])
         if found is None:
             raise ValueError("expected a result such as W+2 or B+4R")
-        return self.resigned(found[1]) if found[3] else _PLAYERS[found[1]], int(found[2])
+        return self.add_resignation(found[1]) if found[3] else _PLAYERS[found[1]], int(found[2])
 
-    def resigned(self, colour: str) -> int:
+    def add_resignation(self, colour: str) -> int:
         """The other side resigns; the winner."""
         winner = _PLAYERS[colour]
         self.turns.append(Turn(1 - winner, TurnKind.RESIGN, line=self.line))

@@ -64,10 +64,10 @@ def read_content(path: str | os.PathLike[str]) -> tuple[bytes, FileFacts]:
 
 
 def unpack(path: str | os.PathLike[str], take: Callable[[bytes], object]) -> FileFacts:
-    """Hand the content of a file to `take`, piece by piece; errors as in `read_content`."""
+    """Pass the content of a file to `take`, piece by piece; errors as in `read_content`."""
     with _reading(path), Path(path).open("rb") as file:
         source, content = _Source(file, path), hashlib.sha256()
-        for piece in _limited(_pieces(source), source):
+        for piece in _limit_pieces(_pieces(source), source):
             content.update(piece)
             take(piece)
         date = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC).date().isoformat()
@@ -176,7 +176,7 @@ def check_head(head: bytes, packing: str | None, path: str | os.PathLike[str]) -
         )
 
 
-def _limited(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
+def _limit_pieces(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
     """The pieces, as long as they are no more than is allowed. Raises TooLargeError."""
     most, ratio = limit(BYTES_VARIABLE, MOST_BYTES), limit(RATIO_VARIABLE, MOST_RATIO)
     count = 0

@@ -1,4 +1,4 @@
-"""What is played against gnubg, as far as its questions tell: matches for a .mat file, the player itself on the left.
+"""Matches against gnubg, recorded from its questions for a .mat file; the player itself is the left column.
 
 gnubg sends its board where it asks, and no more. What it has rolled and played in between is read from the boards: its
 plays are certain, as are rolls, but where several lead to the same board the likeliest is written, and a note counts
@@ -97,7 +97,7 @@ class _MatchRecord:
         return all(now >= before for now, before in zip(question.scores, score, strict=True))
 
     def begin_next(self, question: Question) -> bool:
-        """End the game and begin the next one, if the score tells so."""
+        """End the game and begin the next one, if the score shows that."""
         before = self._record.games[-1].score
         gains = [now - then for now, then in zip(question.scores, before, strict=True)]
         if not any(gains):
@@ -150,7 +150,7 @@ class _MatchRecord:
             self._record.add_cube(1, TurnKind.BEAVER if is_beaver else TurnKind.DOUBLE, 2 * question.stakes.cube.value)
 
     def _reached(self, wanted: State) -> list[tuple[Roll, Play]]:
-        """What gnubg can have rolled and played since, likeliest first: nothing if it cannot have come here by that."""
+        """The rolls and plays of gnubg that lead to this state, likeliest first."""
         if self._state is None:
             return _beginnings(wanted)
         return (
@@ -195,7 +195,7 @@ class _MatchRecord:
 
 
 def _state_of(question: Question) -> State:
-    """Who is on roll, and the position: who has doubled is gnubg, unless it answers by a beaver."""
+    """Who is on roll, and the position: gnubg has doubled, unless it answers with a beaver."""
     return State(int(question.asked is Asked.ANSWER and not question.is_beaver), question.position)
 
 

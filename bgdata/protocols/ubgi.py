@@ -1,4 +1,4 @@
-"""UBGI, the Universal Backgammon Interface: one that plays or compares engines speaks to them in lines, as UCI does.
+"""UBGI, the Universal Backgammon Interface: programs talk to engines in lines, as with UCI in chess.
 
     position gnubgid 4HPwATDgc/ABMA
     dice 3 1
@@ -82,7 +82,7 @@ _OF_GO = {"ply": "engine.ply", "trials": "engine.trials", "rollout": "engine.tri
 
 
 class UbgiEngine:
-    """The engine's side: what it answers to each line. `is_quit` says that it was told to end."""
+    """The engine's side of a conversation. `is_quit` is True after `quit`."""
 
     def __init__(self, decisions: Decisions) -> None:
         self._decisions = decisions
@@ -98,7 +98,7 @@ class UbgiEngine:
         self._new_game([])
 
     def answers(self, line: str) -> list[str]:
-        """The lines that answer one; nothing for one that is blank, or that sets something."""
+        """The answer to a line; no lines for a blank one, or one that sets something."""
         command, *words = line.split() or [""]
         if not command:
             return []
@@ -230,7 +230,7 @@ class UbgiEngine:
         return [*infos, f"bestmove {format_moves(play)}"]
 
     def _ranked(self, decisions: Decisions, position: Position) -> tuple[Play, list[str]]:
-        """The best play, and what is said of it and the next ones."""
+        """The best play, and the info lines of the best plays."""
         if self._roll is None:
             raise refusal("bad_state", "missing dice")
         ranked = decisions.rank(position, self._roll, self._stakes)

@@ -25,7 +25,7 @@ def test_the_published_row() -> None:
     assert data.counts == LineCounts(1, 1, 0, 0)
     assert data.boards[0, 1:6].tolist() == [-2, 5, 3, -2, 5]
     assert data.chances.tolist() == [[0.7823, 0.4430, 0.0480, 0.0025, -0.0002]]
-    assert bgsage.clipped(data.chances).tolist() == [[0.7823, 0.4430, 0.0480, 0.0025, 0]]
+    assert bgsage.clip_chances(data.chances).tolist() == [[0.7823, 0.4430, 0.0480, 0.0025, 0]]
     assert b"".join(bgsage.format_bgsage_rollouts(data.boards, data.chances)) == BGSAGE_ROW
 
 

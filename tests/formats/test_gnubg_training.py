@@ -184,7 +184,7 @@ def test_values_beyond_five_decimals_are_written_shortly() -> None:
     assert line == b"OAHDPAABDAOAHDPAABDA 0.1234567 0.10000 1e-07 0.00000 0.00000"
 
 
-def test_what_cannot_be_written() -> None:
+def test_invalid_data_is_not_written() -> None:
     board, values = np.array([START.board], np.int8), np.zeros((1, 5), np.float32)
     with pytest.raises(UsageError, match="expected chances for 1 boards"):
         format_gnubg_training(board, values[:0])

@@ -118,7 +118,7 @@ def test_long_names_touch_each_other() -> None:
     assert names in text_of(match)
 
 
-def test_what_other_programs_write() -> None:
+def test_files_of_other_programs() -> None:
     text = """\
 \ufeff; [Site "XG Gammon"]
 ; [Player 1 "Ann"]

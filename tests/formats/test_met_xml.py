@@ -267,7 +267,7 @@ def test_lines_that_end_in_carriage_returns() -> None:
 
 
 @each(("number", "expected"), [("1e999", "a finite number"), ("\u0663", "a number")])
-def test_parameters_that_are_no_numbers(number: str, expected: str) -> None:
+def test_invalid_parameters_are_refused(number: str, expected: str) -> None:
     parameters = f'<parameters><parameter name="x">{number}</parameter></parameters>'
     post = f'<post-crawford-table type="mec" player="both">{parameters}</post-crawford-table>'
     found = parse_met(text(parameters, post, "-1", pre='type="zadeh"'))

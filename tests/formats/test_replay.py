@@ -335,7 +335,7 @@ def test_the_resigner_loses() -> None:
         (1 << 20, MONEY, "expected a cube of at most 1048576, in line 1: ann double"),
     ],
 )
-def test_cubes_that_are_none(cube: int, root: str, reason: str) -> None:
+def test_invalid_cubes_are_refused(cube: int, root: str, reason: str) -> None:
     with pytest.raises(InvalidGameError, match=f"^{reason}$"):
         turns_of("W[double]", f"{root}CV[{cube}]")
 
@@ -381,7 +381,7 @@ def test_points_are_capped_at_what_the_match_lacked() -> None:
         settled(f"{DOUBLED_TWICE}      Wins 3 points\n", length=5)
 
 
-def test_what_a_game_was_worth_beyond_what_the_match_lacked() -> None:
+def test_full_points_beyond_those_the_match_lacked() -> None:
     """The least that the record allows: for luck by the unit of the cube."""
     for result, length, full in (
         ("Wins 3 points and the match", 3, 4),

@@ -267,7 +267,7 @@ def test_hostile_text_takes_no_longer(text: str) -> None:
     assert parse_sgf(text.encode()).counts.rows == 0
 
 
-def test_values_that_do_not_end_are_none() -> None:
+def test_value_without_end_is_refused() -> None:
     with pytest.raises(ValueError, match="at the end of the tree"):
         parse_sgf_nodes(b"(;DT[2005][\\[\\[\\")
 

@@ -232,7 +232,7 @@ def test_the_record_is_handed_on_after_every_game(decisions: Decisions) -> None:
 
 
 @pytest.mark.parametrize("fault", ["binary", "long"])
-def test_lines_that_are_none_are_passed_over(decisions: Decisions, fault: str) -> None:
+def test_invalid_lines_are_passed_over(decisions: Decisions, fault: str) -> None:
     with FibsServer(8, faults={9: fault}) as server:
         player, told = played(server, decisions, Wish(OPPONENT, True, 3))
     assert player.record
@@ -358,7 +358,7 @@ def test_plays_are_read_as_they_are_written(is_up: bool) -> None:
                     assert found.after_play == play.after_play
 
 
-def test_what_happens_before_there_is_a_match_is_no_match(decisions: Decisions) -> None:
+def test_messages_of_a_game_before_a_match_are_refused(decisions: Decisions) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         player = FibsPlayer(Talk(ours.fileno(), ours.fileno(), "the server"), decisions, USER, print, PATIENCE)

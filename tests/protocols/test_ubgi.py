@@ -222,7 +222,7 @@ def test_a_conversation_at_a_score(match_engine: UbgiEngine) -> None:
 
 
 @each("change", list(CHANGES))
-def test_what_an_xgid_says_is_used(match_engine: UbgiEngine, change: str) -> None:
+def test_every_field_of_an_xgid_is_used(match_engine: UbgiEngine, change: str) -> None:
     """Something is answered otherwise where two positions differ in one thing."""
     answers = []
     for state in CHANGES[change][:2]:

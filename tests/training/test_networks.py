@@ -128,7 +128,7 @@ def test_inputs_that_cannot_be_added() -> None:
         (((), (), (5, 3, 3)), "expected at least the 5-3-4 hidden units of the contact network .*, got 5-3-3"),
     ],
 )
-def test_what_cannot_say_the_same_is_refused(hidden: tuple[tuple[int, ...], ...], message: str) -> None:
+def test_hidden_units_that_would_change_answers_are_refused(hidden: tuple[tuple[int, ...], ...], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}$"):
         started_networks(random_networks(1), hidden, seed=1)
 

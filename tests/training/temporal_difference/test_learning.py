@@ -76,7 +76,7 @@ def test_one_step_follows_the_gradient(number: int, squared: bool) -> None:
             assert unpacked(after, other) == unpacked(before, other)
 
 
-def test_what_the_rules_forbid_is_not_learned() -> None:
+def test_impossible_chances_are_not_learned() -> None:
     """With every target at what the network says, but for a gammon that is impossible, nothing changes."""
     networks = random_floats(0)
     board = np.zeros((1, 26), np.int8)
