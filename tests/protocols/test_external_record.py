@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import bgdata
-from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import MatchEquity
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Game, Match, TurnKind
@@ -204,11 +202,9 @@ def check_same_games(ours: Match, theirs: Match, side: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("length", [0, 5])
-def test_gnubg_has_recorded_the_same(side: int, length: int, tmp_path: Path) -> None:
+def test_gnubg_has_recorded_the_same(side: int, length: int, met: MatchEquity, tmp_path: Path) -> None:
     """With cubes of all kinds, and a player without sense, whose games are long and wild."""
-    warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
-    warehouse.build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
-    wild = Wild(LookaheadPlayer(Whims()), CubeRules(met=find_met(warehouse, "published-12")))
+    wild = Wild(LookaheadPlayer(Whims()), CubeRules(met=met))
     played = play_gnubg(wild, tmp_path, side=side, length=length, games=6, seed=3)
     record = ExternalRecord()
     for exchange in played.exchanges:

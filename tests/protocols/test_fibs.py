@@ -9,10 +9,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-import bgdata
-from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import BgdataError, EngineRefusedError, ExternalProgramError, InvalidGameError
 from bgdata.evaluation.evaluator import Evaluations
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
@@ -51,11 +49,9 @@ class Whims(Scrambled):
 
 
 @pytest.fixture(scope="module")
-def decisions(tmp_path_factory: pytest.TempPathFactory) -> Decisions:
+def decisions(met: MatchEquity) -> Decisions:
     """Without sense or pattern, so that games have all that there is."""
-    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("met") / "warehouse")
-    warehouse.build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
-    return Decisions(LookaheadPlayer(Whims()), CubeRules(met=find_met(warehouse, "published-12")))
+    return Decisions(LookaheadPlayer(Whims()), CubeRules(met=met))
 
 
 @contextmanager

@@ -15,11 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import bgdata
-from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import find_met
 from bgdata.errors import ExternalProgramError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import open_named_player
@@ -45,14 +42,6 @@ PAGE = Path(__file__).parents[2] / "docs/how_to/speak_ubgi.md"
 @pytest.fixture
 def engine(player_root: Path) -> UbgiEngine:
     return UbgiEngine(Decisions(open_player(player_root), CubeRules()))
-
-
-@pytest.fixture(scope="module")
-def met(tmp_path_factory: pytest.TempPathFactory) -> MatchEquity:
-    """A match equity table."""
-    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("met") / "warehouse")
-    warehouse.build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
-    return find_met(warehouse, "published-12")
 
 
 @pytest.fixture
