@@ -143,6 +143,7 @@ def save_shard(arrays: Mapping[str, Array], begin: int, end: int, folder: Path) 
     packed = io.BytesIO()
     np.savez(packed, **{name: np.ascontiguousarray(values) for name, values in arrays.items()})  # type: ignore[arg-type]
     data = packed.getvalue()
+    # the hash in the name proves that a part is whole, without a second file
     name = f"{begin:09d}-{end:09d}.{hashlib.sha256(data).hexdigest()}.npz"
     write_file(folder / name, data)
     return name
