@@ -44,6 +44,8 @@ CLIENT, PROMPT = "bgdata", "login:"
 _SIZES = ("", "normal", "gammon", "backgammon")
 _CHECKERS = 15
 MOST_BAD_LINES = 100  # in a row, then it is no server
+MOST_TOLD = 20  # of them, in a session
+MOST_LINES = 1000  # that are understood, from one turn to the next
 
 
 class Ending(StrEnum):
@@ -93,6 +95,8 @@ class FibsPlayer:
         self._owner: int | None = None  # of the cube, after a take
         self._is_new = self._is_resumed = self._is_asked = False
         self._ending: Ending | None = None
+        self._bad_lines = self._lines = 0  # in all; since the last turn
+        self._turns = (0, 0)  # games, and turns of the last one
 
     def log_in(self, password: str) -> None:
         """Log in, and let the server send boards. Raises EngineRefusedError for a wrong name or password, and for a
@@ -126,6 +130,7 @@ class FibsPlayer:
             self._say(f"invite {wish.opponent}{length}")
         while self._ending is None:
             self._read()
+            self._check_progress()
         return self._ending
 
     def leave(self) -> None:
@@ -144,6 +149,17 @@ class FibsPlayer:
         except BgdataError as error:
             raise InvalidGameError(f"{error}, in a line of {self.talk.name}: {shown(line)}") from error
 
+    def _check_progress(self) -> None:
+        """Raise ExternalProgramError where lines come without end that are understood, and nothing is played."""
+        games = self.record.games if self.record else []
+        turns = (len(games), len(games[-1].turns)) if games else (0, 0)
+        self._lines = self._lines + 1 if turns == self._turns else 0
+        self._turns = turns
+        if self._lines >= MOST_LINES:
+            raise ExternalProgramError(
+                f"expected {self.talk.name} to go on, got {MOST_LINES} lines in a row that lead to no turn"
+            )
+
     def _until(self) -> float:
         return time.monotonic() + self.patience_seconds
 
@@ -157,7 +173,11 @@ class FibsPlayer:
             try:
                 line = self.talk.read_line(left, prompt)
             except InvalidMessageError as error:
-                self.tell(f"passed over: {error}")
+                self._bad_lines += 1
+                if self._bad_lines <= MOST_TOLD:
+                    self.tell(f"passed over: {error}")
+                if self._bad_lines == MOST_TOLD:
+                    self.tell("passed over: whatever else comes like this")
                 continue
             if line is None:
                 raise ExternalProgramError(f"expected {self.talk.name} to go on, found it gone")
