@@ -204,7 +204,9 @@ class Floods(Campaign):
                 pipe.write(data)
         assert process.wait(HANG_SECONDS) in (0, 1), f"expected an end, found exit code {process.returncode}"
         said = told.read_bytes()
-        assert len(said) < MOST_LOG + MOST_REPLY * lines, f"expected an answer for each of {lines} lines, found {said!r}"
+        assert len(said) < MOST_LOG + MOST_REPLY * lines, (
+            f"expected an answer for each of {lines} lines, found {said!r}"
+        )
         check_words(said, is_error=process.returncode == 1)
 
     def site(self, chance: random.Random, folder: Path) -> None:  # noqa: ARG002
@@ -328,7 +330,7 @@ def send(clients: Iterable[socket.socket], data: bytes) -> None:
             client.send(data)
 
 
-def half_open(clients: list[socket.socket], chance: random.Random) -> None:  # noqa: ARG001
+def half_open(clients: list[socket.socket], chance: random.Random) -> None:
     """Nothing."""
 
 
@@ -370,7 +372,13 @@ def unread_pages(clients: list[socket.socket], chance: random.Random) -> None:
 
 def garbage(clients: list[socket.socket], chance: random.Random) -> None:
     """Anything, among it what looks like a request."""
-    lines = [b"GET / HTTP/1.1\r\n", b"host: localhost\r\n", b"content-length: 9\r\n", b"\r\n", b"connection: upgrade\r\n"]
+    lines = [
+        b"GET / HTTP/1.1\r\n",
+        b"host: localhost\r\n",
+        b"content-length: 9\r\n",
+        b"\r\n",
+        b"connection: upgrade\r\n",
+    ]
     for client in clients:
         send([client], corrupted_text(lines, 10, chance))
 

@@ -212,7 +212,7 @@ def test_lines_without_end_that_ask_nothing(lines: bytes) -> None:
         reader = threading.Thread(target=replies.readlines)  # else it is not written to any more
         reader.start()
         theirs.sendall(GOOD + lines * 500)
-        with pytest.raises(ExternalProgramError, match="^expected boards of gnubg, got 100 other lines in a row$"):
+        with pytest.raises(ExternalProgramError, match=r"^expected boards of gnubg, got 100 other lines in a row$"):
             list(simple_player().exchanges(Talk(ours.fileno(), ours.fileno(), "gnubg"), 30))
         ours.shutdown(socket.SHUT_WR)
         reader.join()

@@ -534,7 +534,7 @@ def test_connections_that_ask_nothing_are_closed(small_root: Path, monkeypatch: 
 def test_answers_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     """More than the sockets hold: their connections had stayed for good, and taken the room of others."""
 
-    async def large(scope: Any, receive: Any, send: Any) -> None:
+    async def large(scope: Any, _: Any, send: Any) -> None:
         if scope["type"] == "http":
             size = 1 if scope["path"] == "/small" else 50_000_000
             await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -554,7 +554,7 @@ def test_answers_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_answer_that_is_read_slowly_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def large(scope: Any, receive: Any, send: Any) -> None:
+    async def large(scope: Any, _: Any, send: Any) -> None:
         if scope["type"] == "http":
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": b"x" * 20_000_000})
