@@ -14,18 +14,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
-from bgdata.errors import TooLargeError
-from bgdata.process import LEAST_WITH_KERNELS, address_space_lacks, cache_folder, compilation
-
-if _lack := address_space_lacks(LEAST_WITH_KERNELS):  # before the compiler is loaded, which would abort the process
-    raise TooLargeError(_lack)
-
 import numba
 from numba.core import event as numba_event
 from numba.core import serialize
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.runtime import nrt
+
+from bgdata.process import cache_folder, compilation
 
 config: Any = numba.config
 config.THREADING_LAYER = "threadsafe"  # with the layer workqueue, two threads in kernels abort the process

@@ -28,9 +28,8 @@ WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGH
 BROKEN_PIPE = 128 + signal.SIGPIPE  # exit code where nobody reads the output any more
 # objects after which Python looks for unreachable ones: by its own 700 it does so hundreds of times while it imports
 COLLECTED_OBJECTS = 50_000
-# of address space (ulimit -v), below which libraries end the process in their own words while they are loaded: NumPy's,
-# and the compiler of kernels
-LEAST_ADDRESS_BYTES, LEAST_WITH_KERNELS = 256 << 20, 512 << 20
+# of address space (ulimit -v), below which libraries abort the process in their own words while they are loaded
+LEAST_ADDRESS_BYTES = 512 << 20
 
 
 class Compilation:
@@ -270,12 +269,12 @@ def data_bytes() -> int:
     return int(psutil.Process().memory_info().data)
 
 
-def address_space_lacks(least: int) -> str:
-    """What is to be said where this process may take fewer bytes of address space than `least`; else nothing."""
+def check_address_space() -> None:
+    """Exit with one line where this process may take less address space than what it loads needs."""
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if most == resource.RLIM_INFINITY or most >= least:
-        return ""
-    return f"expected {least >> 20} MiB of address space or more, found a limit of {most >> 20} MiB; see ulimit -v"
+    if most != resource.RLIM_INFINITY and most < LEAST_ADDRESS_BYTES:
+        least, found = LEAST_ADDRESS_BYTES >> 20, most >> 20
+        sys.exit(f"error: expected {least} MiB of address space or more, found a limit of {found} MiB; see ulimit -v")
 
 
 CGROUPS = Path("/sys/fs/cgroup")
@@ -320,8 +319,7 @@ def _end_children() -> None:
 def run(work: Callable[[], object]) -> NoReturn:
     """Do the work of a command line and exit with what it returns, or exits with: 128 and the signal where one ends it,
     141 where nobody reads the output, 1 where it cannot be written."""
-    if lack := address_space_lacks(LEAST_ADDRESS_BYTES):
-        sys.exit(f"error: {lack}")
+    check_address_space()
     begin()
     gc.set_threshold(COLLECTED_OBJECTS)
     compilation.tell = print_line
