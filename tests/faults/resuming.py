@@ -80,7 +80,8 @@ def damaged(folder: Path, others: Iterable[Path], name: str, chance: random.Rand
     parts = parts_in(folder)
     part = chance.choice(parts)
     same = [each for each in others if each.name == part.name and each.read_bytes() != part.read_bytes()]
-    DAMAGES[name](part, chance.choice(same or parts), chance)
+    beside = [each for each in parts if each != part]
+    DAMAGES[name if same or beside else "removed"](part, chance.choice(same or beside or [part]), chance)
     return part
 
 

@@ -6,8 +6,10 @@ import dataclasses
 import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import duckdb
 import numpy as np
@@ -29,7 +31,7 @@ from bgdata.store.table import Table
 from bgdata.store.verify import verify_files
 from bgdata.store.versions import CURRENT
 from bgdata.warehouse import Warehouse
-from tests.store.toy import Count, Squares, SquareSums, toy_warehouse
+from tests.store.toy import Count, Squares, SquareSums, problems, toy_warehouse
 
 TEN = Count(10)
 IDS = ("4HPwATDgc/ABMA", "4HPhASjgc/ABMA", "v90EAIC3BgAAAA")
@@ -91,6 +93,18 @@ def test_what_was_asked_for_last_answers_also_when_it_was_there(powers: Warehous
     assert powers.build("powers", Seeded(10, 1)).name == first.name
     assert (powers.open("powers", "10").name, shown(powers)) == (first.name, 1)
     assert [table.name for table in powers.current("powers")] == [first.name]
+
+
+def test_a_clock_that_was_set_back(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was built last answers, though the other one is newer by its date."""
+    powers.build("powers", Seeded(10, 1))
+    past = Mock(now=lambda _: datetime(2001, 1, 1, tzinfo=UTC))
+    monkeypatch.setattr("bgdata.store.build.datetime", past)
+    second = powers.build("powers", Seeded(10, 2))
+    assert second.manifest.created.startswith("2001-01-01")
+    assert (powers.open("powers", "10").name, shown(powers)) == (second.name, 2)
+    powers.build("powers", Seeded(10, 2), force=True)
+    assert problems(powers) == []
 
 
 def test_inputs_stay_as_they_are_unless_they_must_be_made(powers: Warehouse) -> None:
