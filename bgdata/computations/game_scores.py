@@ -13,8 +13,8 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser, KernelPlayer
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.evaluation.player import Player, open_player_of_version
+from bgdata.play.corpus import play_games_with_luck
 from bgdata.play.games import Games, play_games
-from bgdata.play.luck.games import play_games_with_luck
 from bgdata.play.series import pair_error, result_of
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck

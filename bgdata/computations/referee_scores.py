@@ -18,8 +18,7 @@ from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.player import open_player_of_version
 from bgdata.evaluation.value_errors import clustered_standard_error
-from bgdata.play.contact_referee import contact_decisions, contact_verdicts
-from bgdata.play.referee import Decisions, Verdicts, exact_decisions, verdicts
+from bgdata.play.referee import Decisions, Verdicts, contact_decisions, contact_verdicts, exact_decisions, verdicts
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, sampled

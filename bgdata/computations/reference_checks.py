@@ -16,8 +16,7 @@ from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.player import Player, open_player_of_version
 from bgdata.game.board_kernels import position_classes
-from bgdata.play.player_rollouts import rolled_by
-from bgdata.play.rollout import RolloutResult, roll_out
+from bgdata.play.rollout import RolloutResult, roll_out, rolled_by
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation, sampled

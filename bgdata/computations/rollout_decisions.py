@@ -20,8 +20,7 @@ from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.choices import Chooser
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
-from bgdata.play.rollout_decisions import Decision, roll_out_decision
-from bgdata.play.settled_plays import roll_out_unsettled
+from bgdata.play.rollout_decisions import Decision, roll_out_decision, roll_out_unsettled
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation

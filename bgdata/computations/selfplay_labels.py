@@ -14,8 +14,13 @@ from bgdata.datasets.selfplay_labels import SelfPlayLabelParameters
 from bgdata.errors import CheckFailedError, CorruptFileError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.play.luck.labels import luck_adjusted_equities
-from bgdata.play.rescoring import GameOutcomes, Labels, rescored_labels, rescoring_report
+from bgdata.play.rescoring import (
+    GameOutcomes,
+    Labels,
+    luck_adjusted_equities,
+    rescored_labels,
+    rescoring_report,
+)
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck

@@ -35,7 +35,7 @@ class RefereeParameters(Parameters):
 
 class RefereeScores(Dataset[RefereeParameters]):
     """One row for each decision, in the order of `play.referee.exact_decisions`, or of
-    `play.contact_referee.contact_decisions`."""
+    `play.referee.contact_decisions`."""
 
     name = "referee_scores"
     revision = 2  # 2: the standard error knows which decisions are of one game

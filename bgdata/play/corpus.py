@@ -1,13 +1,14 @@
-"""Games of a player against itself, with every position, roll and play, and optionally the luck of every roll.
+"""Games of a player against itself, with every position, roll and play, and the luck of the dice in games.
 
-The luck-adjusted result is the points won, less the luck of both sides. The luck of each roll is 0 on average, however
+The luck-adjusted result is the points won, less the luck of every roll. The luck of each roll is 0 on average, however
 well the sides play and however good the estimates are. So the mean stays the same, and most of the noise of the dice is
-gone (Zare, "Hedging toward skill", GammonVillage 2000).
+gone (Zare, "Hedging toward skill", GammonVillage 2000). The same dice for both sides, in a pair of `games`, remove
+little luck once the two games differ.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from bgdata.evaluation.answers import fill_chances
 from bgdata.evaluation.chances import equity_of
 from bgdata.evaluation.choices import NETWORK, Chooser, networks_of, require_networks, tables_of
 from bgdata.evaluation.roll_values import (
+    ALL_PLAYS,
     OF_LUCK,
     LikelyPlays,
     fill_roll_values,
@@ -28,15 +30,23 @@ from bgdata.game.codec import Boards
 from bgdata.game.random import random_stream
 from bgdata.kernel import in_threads, kernel
 from bgdata.play.games import (
+    LOCKSTEP,
     MOST_TURNS,
     START,
+    Games,
+    LockstepTurn,
     Turns,
     check_numbers,
     dice_at,
+    fill_results,
     new_game_scratch,
     nothing_recorded,
     play_game,
+    turns_in_lockstep,
 )
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.player import Player
 
 Values = NDArray[np.float32]
 Dice = NDArray[np.int8]
@@ -123,6 +133,43 @@ def net_lucks(begins: NDArray[np.integer], offsets: NDArray[np.int64], lucks: Va
     return np.bincount(games, signed, minlength=len(begins)).astype(np.float64)
 
 
+def play_games_with_luck(
+    first_player: Player, second_player: Player, estimator: Chooser, count: int, seed: int, first: int = 0
+) -> tuple[Games, NDArray[np.float64]]:
+    """The games of `games.play_games`, and the net luck float64[count] of the player named first, in points: its luck
+    less that of the other player.
+
+    Results are the same on any number of threads and in any batch. Estimating luck takes most of the time: about 20
+    times as long as the games of kernel players. Raises UsageError for an estimator without networks, and what
+    `play_games` raises.
+    """
+    check_numbers(count, seed, first)
+    require_networks(estimator, "to estimate luck")
+    numbers = np.arange(first, first + count, dtype=np.int64)
+    games = Games(numbers, np.empty(count, np.int8), np.empty(count, np.int32), numbers % 2 == 0)
+    lucks = np.empty(count)
+    for start in range(0, count, LOCKSTEP):
+        rows = slice(start, start + LOCKSTEP)
+        turns = list(turns_in_lockstep((first_player, second_player), seed, numbers[rows]))
+        fill_results(turns, games.outcomes[rows], games.turns[rows])
+        lucks[rows] = _net_lucks_of_turns(estimator, numbers[rows], games.turns[rows], turns)
+    return games, lucks
+
+
+def _net_lucks_of_turns(
+    estimator: Chooser, numbers: NDArray[np.int64], n_turns: NDArray[np.int32], turns: list[LockstepTurn]
+) -> NDArray[np.float64]:
+    """float64[games] from their turns, put in order of games first, as `fill_values` takes them."""
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_turns, dtype=np.int64)])
+    boards, dice = np.empty((offsets[-1], 26), np.int8), np.empty((offsets[-1], 2), np.int8)
+    for number, turn in enumerate(turns):
+        places = offsets[turn.rows] + number
+        boards[places], dice[places] = turn.boards, turn.rolls
+    values = np.empty((2, len(boards)), np.float32)
+    in_threads(fill_values, len(numbers), estimator, ALL_PLAYS, True, offsets, boards, dice, values)
+    return net_lucks(numbers % 2, offsets, values[1])
+
+
 @kernel()
 def fill_games(
     begin: int,
@@ -139,9 +186,15 @@ def fill_games(
 ) -> None:
     """Fills outcomes[row], begins[row], turns[row] and, as far as there is room, boards[row, turn, slot],
     dice[row, turn, 0:2] and after_play[row, turn, slot] with game games[row] of a seed, for the rows begin:end."""
+    scratch, nothing = new_game_scratch(chooser, chooser), nothing_recorded()
     for row in range(begin, end):
-        outcomes[row], begins[row], turns[row] = fill_game(
-            chooser, seed, games[row], boards[row], dice[row], after_play[row]
+        stream, board = random_stream(seed, games[row]), START.copy()
+        die, other_die = dice_at(stream, 0)
+        side = int(die < other_die)
+        record = Turns(boards[row], dice[row], after_play[row], nothing.chances, nothing.sources)
+        begins[row] = side
+        outcomes[row], turns[row] = play_game(
+            chooser, chooser, stream, games[row], side, board, True, MOST_TURNS, scratch, record
         )
 
 
@@ -164,21 +217,6 @@ def fill_turns(
         boards[begin : begin + n] = paged_boards[page, :n]
         dice[begin : begin + n] = paged_dice[page, :n]
         after[begin : begin + n] = paged_after[page, :n]
-
-
-@kernel()
-def fill_game(
-    chooser: Chooser, seed: int, game: int, boards: Boards, dice: Dice, after_play: Boards
-) -> tuple[int, int, int]:
-    """Fills boards[turn, slot], dice[turn, 0:2] and after_play[turn, slot], as far as there is room; returns (points to
-    player 0, who begins, turns)."""
-    stream = random_stream(seed, game)
-    die, other_die = dice_at(stream, 0)
-    begins, nothing = int(die < other_die), nothing_recorded()
-    record = Turns(boards, dice, after_play, nothing.chances, nothing.sources)
-    scratch = new_game_scratch(chooser, chooser)
-    outcome, turns = play_game(chooser, chooser, stream, game, begins, START.copy(), True, MOST_TURNS, scratch, record)
-    return outcome, begins, turns
 
 
 @kernel()

@@ -25,7 +25,7 @@ from bgdata.evaluation.player import RandomPlayer, open_named_player
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.kernel import threads
 from bgdata.play.games import play_games
-from bgdata.play.luck.games import play_games_with_luck
+from bgdata.play.corpus import play_games_with_luck
 from bgdata.play.series import pair_error, result_of
 from bgdata.store.context import Computed
 from bgdata.store.table import Table
