@@ -19,10 +19,9 @@ from bgdata.computations.common.columns import (
 )
 from bgdata.computations.common.cube_players import folders_of
 from bgdata.computations.common.games import slices
-from bgdata.computations.common.rechecking import check_arrays
+from bgdata.computations.common.rechecking import check_arrays, check_replayed
 from bgdata.computations.common.rollouts import BEAROFF_ROLES, network_text, open_roller
 from bgdata.datasets.training_games import STARTS, TrainingGameParameters
-from bgdata.errors import CheckFailedError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
@@ -49,7 +48,8 @@ class TrainingGamesComputation(Computation[TrainingGameParameters]):
 
     def compute(self, build: Build[TrainingGameParameters]) -> None:
         parameters, job = build.parameters, build.job
-        work = Work(f"{__name__}:shard", settings_of(build))
+        settings = {**folders_of(build), "parameters": json.dumps(parameters.to_json())}
+        work = Work(f"{__name__}:shard", settings)
         shards = list(compute_shards(job, "games", work, ranges(parameters.games, SHARD_GAMES)))
         for name in ROW_ARRAYS:
             job.save(name, np.concatenate([shard[name] for shard in shards]))
@@ -95,17 +95,8 @@ class TrainingGamesComputation(Computation[TrainingGameParameters]):
         count = min(recheck.rows, MOST_REPLAYED, parameters.games)
         for game in recheck.generator.permutation(parameters.games)[:count].tolist():
             rows = slice(*np.searchsorted(games, [game, game + 1]).tolist())
-            for name, values in played(player, parameters, range(game, game + 1), doubts).items():
-                if np.asarray(table.array(name)[rows]).tobytes() != values.tobytes():
-                    raise CheckFailedError(
-                        f"expected the {name} of game {game} of {table.name} as it is played again, found others"
-                    )
+            check_replayed(table, f"game {game}", rows, played(player, parameters, range(game, game + 1), doubts))
         return sampled(count, parameters.games, "games")
-
-
-def settings_of(build: Build[TrainingGameParameters]) -> Settings:
-    """What `shard` needs in a worker."""
-    return {**folders_of(build), "parameters": json.dumps(build.parameters.to_json())}
 
 
 def shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:

@@ -21,10 +21,28 @@ def quickest(games: Mapping[int, int], most: int) -> list[int]:
 def check_arrays(table: Table, expected: Mapping[str, Array]) -> None:
     """Raise CheckFailedError unless a version has these whole arrays, naming the first row that differs."""
     for name, values in expected.items():
-        found = np.asarray(table.array(name))
+        found = table.array(name)
         if found.shape != values.shape:
             raise CheckFailedError(f"expected {name} of shape {values.shape} in {table.name}, found {found.shape}")
-        for row in np.unique(np.nonzero(found != values)[0])[:1].tolist():
+        check_rows(table, np.arange(len(values)), {name: values})
+
+
+def check_rows(table: Table, rows: Array, expected: Mapping[str, Array]) -> None:
+    """Raise CheckFailedError unless a version has these values, by array, in int64[n] rows, naming the first row that
+    differs. Not a number equals itself."""
+    for name, values in expected.items():
+        found = np.asarray(table.array(name))[rows]
+        is_same = (found == values) | ((found != found) & (values != values))
+        for place in np.flatnonzero(~is_same.reshape(len(values), -1).all(axis=1))[:1].tolist():
             raise CheckFailedError(
-                f"expected {name} of {values[row].tolist()} in row {row} of {table.name}, found {found[row].tolist()}"
+                f"expected {name} of {values[place].tolist()} in row {rows[place]} of {table.name}, "
+                f"found {found[place].tolist()}"
             )
+
+
+def check_replayed(table: Table, what: str, rows: slice, expected: Mapping[str, Array]) -> None:
+    """Raise CheckFailedError unless a version has these bytes, by array, in the rows of a game or match that was played
+    again, such as `game 7`."""
+    for name, values in expected.items():
+        if np.asarray(table.array(name)[rows]).tobytes() != values.tobytes():
+            raise CheckFailedError(f"expected the {name} of {what} of {table.name} as it is played again, found others")
