@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from bgdata.computations.common.columns import constant, text_arrays, text_column
 from bgdata.computations.common.cube_players import folders_of, open_played
-from bgdata.computations.common.games import GameRows, TurnRows, slices, turn_places
-from bgdata.computations.common.rechecking import check_arrays
+from bgdata.computations.common.games import GameRows, TurnRows, save_games, slices, turn_places
+from bgdata.computations.common.rechecking import check_arrays, check_replayed
 from bgdata.computations.selfplay import opened, play_texts
 from bgdata.datasets.common.cube_players import sides_of
 from bgdata.datasets.common.games import ACTIONS
@@ -42,12 +42,9 @@ class CubefulSelfPlayComputation(Computation[CubefulParameters]):
         settings = settings_of(parameters, folders_of(build))
         parts = ranges(parameters.games, max(1, SHARD_GAMES // max(1, parameters.length)))
         shards = list(compute_shards(job, "games", Work(f"{__name__}:played", settings), parts))
-        for name in PARTS:
-            job.save(name, np.concatenate([shard[name] for shard in shards]))
-        n_turns = np.concatenate([np.zeros(1, np.int64), *(shard["n_turns"] for shard in shards)])
-        job.save("first_turns", np.cumsum(n_turns))
+        first_turns = save_games(job, shards, PARTS)
         matches = 1 + int(shards[-1]["games"][-1, 0])
-        for name, values in texts_of(settings, len(n_turns) - 1, matches).items():
+        for name, values in texts_of(settings, len(first_turns) - 1, matches).items():
             job.save(name, values)
 
     def batches(self, computed: Computed[CubefulParameters]) -> Iterator[pa.RecordBatch]:
@@ -108,12 +105,8 @@ class CubefulSelfPlayComputation(Computation[CubefulParameters]):
                     f"expected games of {expected['n_turns'].tolist()} turns in match {match} of {table.name} as it is "
                     "played again, found others"
                 )
-            for name in PARTS:
-                found = np.asarray(table.array(name)[games if name == "games" else turns])
-                if found.tobytes() != expected[name].tobytes():
-                    raise CheckFailedError(
-                        f"expected the {name} of match {match} of {table.name} as it is played again, found others"
-                    )
+            check_replayed(table, f"match {match}", games, {"games": expected["games"]})
+            check_replayed(table, f"match {match}", turns, {name: expected[name] for name in PARTS[1:]})
         return sampled(min(recheck.rows, MOST_REPLAYED, parameters.games), parameters.games, "matches")
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.computations.common.columns import constant, text_arrays, text_column
-from bgdata.computations.common.games import GameRows, TurnRows, slices, turn_places
-from bgdata.computations.common.rechecking import check_arrays
+from bgdata.computations.common.games import GameRows, TurnRows, save_games, slices, turn_places
+from bgdata.computations.common.rechecking import check_arrays, check_replayed
 from bgdata.datasets.selfplay import PLAIN_PLAYERS, SESSION_GAMES, TABLES, SelfPlayParameters
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
+from bgdata.errors import BgdataError, CheckSkippedError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.named import find_network
@@ -53,10 +53,7 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
         parts = ranges(parameters.games, SHARD_GAMES[parameters.luck])
         work = Work(f"{__name__}:played", seat.settings(parameters))
         shards = list(compute_shards(job, "games", work, parts))
-        for name in (*GAME_PARTS, *TURN_PARTS):
-            job.save(name, np.concatenate([shard[name] for shard in shards]))
-        turns = np.concatenate([np.zeros(1, np.int64), *(shard["n_turns"] for shard in shards)])
-        job.save("first_turns", np.cumsum(turns))
+        save_games(job, shards, (*GAME_PARTS, *TURN_PARTS))
         for name, values in text_arrays("players", [seat.title] * 2).items():
             job.save(name, values)
 
@@ -112,13 +109,8 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
         for game in recheck.generator.permutation(parameters.games)[: min(recheck.rows, MOST_REPLAYED)].tolist():
             expected = played(settings, game, game + 1)
             turns = slice(*first_turns[game : game + 2].tolist())
-            found = {name: table.array(name)[game : game + 1] for name in GAME_PARTS}
-            found |= {name: table.array(name)[turns] for name in TURN_PARTS}
-            for name, values in found.items():
-                if np.asarray(values).tobytes() != expected[name].tobytes():
-                    raise CheckFailedError(
-                        f"expected the {name} of game {game} of {table.name} as it is played again, found others"
-                    )
+            check_replayed(table, f"game {game}", slice(game, game + 1), {name: expected[name] for name in GAME_PARTS})
+            check_replayed(table, f"game {game}", turns, {name: expected[name] for name in TURN_PARTS})
         return sampled(min(recheck.rows, MOST_REPLAYED, parameters.games), parameters.games, "games")
 
 

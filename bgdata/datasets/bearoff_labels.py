@@ -12,7 +12,6 @@ from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
 from bgdata.datasets.common.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.datasets.common.race import RaceParameters
-from bgdata.datasets.common.sources import SPLITS_ARRAY
 from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
@@ -62,7 +61,6 @@ class BearoffLabels(Dataset[BearoffParameters]):
         *POSITION_ARRAYS,
         CHANCES_ARRAY,
         FlatArray("sources", "uint8", "row", "Exact or combined: 0 or 1"),
-        SPLITS_ARRAY,
     )
     parameters = BearoffParameters
     defaults = ()
