@@ -36,9 +36,11 @@ class EngineLabelsComputation(Computation[EngineParameters]):
         places = places_of(inputs["source"])
         n, step = len(places.boards), max(1, STEP >> 3 * parameters.ply)
         state: dict[str, Array] = {"chances": np.zeros((n, 5), np.float32)}
-        job.fill(
-            "positions", state, step, lambda rows: {"chances": chances_by(engine, parameters, places.boards[rows])}
-        )
+
+        def ask(rows: slice) -> dict[str, Array]:
+            return {"chances": chances_by(engine, parameters, places.boards[rows])}
+
+        job.fill("positions", state, step, ask)
         for name, values in {**places._asdict(), **state}.items():
             job.save(name, values)
         job.save("engine", engine_text(parameters, inputs))

@@ -36,6 +36,7 @@ from bgdata.store.versions import Versions
 SHARD_GAMES = {False: 1000, True: 50}  # by luck: some seconds of work on one core
 MOST_REPLAYED = 50  # games that a verification plays again
 GAME_PARTS = ("outcomes", "begins")  # arrays that shards hold
+LUCK_PARTS = ("begins", "first_turns", "lucks")  # what net luck follows from
 TURN_PARTS = ("turn_boards", "turn_classes", "turn_moves", "dice", "equities", "lucks")
 
 
@@ -59,7 +60,7 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
 
     def batches(self, computed: Computed[SelfPlayParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
-        luck_0 = net_lucks_of(arrays)
+        luck_0 = net_lucks(*(np.asarray(arrays[name]) for name in LUCK_PARTS))
         name = text_column(arrays, "players")[0].as_py()
         for rows in slices(len(arrays["outcomes"]), self.kind.row_group_rows):
             outcomes, luck = np.asarray(arrays["outcomes"])[rows], luck_0[rows]
@@ -91,7 +92,7 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
         found = {name: float((np.abs(outcomes) == points).mean()) for name, points in sizes.items()}
         found |= {"turns_per_game": len(arrays["dice"]) / len(outcomes)} | mean_and_error(outcomes, "")
         if computed.parameters.luck:
-            found |= mean_and_error(outcomes - net_lucks_of(arrays), "hedged_")
+            found |= mean_and_error(outcomes - net_lucks(*(np.asarray(arrays[name]) for name in LUCK_PARTS)), "hedged_")
         return found
 
     def check_sample(self, recheck: Recheck[SelfPlayParameters]) -> str:
@@ -178,11 +179,6 @@ def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
         "equities": found.equities,
         "lucks": found.lucks,
     }
-
-
-def net_lucks_of(arrays: Mapping[str, Array]) -> Array:
-    """float64[games]: luck of player 0 less that of player 1, NaN where it was not measured."""
-    return net_lucks(*(np.asarray(arrays[name]) for name in ("begins", "first_turns", "lucks")))
 
 
 def mean_and_error(points: Array, prefix: str) -> dict[str, float]:

@@ -91,7 +91,7 @@ class TrainingGamesComputation(Computation[TrainingGameParameters]):
         table, parameters = recheck.table, recheck.parameters
         check_arrays(table, {"network": network_text(parameters, recheck.inputs)})
         player, games = open_roller(recheck), np.asarray(table.array("games"))
-        doubts = doubtful_positions(recheck.inputs["doubts"]) if parameters.doubts else None
+        doubts = doubtful_positions(recheck.inputs["doubts"].folder) if parameters.doubts else None
         count = min(recheck.rows, MOST_REPLAYED, parameters.games)
         for game in recheck.generator.permutation(parameters.games)[:count].tolist():
             rows = slice(*np.searchsorted(games, [game, game + 1]).tolist())
@@ -104,19 +104,15 @@ def shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     tables = {role: Table(Path(str(settings[role]))) for role in ("network", *BEAROFF_ROLES)}
     player = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
     parameters = TrainingGameParameters.from_manifest(json.loads(str(settings["parameters"])))
-    doubts = doubts_in(Path(str(settings["doubts"]))) if parameters.doubts else None
+    doubts = doubtful_positions(Path(str(settings["doubts"]))) if parameters.doubts else None
     return played(player, parameters, range(begin, end), doubts)
 
 
-@functools.lru_cache(1)
-def doubts_in(folder: Path) -> Array:
-    """`doubtful_positions` of a version, found once for all shards of a worker."""
-    return doubtful_positions(Table(folder))
-
-
-def doubtful_positions(table: Table) -> Array:
-    """int8[n, 26]: the positions of training games, for training, that 0-ply and 1-ply of their network disagreed about
-    most: one of DOUBTED, at least one."""
+@functools.lru_cache(1)  # a worker finds them once for all its shards
+def doubtful_positions(folder: Path) -> Array:
+    """int8[n, 26]: the positions of a version of training games, for training, that 0-ply and 1-ply of their network
+    disagreed about most: one of DOUBTED, at least one."""
+    table = Table(folder)
     rows = np.flatnonzero(np.asarray(table.array("splits")) == SPLITS.index("train"))
     values = (np.asarray(table.array(f"{name}_equities")[rows]) for name in ("lookahead", "static"))
     order = np.argsort(-np.abs(np.subtract(*values)), kind="stable")

@@ -108,15 +108,11 @@ class EngineLabels(Dataset[EngineParameters]):
             )
         parameters.choice().check_network()
         if parameters.engine != "network":
-            self.check_no_network(parameters)
+            for name in ("network", "network_version", "table_points", "table_checkers"):  # a program asks neither
+                if (given := getattr(parameters, name)) != getattr(self.parameters, name):
+                    raise InvalidParameterError(f"expected no {name} with the program {parameters.engine}, got {given}")
         source_input(parameters.source, parameters.source_recipe)
         check_splits(parameters.source)
-
-    def check_no_network(self, parameters: EngineParameters) -> None:
-        """Raise InvalidParameterError for a network or tables beside a program: it asks neither."""
-        for name in ("network", "network_version", "table_points", "table_checkers"):
-            if (given := getattr(parameters, name)) != getattr(self.parameters, name):
-                raise InvalidParameterError(f"expected no {name} with the program {parameters.engine}, got {given}")
 
     def inputs(self, parameters: EngineParameters) -> Mapping[str, Input]:
         source = {"source": source_input(parameters.source, parameters.source_recipe)}

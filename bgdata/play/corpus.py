@@ -8,7 +8,7 @@ little luck once the two games differ.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,17 +66,6 @@ class Corpus(NamedTuple):
     lucks: Values  # [turns] luck of the roll for the player on roll; NaN where it was not asked for
 
 
-class Pages(NamedTuple):
-    """Games as they are played, with the same room for each: the turns beyond it are played and not kept."""
-
-    outcomes: NDArray[np.int8]  # [games] as in a `Corpus`
-    begins: NDArray[np.int8]  # [games]
-    turns: NDArray[np.int64]  # [games] how many there were
-    boards: Boards  # [games, room, 26]
-    dice: Dice  # [games, room, 2]
-    after_play: Boards  # [games, room, 26]
-
-
 def self_play(
     chooser: Chooser,
     count: int,
@@ -96,26 +85,31 @@ def self_play(
     estimator = chooser if estimator is None else estimator
     if with_luck:
         require_networks(estimator, "to estimate luck")
-    pages = played_pages(chooser, seed, first + np.arange(count), ROOM)
-    long = np.flatnonzero(pages.turns > ROOM)
-    long_pages = played_pages(chooser, seed, first + long, int(pages.turns.max(initial=0)))
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(pages.turns)])
-    n = int(offsets[-1])
-    turns = np.empty((n, 26), np.int8), np.empty((n, 2), np.int8), np.empty((n, 26), np.int8)
-    fill_turns(np.arange(count), pages.turns, offsets, *pages[3:], *turns)
-    fill_turns(long, long_pages.turns, offsets, *long_pages[3:], *turns)
-    values = np.full((2, n), np.nan, np.float32)
+    numbers = first + np.arange(count)
+    outcomes, begins, n_turns, *short = _play_pages(chooser, seed, numbers, ROOM)
+    is_long = n_turns > ROOM
+    _, _, _, *long = _play_pages(chooser, seed, numbers[is_long], int(n_turns.max(initial=0)))
+    of_long, turns = np.repeat(is_long, n_turns), []
+    for page, longer in zip(short, long, strict=True):
+        values = np.empty((len(of_long), page.shape[2]), np.int8)
+        values[~of_long] = page[np.arange(ROOM) < np.where(is_long, 0, n_turns)[:, None]]
+        values[of_long] = longer[np.arange(longer.shape[1]) < n_turns[is_long, None]]
+        turns.append(values)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_turns)])
+    found = np.full((2, len(of_long)), np.nan, np.float32)
     if estimator.kind == NETWORK:
         likely = likely_plays(OF_LUCK)
-        in_threads(fill_values, count, estimator, likely, with_luck, offsets, *turns[:2], values)
-    return Corpus(pages.outcomes, pages.begins, offsets, *turns, values[0], values[1])
+        in_threads(fill_values, count, estimator, likely, with_luck, offsets, *turns[:2], found)
+    boards, dice, after_play = turns
+    return Corpus(outcomes, begins, offsets, boards, dice, after_play, found[0], found[1])
 
 
-def played_pages(chooser: Chooser, seed: int, games: NDArray[np.int64], room: int) -> Pages:
-    """Games of a seed, with room for so many turns each."""
+def _play_pages(chooser: Chooser, seed: int, games: NDArray[np.int64], room: int) -> tuple[NDArray[Any], ...]:
+    """(outcomes, who begins, number of turns; boards, dice and boards after the play [game, turn, ...]) of games of a
+    seed. Turns beyond the room, which is the same for each game, are played and not kept."""
     n = len(games)
     boards, dice, after_play = (np.empty((n, room, width), np.int8) for width in (26, 2, 26))
-    pages = Pages(np.empty(n, np.int8), np.empty(n, np.int8), np.empty(n, np.int64), boards, dice, after_play)
+    pages = np.empty(n, np.int8), np.empty(n, np.int8), np.empty(n, np.int64), boards, dice, after_play
     in_threads(fill_games, n, chooser, seed, games, *pages)
     return pages
 
@@ -196,27 +190,6 @@ def fill_games(
         outcomes[row], turns[row] = play_game(
             chooser, chooser, stream, games[row], side, board, True, MOST_TURNS, scratch, record
         )
-
-
-@kernel()
-def fill_turns(
-    rows: NDArray[np.int64],
-    turns: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    paged_boards: Boards,
-    paged_dice: Dice,
-    paged_after: Boards,
-    boards: Boards,
-    dice: Dice,
-    after: Boards,
-) -> None:
-    """Fills boards[turn, slot], dice[turn, 0:2] and after[turn, slot], from the turn offsets[rows[page]] on, with the
-    turns of a page as far as it has them."""
-    for page in range(len(rows)):
-        begin, n = offsets[rows[page]], min(turns[page], paged_boards.shape[1])
-        boards[begin : begin + n] = paged_boards[page, :n]
-        dice[begin : begin + n] = paged_dice[page, :n]
-        after[begin : begin + n] = paged_after[page, :n]
 
 
 @kernel()
