@@ -361,24 +361,6 @@ def test_workers_with_other_kernels_play_nothing() -> None:
         Work(f"{selfplay.__name__}:played", settings(), "0123").compute(0, 1)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"games": 0}, "expected 1 to 1,073,741,824 games, got 0"),
-        ({"seed": -1}, r"expected a seed from 0 to 2\^63 - 1, got -1"),
-        ({"player": "gnubg"}, "expected the player network, network/NAME, pubeval or random, got 'gnubg'"),
-        ({"player": "network/../x"}, "expected the player network, .*, got 'network/../x'"),
-        ({"version": "1"}, "expected version 2 of pubeval, as it plays here, got 1"),
-        ({"version": ""}, "expected version 2 of pubeval, as it plays here, got none"),
-        ({"luck": 2}, "expected luck of type bool, got 2"),
-        ({"player": "network"}, "expected no version of network, got '2'"),
-    ],
-)
-def test_wrong_parameters(memory_path: Path, changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidParameterError, match=f"^{message}$"):
-        bgdata.open_warehouse(memory_path).build(DATASET.name, replace(SMALL, **changes))
-
-
 def test_networks_by_name(warehouse: Warehouse) -> None:
     """They play by the best tables of the warehouse, which are part of their version."""
     version = open_named_player("network/tiny", 0, warehouse).version
