@@ -52,9 +52,6 @@ CORPUS: Cases = [
     ({"games": 0}, "1 to 1,073,741,824 games, got 0$"),
     ({"player": "x"}, "the player network, .*, got 'x'$"),
 ]
-    ({"games": 0}, "1 to 1,073,741,824 games, got 0$"),
-    ({"player": "x"}, "the player network, .*, got 'x'$"),
-]
 PAIRING: Cases = [
     ({"games": 2}, f"{EVEN_GAMES} 2$"),
     ({"games": 7}, f"{EVEN_GAMES} 7$"),
