@@ -25,8 +25,8 @@ from bgdata.play.corpus import play_games_with_luck
 from bgdata.play.games import play_games
 from bgdata.play.series import pair_error, result_of
 from bgdata.store.context import Computed
-from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
+from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
@@ -127,14 +127,13 @@ def test_luck_is_that_of_the_judge(judged: Path) -> None:
 
 def test_changed_luck_is_found(judged: Path) -> None:
     warehouse = bgdata.open_warehouse(judged)
-    table = Changed(warehouse.open(DATASET.name, DATASET.slug(JUDGED)).folder)
+    table = warehouse.open(DATASET.name, DATASET.slug(JUDGED))
     inputs = warehouse.find_inputs(DATASET, JUDGED) or {}
     check_sample(DATASET, table, inputs, 4, np.random.default_rng(0))
     values = np.array(table.array("lucks"))
     values[2] = np.nextafter(values[2], 9)
-    table.change("lucks", values)
     with pytest.raises(CheckFailedError, match=r"expected lucks of .* in row 2 of game_scores/"):
-        check_sample(DATASET, table, inputs, 4, np.random.default_rng(0))
+        check_sample(DATASET, Corrupted(table, "lucks", values), inputs, 4, np.random.default_rng(0))
 
 
 def test_a_network_plays_with_the_tables_of_the_warehouse(warehouse: Warehouse) -> None:
@@ -154,17 +153,10 @@ def test_unknown_players(memory_path: Path) -> None:
         warehouse.build(DATASET.name, replace(SMALL, player="network/x"))
 
 
-class Changed(Table):
-    """A version with an array changed in memory."""
-
-    def change(self, name: str, values: Any) -> None:
-        self._arrays[name] = values
-
-
 def test_games_of_another_version_are_not_played_again(warehouse: Warehouse) -> None:
     """Such as after a table came or went, or the network was trained anew."""
-    table = Changed(warehouse.build(DATASET.name, network_parameters(warehouse)).folder)
-    table.change("turns", np.array(table.array("turns")) + 1)
+    built = warehouse.build(DATASET.name, network_parameters(warehouse))
+    table = Corrupted(built, "turns", np.array(built.array("turns")) + 1)
     shutil.rmtree(warehouse.root / "bearoff_two_sided" / "6x6")
     with pytest.raises(CheckSkippedError, match=r"no game can be played again: expected version \w+ of network/tiny"):
         check_sample(DATASET, table, {}, 40, np.random.default_rng(0))

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from bgdata.play.player_rollouts import rolled_by
 
 from bgdata.computations.reference_checks import derived_arrays, sampled_rows
 from bgdata.datasets.reference_checks import DATASET
@@ -19,7 +18,7 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.named import open_network_player
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
-from bgdata.play.rollout import RolloutSettings, roll_out
+from bgdata.play.rollout import RolloutSettings, roll_out, rolled_by
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse

@@ -24,7 +24,7 @@ from bgdata.game.position import Position
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.table import Table
 from tests.conftest import LUCKY
-from tests.datasets.test_selfplay import Changed
+from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample, inputs_of
 from tests.reference.luck import Board, luck_adjusted, rescored
 from tests.reference.networks import Chances
@@ -166,11 +166,11 @@ def test_summary_is_what_the_manifest_states(small_root: Path) -> None:
     ],
 )
 def test_corpora_that_do_not_fit(small_root: Path, name: str, change: Any) -> None:
-    corpus = Changed(inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)["games"].folder)
+    corpus = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)["games"]
     check_corpus(corpus)
-    corpus.change(name, change(np.array(corpus.array(name))))
+    changed = Corrupted(corpus, name, change(np.array(corpus.array(name))))
     with pytest.raises(CorruptFileError, match=f"expected whole games in {corpus.name}, found .*; try: bgdata verify"):
-        check_corpus(corpus)
+        check_corpus(changed)
 
 
 def test_labels_are_exported(small_root: Path, tmp_path: Path) -> None:
