@@ -37,7 +37,7 @@ class CubefulScoresComputation(Computation[CubefulScoreParameters]):
             "lucks": np.zeros(count),
         }
         step = max(2, STEP_GAMES // max(1, parameters.length) // 2 * 2)
-        job.fill("games", state, step, lambda rows: played(build, players, rows.start, rows.stop - rows.start))
+        job.fill("games", state, step, lambda rows: play_series(build, players, rows.start, rows.stop - rows.start))
         for name, values in state.items():
             job.save(name, values)
 
@@ -75,11 +75,11 @@ class CubefulScoresComputation(Computation[CubefulScoreParameters]):
         players = open_again(parameters, recheck.warehouse, tables=parameters.tables)
         count = min(recheck.rows, MOST_CHECKED, parameters.games)
         for number in recheck.generator.permutation(parameters.games)[:count].tolist():
-            check_rows(table, np.array([number]), played(recheck, players, number, 1))
+            check_rows(table, np.array([number]), play_series(recheck, players, number, 1))
         return sampled(count, parameters.games, "games")
 
 
-def played(
+def play_series(
     context: Context[CubefulScoreParameters], players: tuple[Player, Player], first: int, count: int
 ) -> dict[str, Array]:
     """The arrays of games or matches first, first + 1, ...; pairs are those of even numbers. Raises

@@ -43,10 +43,10 @@ class GameScoresComputation(Computation[GameParameters]):
             "lucks": np.zeros(count),
         }
 
-        def played_rows(rows: slice) -> dict[str, Array]:
-            return played(players, judge, rows.stop - rows.start, parameters.seed, rows.start)
+        def play_rows(rows: slice) -> dict[str, Array]:
+            return play_series(players, judge, rows.stop - rows.start, parameters.seed, rows.start)
 
-        job.fill("games", state, step, played_rows)
+        job.fill("games", state, step, play_rows)
         for name, values in state.items():
             job.save(name, values)
 
@@ -85,11 +85,11 @@ class GameScoresComputation(Computation[GameParameters]):
         judge = open_judge(recheck.inputs)
         count = min(recheck.rows, MOST_JUDGED) if judge else recheck.rows
         for number in recheck.generator.permutation(parameters.games)[:count].tolist():
-            check_rows(table, np.array([number]), played(players, judge, 1, parameters.seed, number))
+            check_rows(table, np.array([number]), play_series(players, judge, 1, parameters.seed, number))
         return sampled(min(count, parameters.games), parameters.games, "games")
 
 
-def played(
+def play_series(
     players: tuple[Player, Player], judge: Chooser | None, count: int, seed: int, first: int
 ) -> dict[str, Array]:
     """The arrays of games first, first + 1, ..., in the order in which they are declared."""

@@ -38,7 +38,7 @@ class LookaheadLabelsComputation(Computation[LookaheadParameters]):
             "sources": np.zeros(n, np.uint8),
         }
         job.fill("positions", state, STEP, lambda rows: evaluate_both(player, places.boards[rows]))
-        for name, values in labelled(parameters, places, state).items():
+        for name, values in label_arrays(parameters, places, state).items():
             job.save(name, values)
         job.save("network", network_text(parameters, inputs))
 
@@ -81,7 +81,7 @@ class LookaheadLabelsComputation(Computation[LookaheadParameters]):
         player = open_roller(recheck)
         every = places_of(inputs["source"])
         places = every.chosen(np.sort(recheck.generator.permutation(len(every.rows))[: recheck.rows]))
-        expected = labelled(recheck.parameters, places, evaluate_both(player, places.boards))
+        expected = label_arrays(recheck.parameters, places, evaluate_both(player, places.boards))
         where = np.flatnonzero(np.isin(table.array("rows"), places.rows))
         count = len(expected["rows"])
         if len(where) != count:
@@ -99,7 +99,7 @@ def evaluate_both(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
     return {"chances": ordered_chances(found.chances), "static_chances": static, "sources": sources}
 
 
-def labelled(parameters: LookaheadParameters, places: Places, evaluated: Mapping[str, Array]) -> dict[str, Array]:
+def label_arrays(parameters: LookaheadParameters, places: Places, evaluated: Mapping[str, Array]) -> dict[str, Array]:
     """Every declared array but the network's name, of those positions whose equity changes by enough."""
     changes = cubeless_equities(evaluated["chances"]) - cubeless_equities(evaluated["static_chances"])
     which = np.abs(changes) >= parameters.least_change

@@ -41,7 +41,7 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
         job.progress.advance(len(chosen))
         for name, values in {**decisions._asdict(), "chosen": chosen}.items():
             job.save(name, values)
-        for name, values in judged(build.inputs["table"], parameters, decisions, chosen)._asdict().items():
+        for name, values in judge(build.inputs["table"], parameters, decisions, chosen)._asdict().items():
             job.save(name, values)
 
     def batches(self, computed: Computed[RefereeParameters]) -> Iterator[pa.RecordBatch]:
@@ -76,7 +76,7 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
         """Judge the choices again, in the decisions of the seed."""
         table, parameters = recheck.table, recheck.parameters
         decisions = decisions_of(recheck.inputs["table"], parameters)
-        verdicts = judged(recheck.inputs["table"], parameters, decisions, np.asarray(table.array("chosen")))
+        verdicts = judge(recheck.inputs["table"], parameters, decisions, np.asarray(table.array("chosen")))
         expected = {**decisions._asdict(), **verdicts._asdict()}
         rows = recheck.generator.permutation(parameters.decisions)[: recheck.rows]
         check_rows(table, rows, {name: values[rows] for name, values in expected.items()})
@@ -96,7 +96,7 @@ def decisions_of(table: Table, parameters: RefereeParameters) -> Decisions:
     return exact_decisions(map_tables(table, None, None), parameters.decisions, parameters.seed)
 
 
-def judged(table: Table, parameters: RefereeParameters, decisions: Decisions, chosen: Array) -> Verdicts:
+def judge(table: Table, parameters: RefereeParameters, decisions: Decisions, chosen: Array) -> Verdicts:
     """What choices lose by a table. Raises InvalidPositionError for one that is not legal."""
     if parameters.points == ANYWHERE:
         return contact_verdicts(table.array("equities"), decisions, chosen, tolerance(parameters))

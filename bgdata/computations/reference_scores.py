@@ -69,7 +69,7 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
         found: dict[str, float] = {}
         for split in HALVES:
             for group in GROUPS:
-                rows = rows_of(arrays, split, group)
+                rows = is_in_group(arrays, split, group)
                 if rows.any():
                     columns = (arrays[name][rows] for name in ("equity_errors", "equity_standard_errors", "games"))
                     figures = error_summary(*columns)._asdict()
@@ -109,7 +109,7 @@ def equities(chances: Array) -> Array:
     return cubeless_equities(chances).astype(np.float64)
 
 
-def rows_of(arrays: Mapping[str, Array], split: str, group: str) -> Array:
+def is_in_group(arrays: Mapping[str, Array], split: str, group: str) -> Array:
     """bool[n]: the positions of a split that are of a theme, or of any."""
     is_split: Array = arrays["splits"] == SPLITS.index(split)
     return is_split if group == EVERY_THEME else is_split & (arrays["themes"] == THEMES.index(group))

@@ -52,7 +52,7 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
                 f"got {parameters.version or 'none'}"
             )
         parts = ranges(parameters.games, SHARD_GAMES[parameters.luck])
-        work = Work(f"{__name__}:played", seat.settings(parameters))
+        work = Work(f"{__name__}:play_shard", seat.settings(parameters))
         shards = list(compute_shards(job, "games", work, parts))
         save_games(job, shards, (*GAME_PARTS, *TURN_PARTS))
         for name, values in text_arrays("players", [seat.title] * 2).items():
@@ -108,7 +108,7 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
         check_arrays(table, text_arrays("players", [seat.title] * 2))
         settings, first_turns = seat.settings(parameters), np.asarray(table.array("first_turns"))
         for game in recheck.generator.permutation(parameters.games)[: min(recheck.rows, MOST_REPLAYED)].tolist():
-            expected = played(settings, game, game + 1)
+            expected = play_shard(settings, game, game + 1)
             turns = slice(*first_turns[game : game + 2].tolist())
             check_replayed(table, f"game {game}", slice(game, game + 1), {name: expected[name] for name in GAME_PARTS})
             check_replayed(table, f"game {game}", turns, {name: expected[name] for name in TURN_PARTS})
@@ -129,11 +129,11 @@ class Seat:
         name = context.parameters.player
         tables = tables_of(name, context.warehouse) if name.startswith("network/") else context.inputs
         folders = {role: str(table.folder.resolve()) for role, table in tables.items()}
-        label, version, _ = opened(name, folders)
+        label, version, _ = open_seat(name, folders)
         return cls(f"{label} {version}", version, folders)
 
     def settings(self, parameters: SelfPlayParameters) -> Settings:
-        """What `played` needs in a worker."""
+        """What `play_shard` needs in a worker."""
         wanted: dict[str, str | int] = {
             "player": parameters.player,
             "seed": parameters.seed,
@@ -151,7 +151,7 @@ def tables_of(name: str, warehouse: Versions) -> dict[str, Table]:
     return {role: table for role, table in found.items() if table is not None}
 
 
-def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Chooser]:
+def open_seat(name: str, folders: Mapping[str, str]) -> tuple[str, str, Chooser]:
     """(label, version, chooser) of a player. Raises CorruptFileError."""
     if name in PLAIN_PLAYERS:
         player = PubEval() if name == "pubeval" else RandomPlayer()
@@ -161,12 +161,12 @@ def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Chooser]:
     return network.label, network.version, network.chooser
 
 
-def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """Games begin to end - 1 of a `Seat`, as a shard holds them."""
     folders = {role: str(value) for role, value in settings.items()}
     name, luck = str(settings["player"]), bool(settings["luck"])
-    *_, chooser = opened(name, folders)
-    judge = opened("network", folders)[-1] if luck and name in PLAIN_PLAYERS else chooser
+    *_, chooser = open_seat(name, folders)
+    judge = open_seat("network", folders)[-1] if luck and name in PLAIN_PLAYERS else chooser
     found: Corpus = self_play(chooser, end - begin, int(settings["seed"]), begin, with_luck=luck, estimator=judge)
     return {
         "outcomes": found.outcomes,

@@ -36,7 +36,7 @@ class SelfPlayLabelsComputation(Computation[SelfPlayLabelParameters]):
 
     def compute(self, build: Build[SelfPlayLabelParameters]) -> None:
         games = np.arange(build.parameters.games)
-        for name, values in labelled(build.parameters, build.inputs, games).items():
+        for name, values in label_games(build.parameters, build.inputs, games).items():
             build.job.save(name, values)
 
     def batches(self, computed: Computed[SelfPlayLabelParameters]) -> Iterator[pa.RecordBatch]:
@@ -77,11 +77,11 @@ class SelfPlayLabelsComputation(Computation[SelfPlayLabelParameters]):
         n_turns = np.diff(recheck.inputs["games"].array("first_turns"))
         chosen = np.sort(recheck.generator.permutation(parameters.games)[: recheck.rows])
         places = np.flatnonzero(np.isin(np.repeat(np.arange(parameters.games), n_turns), chosen))
-        check_rows(recheck.table, places, labelled(parameters, recheck.inputs, chosen))
+        check_rows(recheck.table, places, label_games(parameters, recheck.inputs, chosen))
         return sampled(len(chosen), parameters.games, "games")
 
 
-def labelled(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
+def label_games(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
     """Every declared array for the turns of ascending games. Raises CorruptFileError."""
     corpus, tables = inputs["games"], {role: table for role, table in inputs.items() if role != "games"}
     check_corpus(corpus)

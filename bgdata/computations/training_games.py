@@ -49,7 +49,7 @@ class TrainingGamesComputation(Computation[TrainingGameParameters]):
     def compute(self, build: Build[TrainingGameParameters]) -> None:
         parameters, job = build.parameters, build.job
         settings = {**folders_of(build), "parameters": json.dumps(parameters.to_json())}
-        work = Work(f"{__name__}:shard", settings)
+        work = Work(f"{__name__}:play_shard", settings)
         shards = list(compute_shards(job, "games", work, ranges(parameters.games, SHARD_GAMES)))
         for name in ROW_ARRAYS:
             job.save(name, np.concatenate([shard[name] for shard in shards]))
@@ -95,17 +95,19 @@ class TrainingGamesComputation(Computation[TrainingGameParameters]):
         count = min(recheck.rows, MOST_REPLAYED, parameters.games)
         for game in recheck.generator.permutation(parameters.games)[:count].tolist():
             rows = slice(*np.searchsorted(games, [game, game + 1]).tolist())
-            check_replayed(table, f"game {game}", rows, played(player, parameters, range(game, game + 1), doubts))
+            check_replayed(
+                table, f"game {game}", rows, play_and_label(player, parameters, range(game, game + 1), doubts)
+            )
         return sampled(count, parameters.games, "games")
 
 
-def shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """The rows of games begin to end - 1, by array."""
     tables = {role: Table(Path(str(settings[role]))) for role in ("network", *BEAROFF_ROLES)}
     player = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
     parameters = TrainingGameParameters.from_manifest(json.loads(str(settings["parameters"])))
     doubts = doubtful_positions(Path(str(settings["doubts"]))) if parameters.doubts else None
-    return played(player, parameters, range(begin, end), doubts)
+    return play_and_label(player, parameters, range(begin, end), doubts)
 
 
 @functools.lru_cache(1)  # a worker finds them once for all its shards
@@ -119,7 +121,7 @@ def doubtful_positions(folder: Path) -> Array:
     return np.asarray(table.array("boards")[np.sort(rows[order[: max(1, len(rows) // DOUBTED)]])])
 
 
-def played(
+def play_and_label(
     player: NetworkPlayer, parameters: TrainingGameParameters, games: range, doubts: Array | None = None
 ) -> dict[str, Array]:
     """The rows of some games, by array; `doubts` are the positions to begin at where a game begins as doubtful."""

@@ -147,7 +147,7 @@ def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, mon
     """And when it was interrupted, where finished parts are kept."""
     expected = table_of(root, MATCH).manifest.digest
     monkeypatch.setattr(cubeful_selfplay, "SHARD_GAMES", 15)  # 3 matches
-    play, calls = cubeful_selfplay.played, []
+    play, calls = cubeful_selfplay.play_shard, []
 
     def stopping(*arguments: Any) -> Any:
         calls.append(arguments)
@@ -155,7 +155,7 @@ def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, mon
             raise KeyboardInterrupt
         return play(*arguments)
 
-    monkeypatch.setattr(cubeful_selfplay, "played", stopping)
+    monkeypatch.setattr(cubeful_selfplay, "play_shard", stopping)
     with pytest.raises(KeyboardInterrupt):
         bgdata.open_warehouse(memory_path).build(DATASET.name, MATCH)
     notes = Notes()

@@ -17,7 +17,7 @@ import pytest
 import bgdata
 from bgdata.cli.export import write_text
 from bgdata.computations import selfplay
-from bgdata.computations.selfplay import play_texts, played
+from bgdata.computations.selfplay import play_shard, play_texts
 from bgdata.datasets.selfplay import DATASET, TABLES, SelfPlayParameters
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError, WorkerError
 from bgdata.evaluation.bearoff import BearoffEvaluator
@@ -337,7 +337,7 @@ def test_exported_games_are_imported_again(small_root: Path, memory_path: Path) 
 
 def test_texts_of_plays_are_formatted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = self_play(RandomPlayer().chooser, 4, 2)
-    moves = np.concatenate([played(settings(), 0, 4)["turn_moves"]] * 3)
+    moves = np.concatenate([play_shard(settings(), 0, 4)["turn_moves"]] * 3)
     calls: list[int] = []
 
     def counted(play: Play) -> str:
@@ -359,7 +359,7 @@ def test_workers_with_other_kernels_play_nothing() -> None:
     with pytest.raises(
         WorkerError, match=r"expected a worker with the kernels 0123, found .*; install the same bgdata"
     ):
-        Work(f"{selfplay.__name__}:played", settings(), "0123").compute(0, 1)
+        Work(f"{selfplay.__name__}:play_shard", settings(), "0123").compute(0, 1)
 
 
 def test_networks_by_name(warehouse: Warehouse) -> None:

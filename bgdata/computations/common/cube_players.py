@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bgdata.computations.common.rollouts import network_table
-from bgdata.computations.selfplay import opened
+from bgdata.computations.selfplay import open_seat
 from bgdata.datasets.common.cube_players import MET
 from bgdata.datasets.common.rollouts import NetworkChoice
 from bgdata.equity.match_equity import MatchEquity
@@ -27,7 +27,7 @@ def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
 
 def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
     """The network and the rules, in a worker: settings have folders by role, `length` and `jacoby`."""
-    *_, chooser = opened("network", {role: str(value) for role, value in settings.items()})
+    *_, chooser = open_seat("network", {role: str(value) for role, value in settings.items()})
     met = first_met(Table(Path(str(settings[MET]))).arrays()) if MET in settings else None
     return chooser, CubefulRules(int(settings["length"]), bool(settings["jacoby"]), met)
 
