@@ -70,7 +70,7 @@ def test_luck_is_subtracted(network_root: Path, tmp_path: Path, length: int) -> 
     assert table.manifest.statistics["hedged_standard_error"] == pytest.approx(0)
 
 
-def test_players_that_are_others_now_are_not_asked(small_root: Path) -> None:
+def test_changed_players_are_not_rechecked(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     inputs = inputs_of(warehouse, DATASET, SMALL)
@@ -83,7 +83,7 @@ def test_players_that_are_others_now_are_not_asked(small_root: Path) -> None:
         DATASET.computation.check_sample(recheck)
 
 
-def test_who_does_not_evaluate_has_no_cube(warehouse: Warehouse) -> None:
+def test_player_without_evaluations_is_refused(warehouse: Warehouse) -> None:
     wrong = replace(SMALL, opponent="pubeval", opponent_version="2", tables=True)
     wrong = replace(wrong, version=open_named_player("network/tiny", 0, warehouse).version)
     with pytest.raises(UsageError, match="expected a player that evaluates positions, got pubeval"):

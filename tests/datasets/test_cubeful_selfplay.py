@@ -228,7 +228,7 @@ def test_recipes_without_a_ply_are_those_of_before() -> None:
     assert CubefulParameters.from_manifest(AHEAD.to_json()) == AHEAD
 
 
-def test_a_network_that_is_not_there(memory_path: Path) -> None:
+def test_missing_network(memory_path: Path) -> None:
     absent = replace(MONEY, network="absent", network_version="r1-00000000")
     with pytest.raises(MissingTableError, match=r"^no network/absent"):
         bgdata.open_warehouse(memory_path).build(DATASET.name, absent)

@@ -107,7 +107,7 @@ def test_verify_asks_again(warehouse: Warehouse, program: Program, monkeypatch: 
         check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
 
 
-def test_another_version_is_not_asked(warehouse: Warehouse, program: Program) -> None:
+def test_other_version_of_a_program_is_refused(warehouse: Warehouse, program: Program) -> None:
     with pytest.raises(InvalidParameterError, match=r"expected version 9\.9 of gnubg, as it plays here, got 9\.8"):
         warehouse.build(DATASET.name, replace(PROGRAM, version="9.8"))
     assert program.asked == []

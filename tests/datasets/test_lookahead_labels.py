@@ -56,7 +56,7 @@ def test_rows_are_positions_of_the_source(small_root: Path) -> None:
     assert [row[14] for row in rows] == [LABEL_SOURCES[number] for number in table.array("sources")]
 
 
-def test_tables_answer_what_they_hold(warehouse: Warehouse) -> None:
+def test_bearoff_tables_answer_covered_positions(warehouse: Warehouse) -> None:
     table = warehouse.build(DATASET.name, replace(SMALL, table_points=6, table_checkers=6))
     with warehouse.connect() as connection:
         query = f"from lookahead_labels where variant = '{table.folder.parent.name}'"
@@ -77,7 +77,7 @@ def test_statistics(small_root: Path) -> None:
     assert found["largest_absolute_change"] == pytest.approx(np.abs(changes).max())
 
 
-def test_only_what_changes_is_kept(warehouse: Warehouse) -> None:
+def test_positions_that_change_too_little_are_left_out(warehouse: Warehouse) -> None:
     every = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     is_large = np.abs(every.array("changes")) >= np.float32(0.05)
     assert 5 < is_large.sum() < len(is_large) - 5
@@ -146,7 +146,7 @@ def test_variants_that_are_no_defaults_bring_their_parameters(warehouse: Warehou
         assert find_source(warehouse, str(known)) == (known, Given())
 
 
-def test_sources_that_cannot_be_found(warehouse: Warehouse) -> None:
+def test_missing_sources(warehouse: Warehouse) -> None:
     with pytest.raises(MissingTableError, match="no positions/none in"):
         find_source(warehouse, "positions/none")
     for name in ("positions", "nothing/x", "positions/../x"):
@@ -204,7 +204,7 @@ def test_a_network_of_the_warehouse_is_named_by_its_version(warehouse: Warehouse
         warehouse.build(DATASET.name, replace(SMALL, network_version="r1-00000000"))
 
 
-def test_what_trains_and_what_tests(warehouse: Warehouse) -> None:
+def test_feed_gives_the_rows_of_a_split(warehouse: Warehouse) -> None:
     """A feed gives the rows of a split: those of the games of the corpus, or by position where there are none."""
     of_list = warehouse.build(DATASET.name, replace(SMALL, source=VersionRef("positions", "sample")))
     every = warehouse.open(DATASET.name, DATASET.slug(SMALL))

@@ -78,7 +78,7 @@ def test_some_classes_only(warehouse: Warehouse) -> None:
         assert np.array_equal(table.array(name), np.asarray(whole.array(name))[kept])
 
 
-def test_classes_of_which_there_is_no_turn(warehouse: Warehouse) -> None:
+def test_classes_without_turns_are_refused(warehouse: Warehouse) -> None:
     """In the one game of this seed nobody is crashed."""
     changes = {"player": "pubeval", "version": "2", "games": 1, "seed": 2, "classes": ("crashed",)}
     parameters = DATASET.smallest.with_changes(changes)

@@ -141,7 +141,7 @@ def test_a_theme_without_positions(warehouse: Warehouse) -> None:
     assert warehouse.variants(DATASET.name) == [DATASET.slug(SMALL)]
 
 
-def test_what_is_made_without_being_asked() -> None:
+def test_default_recipes() -> None:
     parameters = ReferenceParameters()
     DATASET.check_parameters(parameters)
     assert (parameters.positions, parameters.until) == (240, 0.007)

@@ -51,7 +51,7 @@ def recipe_of(warehouse: Warehouse, ply: int = 0) -> ReferenceScoreParameters:
     return ReferenceScoreParameters.on(references(warehouse), "network/tiny", ply, version)
 
 
-def test_rows_are_what_the_player_says(small_root: Path) -> None:
+def test_rows_are_chances_of_the_player(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     boards = np.ascontiguousarray(references(warehouse).array("boards"))
     expected = open_named_evaluator("network/tiny", 0, warehouse, tables=False).evaluate_many(boards).chances
@@ -216,7 +216,9 @@ def test_verify_skips_a_player_that_has_changed(warehouse: Warehouse) -> None:
         ),
     ],
 )
-def test_what_is_refused(warehouse: Warehouse, changes: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_wrong_parameters_are_refused(
+    warehouse: Warehouse, changes: dict[str, Any], error: type[Exception], message: str
+) -> None:
     before = sorted(table.name for table in warehouse.versions())
     with pytest.raises(error, match=f"^{message}"):
         warehouse.build(DATASET.name, replace(SMALL, **changes))

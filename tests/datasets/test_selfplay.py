@@ -209,7 +209,7 @@ def test_openings(lucky: tuple[Table, Corpus], network_root: Path) -> None:
         assert sum(row["share"] for row in shown if row["roll"] == roll) == pytest.approx(1)
 
 
-def test_openings_of_pubeval_can_be_told_apart(small_root: Path) -> None:
+def test_openings_of_pubeval(small_root: Path) -> None:
     """PubEval always plays a roll alike, and nobody knows his luck."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         found = connection.sql(
@@ -374,7 +374,7 @@ def test_networks_by_name(warehouse: Warehouse) -> None:
         warehouse.build(DATASET.name, replace(parameters, version="0123"))
 
 
-def test_networks_that_are_not_there(memory_path: Path) -> None:
+def test_missing_network(memory_path: Path) -> None:
     with pytest.raises(MissingTableError, match="no network/x in"):
         bgdata.open_warehouse(memory_path).build(DATASET.name, replace(SMALL, player="network/x"))
 

@@ -43,6 +43,6 @@ def test_games_that_begin_where_there_was_doubt(warehouse: Warehouse) -> None:
     assert found == [""] * len(found)
 
 
-def test_a_share_that_is_no_number() -> None:
+def test_invalid_share_is_refused() -> None:
     with pytest.raises(InvalidParameterError, match=r"^expected START:SHARE, such as back-game:3, got 'blitz:much'$"):
         StartShare.parse("blitz:much")

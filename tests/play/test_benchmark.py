@@ -77,14 +77,14 @@ def test_intervals_are_cut_at_zero() -> None:
     assert score.interval[1] > 2 * score.error_rate
 
 
-def test_a_best_play_is_one_that_loses_nothing() -> None:
+def test_best_share_counts_plays_that_lose_nothing() -> None:
     """Also one with another rank, and one that is not listed where nothing can be lost."""
     score = score_of(np.array([0.0, 0.0, 0.1]), np.array([3, -1, 1], np.int16))
     assert (score.best_share, score.unlisted_share) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_scores_of_next_to_nothing(count: int) -> None:
+def test_score_of_no_or_one_decision(count: int) -> None:
     score = score_of(np.full(count, 0.2), np.zeros(count, np.int16))
     assert vars(score) == {
         "decisions": count,

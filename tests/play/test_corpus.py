@@ -100,7 +100,7 @@ def test_games_of_the_twin(chooser: Chooser, choose: PlayChooser) -> None:
     assert np.isnan(found.lucks).all()
 
 
-def test_the_record_is_of_one_piece(lucky: Corpus) -> None:
+def test_turns_follow_one_another(lucky: Corpus) -> None:
     """Every turn begins where the last one ended, and the game ends with its last turn only."""
     begins = lucky.offsets[:-1]
     goes_on = np.delete(np.arange(len(lucky.boards)), lucky.offsets[1:] - 1)
@@ -113,7 +113,7 @@ def test_the_record_is_of_one_piece(lucky: Corpus) -> None:
     assert set(np.abs(lucky.outcomes)) >= {1, 2}
 
 
-def test_both_sides_win_alike() -> None:
+def test_both_sides_win_equally_often() -> None:
     """A record that forgot whose turn it is would say that one of them always wins, or who begins."""
     found = self_play(PubEval().chooser, 4000, SEED)
     is_won = found.outcomes > 0
@@ -293,7 +293,7 @@ def test_luck_depends_on_neither_threads_nor_batches(monkeypatch: pytest.MonkeyP
     )
 
 
-def test_dice_give_to_one_what_they_give_to_the_other() -> None:
+def test_luck_of_a_pair_cancels_for_equal_players() -> None:
     """PubEval against himself plays the same game twice, seen from both sides."""
     games, lucks = play_games_with_luck(PubEval(), PubEval(), shipped_player().chooser, 20, PAIR_SEED)
     assert np.array_equal(lucks[::2], -lucks[1::2])

@@ -176,7 +176,7 @@ def test_games_of_the_twin(
         assert not np.array_equal(plain.boards, found.boards)
 
 
-def test_who_goes_by_local_volatility_doubles_by_it() -> None:
+def test_doubles_by_local_volatility() -> None:
     """Every turn at which the player could double, decided again with the volatility of its position."""
     sides = CubeSide(jump(0.1), is_local=True), CubeSide(jump(0.1), is_local=True)
     found = cubeful_self_play(network(), sides, MONEY, 12, SEED)
@@ -466,7 +466,7 @@ def test_luck_one_roll_ahead_is_that_of_static_plays() -> None:
     assert found.lucks.tolist() == pytest.approx([slow_luck(corpus, 0, 0)], abs=1e-5)
 
 
-def test_luck_averages_to_nothing_and_explains_results() -> None:
+def test_luck_averages_to_zero_and_explains_results() -> None:
     for rules in (MONEY, match_rules(3)):
         found = cubeful_results(network(), SIDES, rules, 100, 2, is_paired=False, with_luck=True)
         won = 1 - 2 * found.column("winner")[found.offsets[1:] - 1]

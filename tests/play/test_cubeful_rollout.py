@@ -250,7 +250,9 @@ def wrong_settings() -> list[tuple[Stakes, CubeRules, RolloutSettings, str]]:
 
 
 @each(("stakes", "rules", "settings", "message"), wrong_settings)
-def test_what_cannot_be(stakes: Stakes, rules: CubeRules, settings: RolloutSettings, message: str) -> None:
+def test_impossible_stakes_and_settings_are_refused(
+    stakes: Stakes, rules: CubeRules, settings: RolloutSettings, message: str
+) -> None:
     with pytest.raises((UsageError, InvalidParameterError), match=f"^{message}"):
         roll_out_with_cube([start(ENDING, stakes)], network(), rules, Limits(72), 1, settings)
 

@@ -175,7 +175,7 @@ def test_losses_in_contact_are_those_of_a_twin(tmp_path: object) -> None:
         assert found.ranks[row] == sum(value > values[choice] + TOLERANCE for value in values.values())
 
 
-def test_a_choice_that_is_no_play(tmp_path: object) -> None:
+def test_illegal_choice_in_contact_is_refused(tmp_path: object) -> None:
     warehouse = bgdata.open_warehouse(str(tmp_path))
     equities = warehouse.build("contact_endgame", EndgameParameters(1)).array("equities")
     decisions = contact_decisions(all_layouts(1), 3, seed=3)

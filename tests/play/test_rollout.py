@@ -445,7 +445,7 @@ def rolled_while_open(open_after: list[list[bool]], limits: Limits) -> tuple[lis
     return blocks_while_open(opening_plays(), pips_player().chooser, SHORT, limits, 5, 3, still_open), seen
 
 
-def test_one_that_was_out_goes_on_where_it_stopped() -> None:
+def test_play_that_opens_again_goes_on_with_its_next_games() -> None:
     limits = Limits(2 * BLOCK, 1e-9, 12 * BLOCK)
     blocks, seen = rolled_while_open([[True, False], [True, True], [False, True], [False, False]], limits)
     assert seen == [[2, 2], [4, 2], [6, 4], [6, 6]]
@@ -456,7 +456,7 @@ def test_one_that_was_out_goes_on_where_it_stopped() -> None:
         assert np.array_equal(found, others)
 
 
-def test_nobody_has_more_than_the_most() -> None:
+def test_no_play_has_more_games_than_the_limit() -> None:
     _, seen = rolled_while_open([[True, False], [True, True], [True, True]], Limits(2 * BLOCK, 1e-9, 4 * BLOCK))
     assert seen == [[2, 2], [4, 2], [4, 4]]
     _, seen = rolled_while_open([[True, True]], Limits(2 * BLOCK))

@@ -146,7 +146,7 @@ def test_plays_that_are_behind_get_fewer_games() -> None:
     assert behind[trials < trials.max()].all()
 
 
-def test_errors_of_losses_know_what_games_are_common() -> None:
+def test_errors_of_losses_use_common_games() -> None:
     """The mean of n games less that of the first m of them of another play."""
     found, zero = settled(2.0), np.zeros(6, np.int64)
     blocks = rolled_blocks(found.boards, pips_player().chooser, 5, SHORT, Limits(12 * BLOCK), zero, zero)
@@ -197,7 +197,7 @@ def test_unequal_plays_are_ranked() -> None:
 
 
 @pytest.mark.parametrize("settled_at", [0.0, -1.0, float("nan")])
-def test_wrong_numbers_of_errors(settled_at: float) -> None:
+def test_wrong_number_of_standard_errors_is_refused(settled_at: float) -> None:
     with pytest.raises(UsageError, match="expected plays settled at more than 0 standard errors, got"):
         settled(settled_at)
 

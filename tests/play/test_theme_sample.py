@@ -83,7 +83,7 @@ def test_no_source_has_more_than_twice_its_share(sample: Positions) -> None:
     assert set(sources) == {0, 1, 2, 3}
 
 
-def test_nothing_that_is_known_or_decided(sample: Positions) -> None:
+def test_known_and_decided_positions_are_left_out(sample: Positions) -> None:
     assert (position_classes(sample.boards) != PositionClass.BEAROFF_TWO_SIDED).all()
     chances = judged(sample.boards[sample.themes >= Theme.RACE])
     assert (np.minimum(chances, 1 - chances).max(axis=1) > 0.05).all()

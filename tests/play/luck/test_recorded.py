@@ -187,7 +187,7 @@ def test_values_are_those_of_the_twin() -> None:
     assert (found.after < found.best).sum() > 20
 
 
-def test_who_says_what_plays_are_worth_makes_no_errors() -> None:
+def test_plays_of_the_evaluator_itself_lose_nothing() -> None:
     boards, rolls = random_games().boards[:200], random_games().rolls[:200]
     found = turn_values(random_player(0), boards, rolls, flip_boards(random_player(0).choose_plays(boards, rolls)))
     assert np.array_equal(found.after, found.best)
@@ -211,7 +211,7 @@ def test_threads_do_not_matter() -> None:
     assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
 
 
-def test_a_player_who_only_chooses() -> None:
+def test_player_without_evaluations_is_refused() -> None:
     player: object = PubEval()
     message = "^expected a player that evaluates positions, got pubeval, which only chooses plays$"
     with pytest.raises(UsageError, match=message):
