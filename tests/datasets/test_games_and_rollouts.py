@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.cli.export import write_text
 from bgdata.datasets import all_kinds
 from bgdata.datasets.training_games import StartShare
-from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
+from bgdata.formats.gnubg_training import read_gnubg_training
 from bgdata.store import job
 from bgdata.store.parameters import Given, VersionRef
 from bgdata.warehouse import Warehouse
@@ -271,3 +273,21 @@ def test_changed_values_are_found(small_root: Path, kind: str, row: int, names: 
         values[row] = np.where(np.isnan(values[row]), 0, values[row]) + 1
         with pytest.raises(CheckFailedError, match=rf"^expected \w+ of .* in row \d+ of {table.name}, found "):
             check_sample(declared, Corrupted(table, name, values), inputs, 1000, np.random.default_rng(0))
+
+
+@each("kind", ["lookahead_labels", "rollout_labels", "selfplay_labels"])
+def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path, kind: str) -> None:
+    table = small(small_root, all_kinds()[kind])
+    write_text(table, "gnubg-training", tmp_path / "contact-train-data")
+    found = read_gnubg_training(tmp_path / "contact-train-data")
+    assert np.array_equal(found.boards, table.array("boards"))
+    assert found.chances == pytest.approx(np.asarray(table.array("chances")), abs=1e-5)
+
+
+@each("kind", ["lookahead_labels", "rollout_labels"])
+def test_version_of_a_network_is_used(warehouse: Warehouse, kind: str) -> None:
+    version, smallest = warehouse.open("network", "tiny").folder.name, all_kinds()[kind].smallest
+    table = warehouse.build(kind, replace(smallest, network_version=version))
+    assert np.array_equal(table.array("chances"), small(warehouse.root, all_kinds()[kind]).array("chances"))
+    with pytest.raises(MissingTableError, match="r1-00000000"):
+        warehouse.build(kind, replace(smallest, network_version="r1-00000000"))

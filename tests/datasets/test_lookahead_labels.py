@@ -10,17 +10,15 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.cli.export import write_text
 from bgdata.computations.common.sources import places_of
 from bgdata.computations.lookahead_labels import LABEL_SOURCES
 from bgdata.datasets.bearoff_labels import DATASET as BEAROFFS
 from bgdata.datasets.common.sources import find_source, source_input
-from bgdata.datasets.lookahead_labels import DATASET, LookaheadParameters
+from bgdata.datasets.lookahead_labels import DATASET
 from bgdata.datasets.position_sample import DATASET as SAMPLE
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.formats.gnubg_training import read_gnubg_training
 from bgdata.game.position_hash import position_hashes
 from bgdata.play.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store.parameters import Given, VersionRef
@@ -185,23 +183,6 @@ def test_verify_misses_rows(warehouse: Warehouse) -> None:
     np.save(own(table.folder / "rows.npy"), rows)
     with pytest.raises(CheckFailedError, match=r"expected rows of 5 in row 5 of|expected \d+ of \d+ positions in"):
         check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 1000, np.random.default_rng(0))
-
-
-def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path) -> None:
-    table = small_table(small_root)
-    write_text(table, "gnubg-training", tmp_path / "train-data")
-    found = read_gnubg_training(tmp_path / "train-data")
-    assert np.array_equal(found.boards, table.array("boards"))
-    assert found.chances == pytest.approx(np.asarray(table.array("chances")), abs=1e-6)
-
-
-def test_a_network_of_the_warehouse_is_named_by_its_version(warehouse: Warehouse) -> None:
-    version = warehouse.open("network", "tiny").folder.name
-    table = warehouse.build(DATASET.name, replace(SMALL, network_version=version))
-    assert np.array_equal(table.array("chances"), small_table(warehouse.root).array("chances"))
-    assert "network" in LookaheadParameters(source=VersionRef("positions", "x")).network_inputs()
-    with pytest.raises(MissingTableError, match="r1-00000000"):
-        warehouse.build(DATASET.name, replace(SMALL, network_version="r1-00000000"))
 
 
 def test_feed_gives_the_rows_of_a_split(warehouse: Warehouse) -> None:

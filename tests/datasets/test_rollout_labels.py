@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.cli.export import write_text
 from bgdata.computations.common.rollouts import open_roller
 from bgdata.datasets.rollout_labels import DATASET, RolloutLabelParameters
-from bgdata.errors import CorruptFileError, MissingTableError
-from bgdata.formats.gnubg_training import read_gnubg_training
+from bgdata.errors import CorruptFileError
 from bgdata.play.rollout import RolloutSettings, roll_out
 from bgdata.store.context import Context
 from bgdata.store.parameters import VersionRef
@@ -68,23 +66,6 @@ def test_statistics(small_root: Path) -> None:
     assert found["reached_share"] == (errors <= 0.02).mean()
     assert found["games"] == table.array("trials").sum()
     assert found["median_reduction"] > 1
-
-
-def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path) -> None:
-    table = small_table(small_root)
-    write_text(table, "gnubg-training", tmp_path / "contact-train-data")
-    found = read_gnubg_training(tmp_path / "contact-train-data")
-    assert np.array_equal(found.boards, table.array("boards"))
-    assert found.chances == pytest.approx(np.asarray(table.array("chances")), abs=1e-6)
-
-
-def test_a_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
-    version = warehouse.open("network", "tiny").folder.name
-    table = warehouse.build(DATASET.name, replace(SMALL, network_version=version))
-    small = warehouse.open(DATASET.name, DATASET.slug(SMALL))
-    assert np.array_equal(table.array("chances"), small.array("chances"))
-    with pytest.raises(MissingTableError, match="r1-00000000"):
-        warehouse.build(DATASET.name, replace(SMALL, network_version="r1-00000000"))
 
 
 def test_the_default_network_comes_with_the_package() -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.cli.export import write_text
 from bgdata.computations.selfplay_labels import SOURCES, check_corpus, outcome_chances, points_of
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay_labels import DATASET, SelfPlayLabelParameters
@@ -19,7 +18,6 @@ from bgdata.errors import CorruptFileError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.formats.gnubg_training import read_gnubg_training
 from bgdata.game.position import Position
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.table import Table
@@ -171,14 +169,6 @@ def test_corpora_that_do_not_fit(small_root: Path, name: str, change: Any) -> No
     changed = Corrupted(corpus, name, change(np.array(corpus.array(name))))
     with pytest.raises(CorruptFileError, match=f"expected whole games in {corpus.name}, found .*; try: bgdata verify"):
         check_corpus(changed)
-
-
-def test_labels_are_exported(small_root: Path, tmp_path: Path) -> None:
-    table = small(small_root)
-    write_text(table, "gnubg-training", tmp_path / "training")
-    found = read_gnubg_training(tmp_path / "training")
-    assert np.array_equal(found.boards, table.array("boards"))
-    assert found.chances == pytest.approx(table.array("chances"), abs=1e-5)
 
 
 def test_outcomes_are_chances() -> None:
