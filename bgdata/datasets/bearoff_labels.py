@@ -9,7 +9,7 @@ from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 from bgdata.datasets.bearoff_one_sided import DATASET as ONE_SIDED
 from bgdata.datasets.bearoff_two_sided import DATASET as TWO_SIDED
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS, SPLITS_ARRAY
 from bgdata.datasets.common.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import InvalidParameterError
@@ -61,6 +61,7 @@ class BearoffLabels(Dataset[BearoffParameters]):
         *POSITION_ARRAYS,
         CHANCES_ARRAY,
         FlatArray("sources", "uint8", "row", "Exact or combined: 0 or 1"),
+        SPLITS_ARRAY,
     )
     parameters = BearoffParameters
     defaults = ()

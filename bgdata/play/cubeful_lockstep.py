@@ -22,7 +22,7 @@ from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.choices import Chooser, networks_of, require_networks, tables_of
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.named import as_evaluator
-from bgdata.evaluation.roll_values import fill_roll_values, new_roll_scratch, roll_place
+from bgdata.evaluation.roll_values import RollScratch, fill_roll_values, new_roll_scratch, roll_place
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
@@ -252,10 +252,17 @@ def fill_lucks(
 ) -> None:
     """Fills found[row] with the luck of dice[row, 0:2] for who rolled them in boards[row, slot], where moments[row] is
     after it, for rows begin:end."""
-    networks, tables = networks_of(chooser), tables_of(chooser)
-    scratch = new_roll_scratch(networks)
+    scratch = new_roll_scratch(networks_of(chooser))
     for row in range(begin, end):
         place, moment = roll_place(dice[row, 0], dice[row, 1]), moment_of(moments[row])
-        stakes = play_stakes(terms, moment, 1 - moment.on_roll)
-        fill_roll_values(networks, tables, LIKELY_FOR_LUCK, boards[row], scratch, stakes)
-        found[row] = roll_luck(terms, moment, scratch, place, is_opening[row])
+        found[row] = luck_of(chooser, terms, moment, boards[row], place, is_opening[row], scratch)
+
+
+@kernel(borrows=True)  # what `play_stakes` returns is borrowed: a kernel that counts references would free it
+def luck_of(
+    chooser: Chooser, terms: Terms, opponent: Moment, board: Boards, place: int, is_opening: bool, scratch: RollScratch
+) -> float:
+    """The luck of roll `place` for who rolled it in board[slot]; `opponent` is the moment after it."""
+    stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
+    fill_roll_values(networks_of(chooser), tables_of(chooser), LIKELY_FOR_LUCK, board, scratch, stakes)
+    return roll_luck(terms, opponent, scratch, place, is_opening)

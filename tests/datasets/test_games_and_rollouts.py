@@ -199,9 +199,11 @@ WRONG: dict[str, Cases] = {
     [(kind, changes, message) for kind, cases in WRONG.items() for changes, message in cases],
 )
 def test_wrong_parameters_are_refused(memory_path: Path, kind: str, changes: dict[str, Any], message: str) -> None:
-    warehouse = bgdata.open_warehouse(memory_path)
+    warehouse, declared = bgdata.open_warehouse(memory_path), all_kinds()[kind]
+    parameters = replace(declared.smallest, **changes)
     with pytest.raises(InvalidParameterError, match=f"^expected {message}"):
-        warehouse.build(kind, replace(all_kinds()[kind].smallest, **changes))
+        declared.check_parameters(parameters)
+        warehouse.build(kind, parameters)  # which checks types, and versions of players
     assert warehouse.variants(kind) == []
 
 
