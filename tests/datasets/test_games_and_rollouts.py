@@ -201,9 +201,13 @@ WRONG: dict[str, Cases] = {
 def test_wrong_parameters_are_refused(memory_path: Path, kind: str, changes: dict[str, Any], message: str) -> None:
     warehouse, declared = bgdata.open_warehouse(memory_path), all_kinds()[kind]
     parameters = replace(declared.smallest, **changes)
-    with pytest.raises(InvalidParameterError, match=f"^expected {message}"):
+
+    def check_and_build() -> None:
         declared.check_parameters(parameters)
         warehouse.build(kind, parameters)  # which checks types, and versions of players
+
+    with pytest.raises(InvalidParameterError, match=f"^expected {message}"):
+        check_and_build()
     assert warehouse.variants(kind) == []
 
 
