@@ -22,7 +22,6 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.kernel import threads
 from bgdata.play.cubeful_series import CubefulCorpus, CubefulRules, cubeful_self_play
-from bgdata.store.executors import open_executor
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.datasets.importing import Imports
@@ -163,12 +162,6 @@ def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, mon
         table = bgdata.open_warehouse(memory_path).build(DATASET.name, MATCH, progress=notes)
     assert table.manifest.digest == expected
     assert f"going on with cubeful_selfplay/{DATASET.slug(MATCH)}: 2 of 4 parts are there" in notes.texts
-
-
-def test_in_processes(root: Path, memory_path: Path) -> None:
-    with open_executor("processes:1") as workers:
-        table = bgdata.open_warehouse(memory_path).build(DATASET.name, MONEY, executor=workers)
-    assert table.manifest.digest == table_of(root, MONEY).manifest.digest
 
 
 def test_verification_plays_again(warehouse_copy: Warehouse) -> None:

@@ -28,7 +28,6 @@ from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import Play, format_play, legal_plays
 from bgdata.game.position import Position
-from bgdata.kernel import threads
 from bgdata.play.corpus import Corpus, net_lucks, self_play
 from bgdata.store.executors import open_executor
 from bgdata.store.shards import Work
@@ -221,20 +220,6 @@ def test_openings_of_pubeval(small_root: Path) -> None:
         )
     assert len(found) > 5
     assert {row[1:] for row in found} == {(1, True, 0)}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("parameters", [SMALL, RANDOM], ids=["pubeval", "random"])
-def test_the_same_from_any_executor(
-    memory_path: Path, monkeypatch: pytest.MonkeyPatch, parameters: SelfPlayParameters
-) -> None:
-    expected = digest(memory_path / "whole", parameters)
-    few_at_a_time(monkeypatch, 3)
-    for name in ("local", "processes:1", "processes:2", "processes:4") if parameters is SMALL else ("local",):
-        assert digest(memory_path / name, parameters, name) == expected, name
-    for count in (1, 2):
-        with threads(count):
-            assert digest(memory_path / str(count), parameters) == expected
 
 
 def test_the_same_from_a_cluster(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
