@@ -37,7 +37,7 @@ def check_rows(table: Table, rows: Array, expected: Mapping[str, Array]) -> None
             raise CheckFailedError(f"expected {len(values)} rows of {name} in {table.name}, found {len(rows)}")
         found = np.asarray(table.array(name))[rows]
         is_same = (found == values) | ((found != found) & (values != values))
-        for place in np.flatnonzero(~is_same.reshape(len(values), -1).all(axis=1))[:1].tolist():
+        for place in np.unique(np.nonzero(~is_same)[0])[:1].tolist():
             raise CheckFailedError(
                 f"expected {name} of {values[place].tolist()} in row {rows[place]} of {table.name}, "
                 f"found {found[place].tolist()}"
