@@ -17,7 +17,8 @@ from bgdata.cli.export import write_text
 from bgdata.datasets import all_kinds
 from bgdata.datasets.training_games import StartShare
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
-from bgdata.formats.gnubg_training import read_gnubg_training
+from bgdata.formats.gnubg_training import parse_gnubg_training
+from bgdata.formats.lines import read_bytes
 from bgdata.store import job
 from bgdata.store.parameters import Given, VersionRef
 from bgdata.warehouse import Warehouse
@@ -285,7 +286,7 @@ def test_changed_values_are_found(small_root: Path, kind: str, row: int, names: 
 def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path, kind: str) -> None:
     table = small(small_root, all_kinds()[kind])
     write_text(table, "gnubg-training", tmp_path / "contact-train-data")
-    found = read_gnubg_training(tmp_path / "contact-train-data")
+    found = parse_gnubg_training(read_bytes(tmp_path / "contact-train-data"))
     assert np.array_equal(found.boards, table.array("boards"))
     assert found.chances == pytest.approx(np.asarray(table.array("chances")), abs=1e-5)
 

@@ -23,7 +23,7 @@ from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
 from bgdata.players import open_player
 from bgdata.protocols.decisions import Answer, Decisions
-from bgdata.protocols.external import REFUSED, Asked, ExternalPlayer, Question, color_asked, question_of
+from bgdata.protocols.external import REFUSED, Asked, ExternalPlayer, Question, color_to_decide, parse_question
 from tests.beside_gnubg import MET
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.oracles import needs_gnubg_tool
@@ -54,7 +54,7 @@ CRAWFORD = (
 
 def asked(line: str, known: int | None = None, *, is_jacoby: bool = False) -> Question:
     board = parse_fibs_board(line)
-    return question_of(board, color_asked(board, known), is_jacoby=is_jacoby)
+    return parse_question(board, color_to_decide(board, known), is_jacoby=is_jacoby)
 
 
 def test_the_opening() -> None:
@@ -142,7 +142,7 @@ def simple_player() -> ExternalPlayer:
         ),
     ],
 )
-def test_lines_that_are_wrong_are_told_why(line: str, reason: str) -> None:
+def test_invalid_lines_get_an_error(line: str, reason: str) -> None:
     exchange = simple_player().exchange(line)
     assert exchange.reply.startswith(REFUSED + reason)
     assert exchange.question is None
@@ -194,7 +194,7 @@ def test_half_a_line_at_the_end(pair: tuple[socket.socket, Talk]) -> None:
     assert error == "expected gnubg to end its last line, found it gone after 'board:gnubg:ro'"
 
 
-def test_somebody_who_says_nothing(pair: tuple[socket.socket, Talk]) -> None:
+def test_silent_program_ends_the_session(pair: tuple[socket.socket, Talk]) -> None:
     theirs, talk = pair
     theirs.sendall(b"board:half")
     with pytest.raises(
@@ -203,7 +203,7 @@ def test_somebody_who_says_nothing(pair: tuple[socket.socket, Talk]) -> None:
         list(simple_player().exchanges(talk, 0.05))
 
 
-def test_somebody_who_has_gone(pair: tuple[socket.socket, Talk]) -> None:
+def test_disconnected_program_ends_the_session(pair: tuple[socket.socket, Talk]) -> None:
     theirs, talk = pair
     theirs.sendall(GOOD)
     theirs.close()
