@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bgdata.errors import BgdataError, InvalidMessageError, InvalidScoreError
+from bgdata.errors import BgdataError, ExternalProgramError, InvalidMessageError, InvalidScoreError
 from bgdata.evaluation.talk import Talk
 from bgdata.game.dice import Roll
 from bgdata.game.fibs_board import FibsBoard, parse_fibs_board
@@ -24,6 +24,7 @@ from bgdata.game.position import Position
 from bgdata.protocols.decisions import Answer, Decisions
 
 REFUSED = "Error: "  # how gnubg itself begins what it answers to a line that is wrong
+MOST_OTHER_LINES = 100  # in a row, then it is not gnubg
 _REPLIES = {Answer.TAKE: "take", Answer.PASS: "drop", Answer.BEAVER: "beaver"}
 
 
@@ -79,9 +80,10 @@ class ExternalPlayer:
             return Exchange(line, REFUSED + str(error))
 
     def exchanges(self, talk: Talk, patience_seconds: float | None = None) -> Iterator[Exchange]:
-        """Every exchange until the other side ends. Raises ExternalProgramError if it is silent for too long, does not
-        read, or ends within a line."""
-        while True:
+        """Every exchange until the other side ends. Raises ExternalProgramError if it is silent for too long, floods
+        with lines that ask nothing, does not read, or ends within a line."""
+        others = 0
+        while others < MOST_OTHER_LINES:
             try:
                 line = talk.read_line(patience_seconds)
                 if line is None:
@@ -89,9 +91,11 @@ class ExternalPlayer:
                 exchange = self.exchange(line) if line else None
             except InvalidMessageError as error:
                 exchange = Exchange("", REFUSED + str(error))
+            others = 0 if exchange and exchange.question else others + 1
             if exchange:
                 talk.write_line(exchange.reply, patience_seconds)
                 yield exchange
+        raise ExternalProgramError(f"expected boards of {talk.name}, got {MOST_OTHER_LINES} other lines in a row")
 
     def _reply(self, question: Question) -> str:
         position, stakes = question.position, question.stakes

@@ -45,6 +45,8 @@ CLIENT, PROMPT = "bgdata", "login:"
 _SIZES = ("", "normal", "gammon", "backgammon")
 _CHECKERS = 15
 MOST_BAD_LINES = 100  # in a row; a server does not send more
+MOST_TOLD = 20  # of them, in a session
+MOST_LINES = 1000  # that are understood, from one turn to the next
 REPLIES = {  # to messages that need no more
     Said.NEXT_GAME: "join",
     Said.NOT_READY: "toggle ready",
@@ -99,6 +101,8 @@ class FibsPlayer:
         self._owner: int | None = None  # of the cube, after a take
         self._is_new = self._is_resumed = self._is_asked = False
         self._ending: Ending | None = None
+        self._bad_lines = self._lines = 0  # in all; since the last turn
+        self._turns = (0, 0)  # games, and turns of the last one
 
     def log_in(self, password: str) -> None:
         """Log in, and let the server send boards. Raises EngineRefusedError for a wrong name or password, and for a
@@ -130,6 +134,7 @@ class FibsPlayer:
             self._say(f"invite {wish.opponent}{length}")
         while self._ending is None:
             self._read()
+            self._check_progress()
         return self._ending
 
     def leave(self) -> None:
@@ -153,6 +158,17 @@ class FibsPlayer:
         except BgdataError as error:
             raise InvalidGameError(f"{error}, in a line of {self.talk.name}: {shown(line)}") from error
 
+    def _check_progress(self) -> None:
+        """Raise ExternalProgramError where lines come without end that are understood, and nothing is played."""
+        games = self.record.games if self.record else []
+        turns = (len(games), len(games[-1].turns)) if games else (0, 0)
+        self._lines = self._lines + 1 if turns == self._turns else 0
+        self._turns = turns
+        if self._lines >= MOST_LINES:
+            raise ExternalProgramError(
+                f"expected {self.talk.name} to go on, got {MOST_LINES} lines in a row that lead to no turn"
+            )
+
     def _until(self) -> float:
         return time.monotonic() + self.patience_seconds
 
@@ -167,7 +183,11 @@ class FibsPlayer:
             try:
                 line = self.talk.read_line(left, prompt)
             except InvalidMessageError as error:
-                self.tell(f"passed over: {error}")
+                self._bad_lines += 1
+                if self._bad_lines <= MOST_TOLD:
+                    self.tell(f"passed over: {error}")
+                if self._bad_lines == MOST_TOLD:
+                    self.tell("passed over: whatever else comes like this")
                 continue
             if line is None:
                 raise ExternalProgramError(f"expected {self.talk.name} to go on, found it gone")

@@ -28,6 +28,7 @@ from tests.beside_gnubg import MET
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.oracles import needs_gnubg_tool
 from tests.protocols.gnubg_games import Played, acts_of_gnubg, acts_of_ours, play_gnubg
+from tests.together import each
 
 # lines that gnubg 1.07 has sent
 OPENING = (
@@ -201,6 +202,20 @@ def test_silent_program_ends_the_session(pair: tuple[socket.socket, Talk]) -> No
         ExternalProgramError, match=r"expected a line of gnubg within 0.05 s, got none, only 'board:half'"
     ):
         list(simple_player().exchanges(talk, 0.05))
+
+
+@each("lines", [b"nonsense\n", b"\n", b"\xff\n\0"])
+def test_lines_without_end_that_ask_nothing(lines: bytes) -> None:
+    """They had been answered and printed for as long as they came."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs, theirs.makefile("rb") as replies:
+        reader = threading.Thread(target=replies.readlines)  # else it is not written to any more
+        reader.start()
+        theirs.sendall(GOOD + lines * 500)
+        with pytest.raises(ExternalProgramError, match=r"^expected boards of gnubg, got 100 other lines in a row$"):
+            list(simple_player().exchanges(Talk(ours.fileno(), ours.fileno(), "gnubg"), 30))
+        ours.shutdown(socket.SHUT_WR)
+        reader.join()
 
 
 def test_disconnected_program_ends_the_session(pair: tuple[socket.socket, Talk]) -> None:

@@ -247,6 +247,26 @@ def test_a_server_that_says_much_and_nothing(decisions: Decisions, fault: str) -
             player.play(Wish(OPPONENT, True, 3))
 
 
+@each(
+    ("lines", "words"),
+    {
+        "understood": (b"bob wants to play a 5 point match with you.\r\n" * 20, "got 1000 lines in a row"),
+        "loaded again": (b"mary has joined you. Your running match was loaded.\r\n" * 20, "got 1000 lines in a row"),
+        "no text": (b"\xff\r\n" * 50 + b"13 bob is anybody here?\r\n", "to go on within 1 s, got lines that do not"),
+    },
+)
+def test_a_flood_ends_and_fills_no_log(decisions: Decisions, lines: bytes, words: str) -> None:
+    """Lines that mean something had been taken for as long as they came, and others were each told."""
+    with (
+        FibsServer(8, faults={9: "flood"}, flood=lambda: lines) as server,
+        session(server, decisions, patience=1) as (player, told),
+    ):
+        player.log_in(PASSWORD)
+        with pytest.raises(ExternalProgramError, match=words):
+            player.play(Wish(OPPONENT, True, 3))
+    assert len([line for line in told if not line.startswith(("  ", "the match"))]) < 30
+
+
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
