@@ -29,11 +29,7 @@ def start_sums(sizes: NDArray[np.int64]) -> GroupSums:
 
 
 def add_pairs(
-    sums: GroupSums,
-    sizes: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    first: int,
-    differences: NDArray[np.float64],
+    sums: GroupSums, sizes: NDArray[np.int64], groups: NDArray[np.int64], first: int, differences: NDArray[np.float64]
 ) -> None:
     """Add differences float64[rows, N] of the players on roll from number `first` on against all N layouts.
 

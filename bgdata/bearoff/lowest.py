@@ -25,14 +25,7 @@ def subtracting(columns: int) -> Any:
 
     @intrinsic
     def subtract_lowest(
-        _context: Any,
-        totals: Any,
-        _weight: Any,
-        cells: Any,
-        _first: Any,
-        results: Any,
-        _begin: Any,
-        _end: Any,
+        _context: Any, totals: Any, _weight: Any, cells: Any, _first: Any, results: Any, _begin: Any, _end: Any
     ) -> Any:
         """totals[item] -= weight * the lowest of cells[first + result * width + item] for all items of a row, over
         results[begin:end], of which there is one at least; width is columns * TILE. Arrays are contiguous and of one

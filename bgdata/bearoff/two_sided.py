@@ -177,15 +177,7 @@ def solve_tasks(
 
 
 @kernel()
-def restore_tasks(
-    begin: int,
-    end: int,
-    tasks: Array,
-    places: Array,
-    columns: int,
-    cells: Array,
-    values: Array,
-) -> None:
+def restore_tasks(begin: int, end: int, tasks: Array, places: Array, columns: int, cells: Array, values: Array) -> None:
     """Fills cells[...] from values[...] of pairs that were solved before: see `solve_tasks`."""
     for task in range(begin, end):
         _, opponent, opponent_end, first, last, place, step = tasks[task]

@@ -142,12 +142,7 @@ def finished_layers(slots: Slots, totals: range) -> range:
 
 
 def equity_rows(
-    points: int,
-    checkers: int,
-    limit: float = 1.0,
-    dtype: DTypeLike = np.float32,
-    *,
-    arithmetic: DTypeLike = np.float32,
+    points: int, checkers: int, limit: float = 1.0, dtype: DTypeLike = np.float32, *, arithmetic: DTypeLike = np.float32
 ) -> Iterator[tuple[int, NDArray[Any]]]:
     """Solve a table in memory; yield (on-roll index, [positions, 4] by opponent index) for every position.
 

@@ -27,13 +27,7 @@ from bgdata.equity.curves import (
     mirrored,
     mixed,
 )
-from bgdata.equity.doubling import (
-    JUMP,
-    NOT_ALLOWED,
-    CubeEquities,
-    Strategy,
-    best_action,
-)
+from bgdata.equity.doubling import JUMP, NOT_ALLOWED, CubeEquities, Strategy, best_action
 from bgdata.equity.janowski import LivePoints, index_of
 from bgdata.equity.jump import jumped_centered, jumped_owned
 from bgdata.kernel import kernel

@@ -133,10 +133,7 @@ def test_strategies_turn_with_the_board() -> None:
 @pytest.mark.parametrize(
     ("chances", "message"),
     [
-        (
-            [[0.5, 0.6, 0, 0, 0]],
-            "expected win >= win_gammon >= win_backgammon and .*, got 0.5, 0.6, 0, 0, 0",
-        ),
+        ([[0.5, 0.6, 0, 0, 0]], "expected win >= win_gammon >= win_backgammon and .*, got 0.5, 0.6, 0, 0, 0"),
         ([[0.5, 0.1, 0.2, 0, 0]], "got 0.5, 0.1, 0.2, 0, 0"),
         ([[0.5, 0, 0, 0.6, 0]], "got 0.5, 0, 0, 0.6, 0"),
         ([[0.5, 0, 0, 0.1, 0.2]], "got 0.5, 0, 0, 0.1, 0.2"),

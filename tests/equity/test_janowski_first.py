@@ -92,8 +92,7 @@ def test_points_are_where_decisions_change(index: float, owner: CubeOwner) -> No
 
 
 @pytest.mark.parametrize(
-    ("index", "double", "redouble"),
-    [(0, 0.5, 0.5), (2 / 3, (1 + 7 / 12) / (7 / 3), 5 / 7), (1, 0.8, 0.8)],
+    ("index", "double", "redouble"), [(0, 0.5, 0.5), (2 / 3, (1 + 7 / 12) / (7 / 3), 5 / 7), (1, 0.8, 0.8)]
 )
 def test_janowskis_formulas_without_gammons(index: float, double: float, redouble: float) -> None:
     """Initial double and redouble points of his paper, worked out by hand."""

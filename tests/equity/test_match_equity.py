@@ -13,9 +13,7 @@ from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.game.match import MatchScore
 
 # 1-away to 4-away: made up, and simple to work out by hand
-BEFORE = np.array(
-    [[0.5, 0.7, 0.75, 0.8], [0.3, 0.5, 0.6, 0.7], [0.25, 0.4, 0.5, 0.6], [0.2, 0.3, 0.4, 0.5]],
-)
+BEFORE = np.array([[0.5, 0.7, 0.75, 0.8], [0.3, 0.5, 0.6, 0.7], [0.25, 0.4, 0.5, 0.6], [0.2, 0.3, 0.4, 0.5]])
 POST = [0.5, 0.49, 0.32, 0.31]
 MET = MatchEquity.of("hand", BEFORE, POST)
 FAVOURITE = MatchEquity.of("favourite", BEFORE + 0.02, [0.51, 0.5, 0.34, 0.33], [0.49, 0.47, 0.3, 0.29])

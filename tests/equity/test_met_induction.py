@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.met_induction import (
-    OpeningStates,
-    crawford_row,
-    induced_table,
-    post_crawford_row,
-    slopes,
-)
+from bgdata.equity.met_induction import OpeningStates, crawford_row, induced_table, post_crawford_row, slopes
 from bgdata.errors import InvalidParameterError
 from bgdata.formats.met_xml import MetTable, read_met
 from bgdata.game.match import MatchScore

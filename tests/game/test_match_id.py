@@ -35,10 +35,7 @@ EXAMPLES = {  # text: (nine bytes where they are published, state)
     "cBGgAAAAAAAE": ("", MatchState(to_decide=TOP, is_double_offered=True, **FIVE)),
     "QQmgAAAAAAAE": ("", MatchState(cube_value=2, cube_owner=TOP, **FIVE)),
     "QQm3AAAAAAAE": ("", MatchState(cube_value=2, cube_owner=TOP, roll=Roll(6, 5), **FIVE)),
-    "QSG3AAAAAAAE": (
-        "",
-        MatchState(cube_value=2, cube_owner=TOP, roll=Roll(6, 5), resigned=1, to_decide=TOP, **FIVE),
-    ),
+    "QSG3AAAAAAAE": ("", MatchState(cube_value=2, cube_owner=TOP, roll=Roll(6, 5), resigned=1, to_decide=TOP, **FIVE)),
     "cAkAAAAAAAAE": ("", MatchState()),
     "UYkKAAAAAAAA": ("", MatchState(cube_value=2, cube_owner=BOTTOM, roll=Roll(5, 2), is_jacoby=True)),
 }

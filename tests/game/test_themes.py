@@ -61,10 +61,7 @@ EXAMPLES = [  # checkers of both sides by point, each in its own numbers, 25 the
     ({6: 5, 5: 5, 2: 5}, {6: 5, 3: 5}, Theme.BEAR_OFF),
     ({1: 1}, {6: 1}, Theme.BEAR_OFF),
 ]
-OF_OTHER_SIDE = {
-    Theme.BACK_GAME_ON_ROLL: Theme.BACK_GAME_AGAINST,
-    Theme.BACK_GAME_AGAINST: Theme.BACK_GAME_ON_ROLL,
-}
+OF_OTHER_SIDE = {Theme.BACK_GAME_ON_ROLL: Theme.BACK_GAME_AGAINST, Theme.BACK_GAME_AGAINST: Theme.BACK_GAME_ON_ROLL}
 
 
 def board_of(own: dict[int, int], opponent: dict[int, int]) -> Boards:
