@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from math import comb
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,7 +16,7 @@ import pyarrow as pa
 from duckdb.func import ARROW, SPECIAL
 from numpy.typing import NDArray
 
-from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS
+from bgdata.bearoff.index import BINOMIAL, MAX_CHECKERS, MAX_POINTS
 from bgdata.errors import BgdataError
 from bgdata.store.names import identifier, quoted
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 BOARD_SLOTS = 26
 TWO_SIDED = "bearoff_two_sided"
 Column: TypeAlias = pa.Array | pa.ChunkedArray
-BINOMIAL = np.array([[comb(n, r) for r in range(MAX_POINTS + 2)] for n in range(MAX_POINTS + MAX_CHECKERS + 2)])
+BINOMIALS = np.array(BINOMIAL)
 
 
 class Function(NamedTuple):
@@ -125,7 +124,7 @@ def bearoff_index(points: pa.Array) -> pa.Array:
     lengths = lists.lengths[lists.row]
     column = lengths - lists.place
     valid = ~lists.is_null & (lists.values >= 0) & (lengths <= MAX_POINTS) & (above >= 0) & (above <= MAX_CHECKERS)
-    terms = BINOMIAL[np.where(valid, above + column - 1, 0), np.where(valid, column, 1)]
+    terms = BINOMIALS[np.where(valid, above + column - 1, 0), np.where(valid, column, 1)]
     is_none = lists.lengths == 0
     is_none[lists.row[~valid]] = True
     return sums_by_row(terms, lists, is_none)

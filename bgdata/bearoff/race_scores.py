@@ -26,16 +26,9 @@ def is_tested(on_roll: NDArray[np.int64], opponent: NDArray[np.int64]) -> NDArra
 
 @kernel(parallel=True)
 def fill_sums(
-    sides: Array,
-    on_roll: Array,
-    opponents: Array,
-    margins: Array,
-    weights: Array,
-    halves: Array,
-    limits: Array,
-    tolerance: int,
-    sums: Array,
-) -> None:
+    sides: Array, on_roll: Array, opponents: Array, margins: Array, weights: Array, halves: Array, limits: Array,
+    tolerance: int, sums: Array,
+) -> None:  # fmt: skip
     """Fills sums[row, rule, decision, half, (as SUMS)] from on_roll[row], opponents[row, pair] (rows of sides) and
     margins[row, pair, decision] in steps. Losses up to the tolerance are no errors. The last two are the position
     indexes of the first pair with the largest loss, -1 where nothing is lost."""
@@ -46,37 +39,21 @@ def fill_sums(
             sums[row, :, :, half, _POSITIONS] = (halves[row] == half).sum()
             sums[row, :, :, half, _OCCURRENCES] = ((halves[row] == half) * weights[row]).sum()
         for rule in range(sums.shape[1]):
-            own, others, found = on_roll[row], opponents[row], sums[row, rule]
-            add_losses(rule, sides, own, others, margins[row], weights[row], halves[row], limits, tolerance, found)
-
-
-@kernel(borrows=True)
-def add_losses(
-    rule: int,
-    sides: Array,
-    on_roll: int,
-    opponents: Array,
-    margins: Array,
-    weights: Array,
-    halves: Array,
-    limits: Array,
-    tolerance: int,
-    sums: Array,
-) -> None:
-    """Adds to sums[decision, half, (as SUMS)] what a rule loses in the pairs of one layout on roll."""
-    for pair in range(len(opponents)):
-        bits = answer(rule, sides, on_roll, opponents[pair], limits) ^ PASS  # DOUBLE, REDOUBLE, and now to take
-        for decision in range(N_DECISIONS):
-            margin = margins[pair, decision]
-            loss = -margin if bits >> decision & 1 else margin
-            if loss > 0:
-                half, weight = halves[pair], weights[pair]
-                sums[decision, half, _LOSS] += weight * loss
-                sums[decision, half, _ERRORS] += weight * (loss > tolerance)
-                if loss > sums[decision, half, _LARGEST]:
-                    sums[decision, half, _LARGEST] = loss
-                    sums[decision, half, _ON_ROLL] = on_roll + 1
-                    sums[decision, half, _OPPONENT] = opponents[pair] + 1
+            for pair in range(opponents.shape[1]):
+                # DOUBLE, REDOUBLE, and now to take
+                bits = answer(rule, sides, on_roll[row], opponents[row, pair], limits) ^ PASS
+                for decision in range(N_DECISIONS):
+                    margin = margins[row, pair, decision]
+                    loss = -margin if bits >> decision & 1 else margin
+                    if loss <= 0:
+                        continue
+                    half, weight = halves[row, pair], weights[row, pair]
+                    sums[row, rule, decision, half, _LOSS] += weight * loss
+                    sums[row, rule, decision, half, _ERRORS] += weight * (loss > tolerance)
+                    if loss > sums[row, rule, decision, half, _LARGEST]:
+                        sums[row, rule, decision, half, _LARGEST] = loss
+                        sums[row, rule, decision, half, _ON_ROLL] = on_roll[row] + 1
+                        sums[row, rule, decision, half, _OPPONENT] = opponents[row, pair] + 1
 
 
 def merged(sums: NDArray[np.int64], axis: int = 0) -> NDArray[np.int64]:

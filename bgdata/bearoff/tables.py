@@ -46,11 +46,36 @@ def form_checked(table: Table, name: str, shape: tuple[int, ...], *dtypes: DType
     return found
 
 
-class RaceTable:
-    """A one-sided table: how many rolls it takes until all checkers are off, or, for a gammon table, the first one.
+class MappedTable:
+    """A table whose arrays are mapped to be probed. A pickled one is just the path of its version."""
 
-    A pickled table is just the path of its version.
-    """
+    table: Table
+    rows_are = "pairs of layouts"
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.table.name}: {len(self):,} {self.rows_are})"
+
+    def _repr_html_(self) -> str:
+        from bgdata.store.table_html import version_html
+
+        return version_html(self.table, self.middle_rows)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.table,)
+
+    def middle_rows(self, count: int) -> list[dict[str, float]]:  # noqa: ARG002
+        """Up to `count` rows from the middle of the table, as Parquet files of smaller ones have them; none for kinds
+        that always have such a file."""
+        return []
+
+
+class RaceTable(MappedTable):
+    """A one-sided table: how many rolls it takes until all checkers are off, or, for a gammon table, the first one."""
+
+    rows_are = "layouts"
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -63,19 +88,8 @@ class RaceTable:
         self._first_roll = form_checked(table, "first_roll", (rows,), np.uint8)
         self._chances = form_checked(table, "chances", (int(self._offsets[-1]),), np.float32)
 
-    def __repr__(self) -> str:
-        return f"RaceTable({self.table.name}: {len(self):,} layouts)"
-
-    def _repr_html_(self) -> str:
-        from bgdata.store.table_html import version_html
-
-        return version_html(self.table)
-
     def __len__(self) -> int:
         return len(self._first_roll)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.table,)
 
     def probe_chances(self, layout: Layout) -> NDArray[np.float64]:
         """float64[rolls]: the chance of exactly n rolls at index n."""
@@ -117,11 +131,8 @@ class RaceTable:
         return row
 
 
-class TwoSidedTable:
-    """A two-sided table: exact equities of every pair of layouts.
-
-    A pickled table is just the path of its version.
-    """
+class TwoSidedTable(MappedTable):
+    """A two-sided table: exact equities of every pair of layouts."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -146,19 +157,8 @@ class TwoSidedTable:
         self._step = self.limit / 32767.5 if self.is_rounded else 1.0
         self._lowest = self.limit if self.is_rounded else 0.0
 
-    def __repr__(self) -> str:
-        return f"TwoSidedTable({self.table.name}: {len(self):,} pairs of layouts)"
-
-    def _repr_html_(self) -> str:
-        from bgdata.store.table_html import version_html
-
-        return version_html(self.table, self.middle_rows)
-
     def __len__(self) -> int:
         return self._count * self._count
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.table,)
 
     def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
         """The four equities of one position. Raises NotCoveredError or InvalidPositionError."""
@@ -186,7 +186,6 @@ class TwoSidedTable:
         return self.decode(self.probe_stored(on_roll, opponent))
 
     def middle_rows(self, count: int) -> list[dict[str, float]]:
-        """Up to `count` rows from the middle of the table, as Parquet files of smaller ones have them."""
         first = max(0, len(self) - count) // 2
         pairs = np.divmod(np.arange(first, min(first + count, len(self))), self._count)
         names = ("on_roll_index", "opponent_index", *Equities._fields)
