@@ -36,30 +36,32 @@ def add_pairs(
     """
     ends = np.cumsum(sizes)
     found = start_sums(len(differences), int(ends[-1]))
-    fill_row_sums(differences, groups + (ends - sizes), found)
+    fill_row_sums(differences, groups + (ends - sizes), *found)
     squares = sizes**2
     rows = (np.cumsum(squares) - squares) + groups[first : first + len(differences)] * sizes
     merge_rows(sizes, rows, first, found, sums)
 
 
 @kernel(parallel=True)
-def fill_row_sums(differences: Array, columns: Array, found: GroupSums) -> None:
-    """Fills the arrays of found[row, column], of places the opponents, from differences[row, opponent], each of which
-    counts in columns[opponent, grouping]."""
+def fill_row_sums(
+    differences: Array, columns: Array, counts: Array, sums: Array, extremes: Array, places: Array
+) -> None:
+    """Fills counts[row, column], sums[row, column, 3], extremes[row, column, 2] and, of places, the opponents, from
+    differences[row, opponent], each of which counts in columns[opponent, grouping]."""
     for row in prange(differences.shape[0]):
         for opponent in range(differences.shape[1]):
             value = differences[row, opponent]
             for grouping in range(columns.shape[1]):
                 column = columns[opponent, grouping]
-                found.counts[row, column] += 1
-                found.sums[row, column, 0] += value
-                found.sums[row, column, 1] += value * value
-                found.sums[row, column, 2] += abs(value)
+                counts[row, column] += 1
+                sums[row, column, 0] += value
+                sums[row, column, 1] += value * value
+                sums[row, column, 2] += abs(value)
                 for which in range(2):
-                    extreme = found.extremes[row, column, which]
-                    if found.counts[row, column] == 1 or is_further(value, extreme, which):
-                        found.extremes[row, column, which] = value
-                        found.places[row, column, which, 1] = opponent
+                    extreme = extremes[row, column, which]
+                    if counts[row, column] == 1 or is_further(value, extreme, which):
+                        extremes[row, column, which] = value
+                        places[row, column, which, 1] = opponent
 
 
 @kernel(inline=True)

@@ -224,23 +224,27 @@ class Distributions(NamedTuple):
 
 
 @kernel(parallel=True)
-def fill_distributions(slots: Array, race: Race, packed: Distributions) -> None:
-    """Fills first_roll, chances, mean_rolls and sd_rolls of packed by row from the distributions at slots[row]."""
+def fill_distributions(
+    slots: Array, race: Race, offsets: Array, first_roll: Array, chances: Array, mean: Array, sd: Array
+) -> None:
+    """Fills first_roll, chances, mean and sd by row from the integer distributions at slots[row].
+
+    What is filled is given one by one: parallel loops drop what they store in the arrays of a tuple.
+    """
     scale = float(race.scale)
     for row in prange(slots.shape[0]):
         slot = slots[row]
         first = np.int64(race.first_roll[slot])
-        packed.first_roll[row] = first
+        first_roll[row] = first
         moment = np.int64(0)
         for n in range(race.length[slot]):
             moment += (first + n) * np.int64(race.chances[slot, n])
-            packed.chances[packed.offsets[row] + n] = np.float32(race.chances[slot, n] / scale)
-        mean = moment / scale
-        packed.mean_rolls[row] = mean
+            chances[offsets[row] + n] = np.float32(race.chances[slot, n] / scale)
+        mean[row] = moment / scale
         variance = 0.0
         for n in range(race.length[slot]):
-            variance += (first + n - mean) ** 2 * race.chances[slot, n]
-        packed.sd_rolls[row] = np.sqrt(variance / scale)
+            variance += (first + n - mean[row]) ** 2 * race.chances[slot, n]
+        sd[row] = np.sqrt(variance / scale)
 
 
 def distributions(race: Race, first_index: int) -> Distributions:
@@ -251,7 +255,7 @@ def distributions(race: Race, first_index: int) -> Distributions:
     np.cumsum(race.length[slots], out=offsets[1:])
     chances = np.empty(offsets[-1], np.float32)
     packed = Distributions(offsets, np.empty(rows, np.uint8), chances, np.empty(rows), np.empty(rows, np.float32))
-    fill_distributions(slots, race, packed)
+    fill_distributions(slots, race, *packed)
     return packed
 
 

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from bgdata.equity.curves import CENTERED, ON_ROLL, Curve, mirrored
 from bgdata.equity.janowski import live_curve, live_points
-from bgdata.errors import InvalidParameterError
 from bgdata.kernel import kernel
 
 DEFAULT_VOLATILITY = 0.113  # implies a cube life index of 0.7 where wins and losses are worth 1.25 points
@@ -98,9 +97,3 @@ def implied_index(mean_win: float, mean_loss: float, volatility: float) -> float
     """The cube life index with which Janowski's model has the same take point."""
     take_point = (mean_loss - 0.5) / owned_slope(mean_win, mean_loss, volatility)
     return 2.0 * ((mean_loss - 0.5) / take_point - mean_win - mean_loss)
-
-
-def check_volatility(volatility: float) -> None:
-    """Raise InvalidParameterError unless a jump volatility is from 0 (a live cube) to MOST_VOLATILITY."""
-    if not 0 <= volatility <= MOST_VOLATILITY:
-        raise InvalidParameterError(f"expected a jump volatility from 0 to {MOST_VOLATILITY:g}, got {volatility:g}")

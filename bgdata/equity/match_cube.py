@@ -111,21 +111,6 @@ def dead_curve(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -
 
 
 @kernel(borrows=True)
-def first_deciding(game: MatchGame, cube_value: int) -> int:
-    """The least cube above `cube_value` that decides the match for either side."""
-    value = 2 * cube_value
-    while value < max(game.away, game.opponent_away):
-        value *= 2
-    return value
-
-
-@kernel()
-def between(low: Curve, high: Curve) -> Curve:
-    """The curve of a cube that both may turn, from those of the opponent's cube and of one's own."""
-    return Curve(low.low, high.high, low.lose, low.at_low, high.at_high, high.win)
-
-
-@kernel(borrows=True)
 def turning_points(game: MatchGame, value: int, higher: MatchCurves, passed: float, dropped: float) -> LivePoints:
     """Take and cash point of a cube of this value, from the curves of the next one, and mwc after a pass of either
     side; 0 and 1 for who gains nothing from the next one."""
@@ -144,48 +129,33 @@ def live_below(cells: Cells, game: MatchGame, value: int, shares: Shares, higher
     at_take = dropped if game.opponent_away > value else dead.lose
     owned = Curve(0.0, points.cash_point, dead.lose, dead.lose, at_cash, dead.win)
     other = Curve(points.take_point, 1.0, dead.lose, at_take, dead.win, dead.win)
-    return MatchCurves(between(other, owned), owned, other, higher.owned, higher.opponent_owned, passed, dropped)
+    centered = Curve(points.take_point, points.cash_point, dead.lose, at_take, at_cash, dead.win)
+    return MatchCurves(centered, owned, other, higher.owned, higher.opponent_owned, passed, dropped)
 
 
 @kernel(borrows=True)
-def match_curves(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> MatchCurves:
-    """The live cube's mwc, from the first cube that decides the match down to `cube_value`."""
-    value = first_deciding(game, cube_value)
-    last = dead_curve(cells, game, value, shares)
-    found = MatchCurves(last, last, last, last, last, 1.0, 0.0)
-    while value > cube_value:
-        value //= 2
-        found = live_below(cells, game, value, shares, found)
-    return found
-
-
-@kernel(borrows=True)
-def jumped_curves(
-    cells: Cells, game: MatchGame, cube_value: int, shares: Shares, volatility: float, local: float
-) -> MatchCurves:
-    """The same with jumps: of this mean size once the cube is turned, of the size `local` before."""
-    value = first_deciding(game, cube_value)
-    last = dead_curve(cells, game, value, shares)
+def model_curves(strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> MatchCurves:
+    """The curves from which `modelled` makes those of a model: of the live cube, or with jumps, which are of the mean
+    size once the cube is turned and of the local size before."""
+    value = 2 * cube_value
+    while value < max(game.away, game.opponent_away):
+        value *= 2
+    last = dead_curve(cells, game, value, shares)  # this cube decides the match for either side
     live = MatchCurves(last, last, last, last, last, 1.0, 0.0)
     found = live
     while value > cube_value:
         value //= 2
         live = live_below(cells, game, value, shares, live)
+        if strategy.model != JUMP:
+            found = live
+            continue
         points = turning_points(game, value, found, live.passed, live.dropped)
-        size = local if value == cube_value else volatility
+        size = strategy.local_volatility if value == cube_value else strategy.volatility
         owned = jumped_owned(live.owned, points.cash_point, size)
         other = mirrored(jumped_owned(mirrored(live.opponent_owned), 1.0 - points.take_point, size))
         centered = jumped_centered(live.centered, size)
         found = MatchCurves(centered, owned, other, found.owned, found.opponent_owned, live.passed, live.dropped)
     return found
-
-
-@kernel(borrows=True)
-def model_curves(strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> MatchCurves:
-    """The curves from which `modelled` makes those of a model: of the live cube, or the jump model's own."""
-    if strategy.model == JUMP:
-        return jumped_curves(cells, game, cube_value, shares, strategy.volatility, strategy.local_volatility)
-    return match_curves(cells, game, cube_value, shares)
 
 
 @kernel()

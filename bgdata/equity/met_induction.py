@@ -114,22 +114,16 @@ def induced_table(
     cells = decided_cells(len(row))
     cells[0, 1:, 1:] = before
     cells[1, 1, 1:], cells[1, 1:, 1] = 1 - row, row
-    fill_cells(cells, gammon_rate, cube_life_index)
-    cells.flags.writeable = False
-    return MatchEquity(name, cells)
-
-
-def fill_cells(cells: NDArray[np.float64], gammon_rate: float, cube_life_index: float) -> None:
-    """Fills the cells of a `MatchEquity` at which both sides need 2 points or more, but for those of equal ones."""
-    # kernels, which declaring the dataset kind does not need
     strategy = janowski(cube_life_index)
     chances = np.array([0.5, gammon_rate / 2, 0.0, gammon_rate / 2, 0.0])
     known = read_only(cells.view())  # what a game leads to is filled already
-    for away in range(2, cells.shape[1]):
-        for opponent_away in range(away + 1, cells.shape[1]):
+    for away in range(2, len(row) + 1):
+        for opponent_away in range(away + 1, len(row) + 1):
             game = MatchGame(away, opponent_away)
             found = match_equities(strategy, known, game, 1, CENTERED, chances).no_double
             cells[0, away, opponent_away], cells[0, opponent_away, away] = found, 1 - found
+    cells.flags.writeable = False
+    return MatchEquity(name, cells)
 
 
 def slopes(table: Callable[[float], MatchEquity], gammon_rate: float, step: float = 0.001) -> NDArray[np.float64]:

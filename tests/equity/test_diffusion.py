@@ -11,7 +11,7 @@ from bgdata.equity.diffusion import CENTERED, MOST_POINTS, OPPONENT_OWNED, OWNED
 from bgdata.equity.doubling import janowski
 from bgdata.equity.janowski import janowski_equities
 from bgdata.equity.jump_numeric import solve_jumps
-from bgdata.equity.match_cube import MatchGame, dead_curve, match_curve, match_curves, mwc_after, shares_of
+from bgdata.equity.match_cube import MatchGame, dead_curve, match_curve, model_curves, mwc_after, shares_of
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import published_met
@@ -46,7 +46,7 @@ def money_formulas(mean_win: float, mean_loss: float, points: int) -> Sides:
 
 def match_formulas(game: MatchGame, cube_value: int, points: int) -> Sides:
     cells, shares = published_met().cells, shares_of(CHANCES)
-    curves = match_curves(cells, game, cube_value, shares)
+    curves = model_curves(janowski(1.0), cells, game, cube_value, shares)
     found = [
         match_curve(cells, game, cube_value, owner_code(owner), shares, janowski(1.0), curves)
         for owner in OWNERS.values()

@@ -15,18 +15,16 @@ from bgdata.equity.doubling import (
     Strategy,
     best_action,
     best_equity,
-    decide_money,
     janowski,
     janowski_first,
     jump,
     mean_points,
-    money_equity,
     money_points,
     turned_strategy,
 )
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
-from tests.equity.samples import random_chances
+from tests.equity.samples import decide_money, random_chances
 from tests.reference import cube as twin
 
 WORDS = {
@@ -113,15 +111,6 @@ def test_jacoby_may_make_a_bad_double_right_and_beavers_wrong_again() -> None:
 def test_best_actions(equities: tuple[float, ...], action: Action, worth: float) -> None:
     assert best_action(CubeEquities(*equities)) == action
     assert best_equity(CubeEquities(*equities)) == worth
-
-
-def test_kernels_agree_with_arrays() -> None:
-    for strategy in (janowski(0.3, 0.8), jump(0.1)):
-        for code, owner in enumerate((CubeOwner.CENTERED, CubeOwner.ON_ROLL, CubeOwner.OPPONENT)):
-            found, _ = decide_money(strategy, random_sample()[:50], owner=owner)
-            assert [
-                money_equity(strategy, row, code, False) for row in random_sample()[:50]
-            ] == found.no_double.tolist()
 
 
 def test_strategies_turn_with_the_board() -> None:
