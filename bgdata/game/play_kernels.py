@@ -235,16 +235,9 @@ def fill_singles(board: Boards, ours: int, landings: int, die: int, after: Board
 
 @kernel(borrows=True)
 def fill_pairs(
-    board: Boards,
-    ours: int,
-    landings: int,
-    high: int,
-    low: int,
-    is_high_first: bool,
-    after: Boards,
-    seen: Notes,
+    board: Boards, ours: int, landings: int, high: int, low: int, is_high_first: bool, after: Boards, seen: Notes,
     n: int,
-) -> int:
+) -> int:  # fmt: skip
     """Fills after[n:m, slot] with the boards, none of them in `seen`, after both dice in one order; returns m."""
     first, second = (high, low) if is_high_first else (low, high)
     starts = movable(ours, landings, first)
