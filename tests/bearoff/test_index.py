@@ -51,9 +51,6 @@ def test_invalid_layouts_indexes_and_sizes_are_refused() -> None:
             *((partial(position_index, each), too_many) for each in ([], [0] * 19, [-1, 1], [16], [8, 8], wrapping)),
             *((partial(layout_at, *each), rf"expected .* got ({each[0]}|{each[1]})") for each in indexes),
             *((partial(check_size, *each), "expected 1 to") for each in sizes),
-            *(
-                (partial(layout_at, each, 6), "expected an index (as an integer|below 54264), got")
-                for each in no_indexes
-            ),
+            *((partial(layout_at, each, 6), no_index) for each in no_indexes),
         ],
     )
