@@ -108,7 +108,7 @@ def define_flat_table(connection: duckdb.DuckDBPyConnection, table: Table, name:
 
 def bearoff_index(points: pa.Array) -> pa.Array:
     """Position index of each layout (a list of checkers, the ace point first); NULL for a list that is none."""
-    lists = flattened(points)
+    lists = flatten(points)
     totals = np.bincount(lists.row, weights=lists.values, minlength=len(lists.lengths)).astype(np.int64)
     before = np.concatenate([[0], np.cumsum(totals)])[lists.row]
     above = totals[lists.row] - (np.cumsum(lists.values) - lists.values - before)  # each and all later ones of its row
@@ -123,14 +123,14 @@ def bearoff_index(points: pa.Array) -> pa.Array:
 
 def pip_count(points: pa.Array) -> pa.Array:
     """Pips to bear off each layout, or of the player on roll of a board of 26; NULL for a list without numbers."""
-    lists = flattened(points)
+    lists = flatten(points)
     is_none = np.bincount(lists.row, weights=~lists.is_null, minlength=len(lists.lengths)) == 0
     is_board = lists.lengths[lists.row] == BOARD_SLOTS
     pips = np.where(is_board, np.maximum(lists.values, 0) * lists.place, lists.values * (lists.place + 1))
     return sums_by_row(pips, lists, is_none)
 
 
-def flattened(points: pa.Array) -> Lists:
+def flatten(points: pa.Array) -> Lists:
     """The values of a list column with where they stand."""
     points = whole(points)
     lengths = points.value_lengths().fill_null(0).to_numpy().astype(np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgdata.bearoff.index import layout_count
-from bgdata.bearoff.tables import Layout, MappedTable, form_checked, index_pairs, layout_index
+from bgdata.bearoff.tables import Layout, MappedTable, index_pairs, layout_index, open_array
 from bgdata.errors import InvalidScoreError, NotCoveredError, shown
 from bgdata.game.board import BAR
 from bgdata.game.match import CubeOwner, MatchScore
@@ -80,7 +80,7 @@ class MatchTable(MappedTable):
         self.columns = match_columns(self.score, self.cube_value)
         self._count = layout_count(self.points, self.checkers)
         shape = self._count, self._count, len(self.columns)
-        self.stored = form_checked(table, "mwc", shape, np.float32, np.uint16)  # MWC or codes
+        self.stored = open_array(table, "mwc", shape, np.float32, np.uint16)  # MWC or codes
         results = np.asarray(table.array("results"))
         self.won, self.lost = float(results[0, 0]), float(results[1, 0])
 

@@ -92,7 +92,7 @@ def penalized_pips(layouts: NDArray[np.int8], penalties: Penalties) -> NDArray[n
 
 
 @kernel(inline=True)
-def graded(lead: float, double_from: float, redouble_from: float, take_up_to: float) -> int:
+def grade(lead: float, double_from: float, redouble_from: float, take_up_to: float) -> int:
     """The answer of a rule that compares one measure of the lead of the player on roll."""
     return (lead >= double_from) * DOUBLE + (lead >= redouble_from) * REDOUBLE + (lead > take_up_to) * PASS
 
@@ -129,65 +129,65 @@ def answer(rule: int, sides: Array, on_roll: int, opponent: int, limits: Array) 
     pips, other_pips = sides[on_roll, PIPS], sides[opponent, PIPS]
     effective, other_effective = sides[on_roll, EFFECTIVE], sides[opponent, EFFECTIVE]
     if rule == 0:  # 8-9-12: double if the opponent has 8 % more pips, redouble from 9 % on, take up to 12 %
-        return graded(100.0 * (other_pips - pips), 8.0 * pips, 9.0 * pips, 12.0 * pips)
+        return grade(100.0 * (other_pips - pips), 8.0 * pips, 9.0 * pips, 12.0 * pips)
     if rule == 1:
         # 10-percent: pips of the player on roll and a tenth more: double if they are at most 2 above the opponent's,
         # redouble if at most 1 above; take if they are at most 2 below
-        return graded(10.0 * other_pips - 11.0 * pips, -20.0, -10.0, 20.0)
+        return grade(10.0 * other_pips - 11.0 * pips, -20.0, -10.0, 20.0)
     if rule in (2, 3, 4):
         # thorp: count pips, 2 for each checker, 1 more for each on the ace point, less 1 for each home point that is
         # held; the player on roll adds a tenth if that is above 30. Double up to 2 above the opponent's count, redouble
         # up to 1 above; take if the doubler's is at most 2 below
         count, other_count = sides[on_roll, THORP], sides[opponent, THORP]
         if rule == 4:  # thorp-rounded: the tenth is rounded down, and 2 below is a pass
-            return graded(other_count - (count + count // 10.0 if count > 30.0 else count), -2.0, -1.0, 1.0)
+            return grade(other_count - (count + count // 10.0 if count > 30.0 else count), -2.0, -1.0, 1.0)
         is_longer = count > 30.0 or (rule == 3 and count == 30.0)  # thorp-from-30: at exactly 30, too
-        return graded(10.0 * other_count - (11.0 if is_longer else 10.0) * count, -20.0, -10.0, 20.0)
+        return grade(10.0 * other_count - (11.0 if is_longer else 10.0) * count, -20.0, -10.0, 20.0)
     if rule == 5:
         # ward: the player on roll adds a tenth to its count. Double up to 2 above the opponent's, redouble up to 1
         # above; take up to 2 below where both have 50 pips on average, 3 at 75, 4 from 100 on, in a line between
         longer = 2.0 * (pips + other_pips) - 200.0
         lead = 100.0 * ward_count(sides, opponent, on_roll) - 110.0 * ward_count(sides, on_roll, opponent)
-        return graded(lead, -200.0, -100.0, 200.0 + min(max(longer, 0.0), 200.0))
+        return grade(lead, -200.0, -100.0, 200.0 + min(max(longer, 0.0), 200.0))
     if rule == 6:
         # keith: add 2 for each checker beyond the first on the ace point, 1 beyond the first on the deuce point and
         # beyond the third on the three point, 1 for each gap on points 4, 5 and 6. The player on roll adds a seventh,
         # rounded down. Double up to 4 above the opponent's count, redouble up to 3 above, take from 2 above on
         count = sides[on_roll, KEITH]
-        return graded(sides[opponent, KEITH] - (count + count // 7.0), -4.0, -3.0, -2.0)
+        return grade(sides[opponent, KEITH] - (count + count // 7.0), -4.0, -3.0, -2.0)
     if rule == 7:
         # isight: with counts L and T of leader and trailer, 80 - L / 3 + 2 (T - L): double from 68 on, redouble from 70
         # on, take up to 76
         own, other = isight_count(sides, on_roll, opponent), isight_count(sides, opponent, on_roll)
-        return graded(240.0 - own + 6.0 * (other - own), 204.0, 210.0, 228.0)
+        return grade(240.0 - own + 6.0 * (other - own), 204.0, 210.0, 228.0)
     if rule == 8:
         # kleinman: with D the lead in pips and 4, S the sum of pips less 4, K = D^2 / S: double from 0.5 on, redouble
         # from 0.7 on, take up to 1.2. Behind by 4 or more, no double
         lead, total = other_pips - pips + 4.0, other_pips + pips - 4.0
-        return graded(10.0 * lead * lead, 5.0 * total, 7.0 * total, 12.0 * total) if lead > 0.0 else 0
+        return grade(10.0 * lead * lead, 5.0 * total, 7.0 * total, 12.0 * total) if lead > 0.0 else 0
     if rule in (9, 10):
         # rule-62: of the pips of the player on roll: up to 62, less 5, by 7, rounded down; above, by 10, rounded up,
         # and 1. Take if the opponent is at most so far behind; double if within 3 of that, redouble if within 2.
         # epc-62: the same with effective pip counts less 7, what a position wastes that wastes little
         leader, behind = (pips, other_pips - pips) if rule == 9 else (effective - 7.0, other_effective - effective)
         last = math.floor((leader - 5.0) / 7.0) if leader <= 62.0 else math.ceil(leader / 10.0) + 1.0
-        return graded(behind, last - 3.0, last - 2.0, last)
+        return grade(behind, last - 3.0, last - 2.0, last)
     if rule == 11:
         # epc-rolls: with N the effective pips of the player on roll by 7, rounded: take if at most N - 3 effective pips
         # behind; double if within 2 of that, redouble if within 1
         last = math.floor(effective / 7.0 + 0.5) - 3.0
-        return graded(other_effective - effective, last - 2.0, last - 1.0, last)
+        return grade(other_effective - effective, last - 2.0, last - 1.0, last)
     if rule == 12:
         # epc-sevens: with N such that 7 N + 1 is nearest to the effective pips of the player on roll: double from N - 5
         # effective pips ahead on, redouble from N - 4 on, take up to N - 1
         n = math.floor((effective - 1.0) / 7.0 + 0.5)
-        return graded(other_effective - effective, n - 5.0, n - 4.0, n - 1.0)
+        return grade(other_effective - effective, n - 5.0, n - 4.0, n - 1.0)
     # a found rule: the player on roll adds one in limits[0] to its penalized pips, rounded down, or nothing at 0;
     # limits[1:] are of what the opponent has more then: from where on to double and to redouble, up to where to take
     column, own_limits = FOUND + rule - FOUND_RULE, limits[rule - FOUND_RULE]
     count = sides[on_roll, column]
     adjusted = count + count // own_limits[0] if own_limits[0] > 0 else count
-    return graded(sides[opponent, column] - adjusted, own_limits[1], own_limits[2], own_limits[3])
+    return grade(sides[opponent, column] - adjusted, own_limits[1], own_limits[2], own_limits[3])
 
 
 class Rule(NamedTuple):

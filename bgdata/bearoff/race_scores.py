@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.race_rules import NAMES, PASS, answer
-from bgdata.game.random import GAMMA, mixed
+from bgdata.game.random import GAMMA, mix_bits
 from bgdata.kernel import Array, kernel, prange
 
 STEPS = 10_000_000  # of a point
@@ -21,7 +21,7 @@ def is_tested(on_roll: NDArray[np.int64], opponent: NDArray[np.int64]) -> NDArra
     """bool[...]: whether a pair of position indexes is of the half that rules are tested on, by a hash of it."""
     with np.errstate(over="ignore"):
         bits = on_roll.astype(np.uint64) * _ROW + opponent.astype(np.uint64) + GAMMA
-    return (mixed(bits) & np.uint64(1)).astype(np.bool_)
+    return (mix_bits(bits) & np.uint64(1)).astype(np.bool_)
 
 
 @kernel(parallel=True)
@@ -56,7 +56,7 @@ def fill_sums(
                         sums[row, rule, decision, half, _OPPONENT] = opponents[row, pair] + 1
 
 
-def merged(sums: NDArray[np.int64], axis: int = 0) -> NDArray[np.int64]:
+def merge_sums(sums: NDArray[np.int64], axis: int = 0) -> NDArray[np.int64]:
     """Sums over an axis of int64[..., SUMS]; the largest loss and its pair are those of the first that has it."""
     found: NDArray[np.int64] = sums.sum(axis=axis)
     first = np.expand_dims(sums[..., _LARGEST].argmax(axis=axis), (axis, -1))
@@ -80,4 +80,4 @@ def pair_sums(
     others = np.ascontiguousarray(opponents - 1)
     counted = np.array(np.broadcast_to(weights, opponents.shape), order="C")
     fill_sums(sides, on_roll - 1, others, steps, counted, halves, limits, round(tolerance * STEPS), sums)
-    return merged(sums)
+    return merge_sums(sums)

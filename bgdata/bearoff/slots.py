@@ -43,7 +43,7 @@ class Slots(NamedTuple):
         sizes = np.diff(self.layer_start).tolist()
         return sum(sizes[pips] * sizes[total - pips] for pips in self.layers_of(total))
 
-    def reached_from(self, first: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def reachable_from(self, first: NDArray[np.int64]) -> NDArray[np.bool_]:
         """bool[slots]: whether some of these slots lead there, in any number of rolls; they themselves included."""
         found = np.zeros(len(self.order), np.bool_)
         found[first] = True
@@ -54,9 +54,9 @@ class Slots(NamedTuple):
                 )
         return found
 
-    def restricted(self, first: NDArray[np.int64]) -> Slots:
+    def restrict(self, first: NDArray[np.int64]) -> Slots:
         """Those slots that some of these lead to, they themselves included, with numbers of their own."""
-        found = self.reached_from(first)
+        found = self.reachable_from(first)
         number = np.cumsum(found) - 1
         counts = np.diff(self.play_start).reshape(-1, ROLL_COUNT)
         results = self.results[np.repeat(found, counts.sum(axis=1))]

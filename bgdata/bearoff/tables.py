@@ -34,7 +34,7 @@ class Equities(NamedTuple):
     opponent_owned: float
 
 
-def form_checked(table: Table, name: str, shape: tuple[int, ...], *dtypes: DTypeLike) -> NDArray[Any]:
+def open_array(table: Table, name: str, shape: tuple[int, ...], *dtypes: DTypeLike) -> NDArray[Any]:
     """An array of a version, mapped. Raises CorruptFileError for one of another shape or type than a table of its size
     has, which would be read at wrong places, by kernels even beyond its end."""
     found = table.array(name)
@@ -84,9 +84,9 @@ class RaceTable(MappedTable):
         is_gammon = table.manifest.dataset == "bearoff_gammon"
         self.first_index = comb(self.points + MAX_CHECKERS - 1, self.points) if is_gammon else 0
         rows = layout_count(self.points, MAX_CHECKERS) - self.first_index
-        self._offsets = form_checked(table, "offsets", (rows + 1,), np.uint32)
-        self._first_roll = form_checked(table, "first_roll", (rows,), np.uint8)
-        self._chances = form_checked(table, "chances", (int(self._offsets[-1]),), np.float32)
+        self._offsets = open_array(table, "offsets", (rows + 1,), np.uint32)
+        self._first_roll = open_array(table, "first_roll", (rows,), np.uint8)
+        self._chances = open_array(table, "chances", (int(self._offsets[-1]),), np.float32)
 
     def __len__(self) -> int:
         return len(self._first_roll)
@@ -140,7 +140,7 @@ class TwoSidedTable(MappedTable):
         self.points, self.checkers = int(parameters["points"]), int(parameters["checkers"])
         count = layout_count(self.points, self.checkers)
         # float32 equities or uint16 codes
-        self.stored = form_checked(table, "equities", (count, count, 4), np.float32, np.uint16)
+        self.stored = open_array(table, "equities", (count, count, 4), np.float32, np.uint16)
         self._set_scale(self.stored.dtype)
         probed = table.array("equities", scattered=True)
         # one item a pair: gathering records is several times faster than rows of four
@@ -215,7 +215,7 @@ def layout_index(layout: Layout, points: int) -> int:
     if isinstance(layout, np.ndarray) and layout.ndim > 1:
         raise InvalidPositionError(f"expected one layout, got an array {list(layout.shape)}")
     is_layout = isinstance(layout, list | tuple) or np.ndim(layout) > 0
-    return position_index(fitted(layout, points)) if is_layout else whole_index(layout)
+    return position_index(fit_layout(layout, points)) if is_layout else whole_index(layout)
 
 
 def index_pairs(
@@ -242,7 +242,7 @@ def equity_limit(checkers: int) -> float:
     return 2.0 if checkers == MAX_CHECKERS else 1.0
 
 
-def fitted(layout: Sequence[int], points: int) -> Sequence[int]:
+def fit_layout(layout: Sequence[int], points: int) -> Sequence[int]:
     """The layout with exactly `points` points. Raises NotCoveredError if it has a checker beyond them."""
     if len(layout) == points:
         return layout

@@ -97,7 +97,7 @@ class Window(NamedTuple):
 
 
 @kernel(inline=True)
-def halved(value: int) -> int:
+def halve(value: int) -> int:
     """value / 2 truncated toward zero, as in C."""
     return (value + (1 if value < 0 else 0)) >> 1
 
@@ -126,8 +126,8 @@ def fill_worths(
                 cells[there + 2 * TILE] = owned if owned > doubled else doubled
             else:
                 doubled = WON if opponent_owned >= WON // 2 else 2 * opponent_owned
-                cells[there + TILE] = doubled if opponent_owned >= halved(centered) else centered
-                cells[there + 2 * TILE] = doubled if opponent_owned >= halved(owned) else owned
+                cells[there + TILE] = doubled if opponent_owned >= halve(centered) else centered
+                cells[there + 2 * TILE] = doubled if opponent_owned >= halve(owned) else owned
 
 
 @kernel()
@@ -146,8 +146,8 @@ def solve_tasks(
     values: Array,
     integer: bool | None,
 ) -> None:
-    """Fills values[...] and cells[...] of the pairs in tasks[begin:end], all that they depend on being filled; of pairs
-    without a layout in is_wanted[slot] not all.
+    """Fills values[...] and cells[...] of the pairs in tasks[begin:end], all that they depend on being filled; skips
+    pairs whose layouts are not in is_wanted[slot].
 
     A task is (tile, first opponent, one past the last, first player on roll, one past the last, place of the first pair
     in `values`, values from one player on roll to the next); the tile is that of the opponents.

@@ -74,7 +74,7 @@ def first_row(window: Window, scale: Scale) -> NDArray[Any]:
     return row
 
 
-def rows_of_layer(
+def layer_rows(
     window: Window, layer: int, groups: Sequence[tuple[int, NDArray[Any]]], scale: Scale
 ) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield (on-roll index, [positions, 4] by opponent index) for the players on roll of a layer. `groups` are pairs of
@@ -145,5 +145,5 @@ def equity_rows(
         for solved in solve_batch(window, totals):
             layers.put(solved)
         for layer in finished_layers(window.slots, totals):
-            yield from rows_of_layer(window, layer, [(0, layers.take(layer))], scale)
+            yield from layer_rows(window, layer, [(0, layers.take(layer))], scale)
         release(window, totals.stop)

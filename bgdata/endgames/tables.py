@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bgdata.bearoff.index import rank
-from bgdata.bearoff.tables import Equities, MappedTable, form_checked
+from bgdata.bearoff.tables import Equities, MappedTable, open_array
 from bgdata.errors import NotCoveredError, shown
 from bgdata.game.board import BAR
 from bgdata.store.table import Table
@@ -21,7 +21,7 @@ class EndgameTable(MappedTable):
         self.table = table
         self.checkers = int(table.manifest.parameters["checkers"])
         count = math.comb(BAR + self.checkers, BAR)  # layouts
-        self.stored = form_checked(table, "equities", (count, count, 4), np.float32)
+        self.stored = open_array(table, "equities", (count, count, 4), np.float32)
 
     def __len__(self) -> int:
         return self.table.manifest.rows

@@ -58,7 +58,7 @@ def curve_equity(curve: Curve, win: float) -> float:
 
 
 @kernel()
-def mixed(live: Curve, index: float) -> Curve:
+def mix(live: Curve, index: float) -> Curve:
     """Janowski's mixture: `index` times the live curve, plus the rest times the line of the dead cube between its
     ends."""
     rise = live.win - live.lose
@@ -83,7 +83,7 @@ def first_reaching(curve: Curve, equity: float) -> float:
 
 
 @kernel()
-def scaled(curve: Curve, factor: float) -> Curve:
+def scale(curve: Curve, factor: float) -> Curve:
     """The curve in the units of another cube value."""
     return Curve(
         curve.low, curve.high, factor * curve.lose, factor * curve.at_low, factor * curve.at_high, factor * curve.win
@@ -91,7 +91,7 @@ def scaled(curve: Curve, factor: float) -> Curve:
 
 
 @kernel()
-def mirrored(curve: Curve) -> Curve:
+def mirror(curve: Curve) -> Curve:
     """The curve as the opponent sees it, with equities of the other sign."""
     return Curve(1.0 - curve.high, 1.0 - curve.low, -curve.win, -curve.at_high, -curve.at_low, -curve.lose)
 

@@ -24,7 +24,7 @@ from bgdata.equity.curves import (
     double_point,
     first_reaching,
     owner_code,
-    scaled,
+    scale,
 )
 from bgdata.equity.janowski import (
     both_indexes,
@@ -212,8 +212,8 @@ def money_points_of(
         index = index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
         return first_points(mean_win, mean_loss, owner, index)
     now = money_curve(strategy, mean_win, mean_loss, owner, is_jacoby)
-    taken = scaled(money_curve(later(strategy), mean_win, mean_loss, OPPONENT, False), 2.0)
-    own = scaled(money_curve(later(strategy), mean_win, mean_loss, ON_ROLL, False), 2.0)
+    taken = scale(money_curve(later(strategy), mean_win, mean_loss, OPPONENT, False), 2.0)
+    own = scale(money_curve(later(strategy), mean_win, mean_loss, ON_ROLL, False), 2.0)
     return Points(
         first_reaching(own, -1.0),
         double_point(now, taken, 1.0, 2.0 if has_beavers else 1.0),

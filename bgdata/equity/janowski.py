@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgdata.equity.cube_life_index import DEFAULT_INDEX, check_cube_life_index
-from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT, Curve, Points, curve_equity, mixed, owner_code
+from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT, Curve, Points, curve_equity, mix, owner_code
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import kernel
@@ -78,7 +78,7 @@ def janowski_curve(
     mean_win: float, mean_loss: float, owner: int, own_index: float, opponent_index: float, is_jacoby: bool
 ) -> Curve:
     """The model's equity, by owner code."""
-    return mixed(live_curve(mean_win, mean_loss, owner, is_jacoby), index_of(owner, own_index, opponent_index))
+    return mix(live_curve(mean_win, mean_loss, owner, is_jacoby), index_of(owner, own_index, opponent_index))
 
 
 @kernel()

@@ -51,7 +51,7 @@ class OpeningStates(NamedTuple):
         return float(self.means[WIN_GAMMON] + self.means[LOSE_GAMMON])
 
     def fair(self) -> OpeningStates:
-        """The same for equal players: winning chances are shifted to a mean of 0.5, and chances of gammons and
+        """The states of equal players: winning chances are shifted to a mean of 0.5, and chances of gammons and
         backgammons are scaled so that both sides have equally many. Evaluators are biased in both by some
         thousandths."""
         means, chances = self.means, self.chances.copy()
@@ -63,7 +63,7 @@ class OpeningStates(NamedTuple):
         return OpeningStates(self.weights, chances)
 
     def with_gammon_rate(self, rate: float) -> OpeningStates:
-        """The same with all chances of gammons and backgammons scaled so that the share of such games is `rate`."""
+        """These states with all chances of gammons and backgammons scaled so that the share of such games is `rate`."""
         chances = self.chances.copy()
         chances[:, WIN_GAMMON:] *= rate / self.gammon_rate if self.gammon_rate else 0.0
         return OpeningStates(self.weights, chances)

@@ -122,11 +122,11 @@ def _ways(board: Board, dice: tuple[int, ...]) -> Iterator[tuple[tuple[CheckerMo
     if not moves:
         yield (), board
     for move in moves:
-        for later, after in _ways(_moved(board, move), dice[1:]):
+        for later, after in _ways(_after_move(board, move), dice[1:]):
             yield (move, *later), after
 
 
-def _moved(board: Board, move: CheckerMove) -> Board:
+def _after_move(board: Board, move: CheckerMove) -> Board:
     after = list(board)
     after[move.start] -= 1
     if move.is_hit:
@@ -218,7 +218,7 @@ def check_play(play: Play, position: Position, roll: RollLike | None = None) -> 
             raise IllegalPlayError(f"expected a legal play of {to_roll(roll)} ({_some(plays)}), got {shown(str(play))}")
     board = position.board
     for move in play.moves:
-        board = _moved(board, move)
+        board = _after_move(board, move)
     if board != play.after_play.board:
         raise IllegalPlayError(f"expected a play of position {position.id}, got {shown(str(play))} of another one")
     return play

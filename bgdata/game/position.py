@@ -128,11 +128,11 @@ class Position:
     @property
     def opponent_off(self) -> int:
         """Checkers that the opponent has borne off."""
-        return CHECKERS - _checkers(_flipped(self.board))
+        return CHECKERS - _checkers(_flip(self.board))
 
     def flip(self) -> Position:
-        """The same checkers seen by the other player: what that player faces, on roll."""
-        return trusted_position(_flipped(self.board))
+        """The position seen by the other player, on roll."""
+        return trusted_position(_flip(self.board))
 
     def legal_plays(self, roll: RollLike) -> list[Play]:
         """Every legal play of a roll such as "31" or (3, 1), at least one; see `plays.legal_plays`.
@@ -279,7 +279,7 @@ def _letter_error(text: str, name: str, length: int, letters: str) -> str:
     return f"{Flaw.LAST_CHARACTER.rule}, got {text[-1]!r} in {shown(text)}"
 
 
-def _flipped(board: tuple[int, ...]) -> tuple[int, ...]:
+def _flip(board: tuple[int, ...]) -> tuple[int, ...]:
     return (board[BAR], *map(operator.neg, board[24:0:-1]), board[OPPONENT_BAR])
 
 

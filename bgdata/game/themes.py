@@ -116,7 +116,7 @@ def theme_of(board: Boards) -> int:
         return NO_THEME
     if position_class <= _RACE_CLASS:
         return _RACE if position_class == _RACE_CLASS else _BEAR_OFF
-    if moved(board, 0) <= OPENING_MOVED and moved(board, 1) <= OPENING_MOVED:
+    if moved_checkers(board, 0) <= OPENING_MOVED and moved_checkers(board, 1) <= OPENING_MOVED:
         return _OPENING
     behind = BAR - HOME_POINTS  # the first point of the other side's home board
     for side in range(2):
@@ -172,7 +172,7 @@ def trails(board: Boards, side: int) -> bool:
 
 
 @kernel(borrows=True)
-def moved(board: Boards, side: int) -> int:
+def moved_checkers(board: Boards, side: int) -> int:
     """How many of a side's checkers are not where they began: elsewhere in board[slot], on the bar, or off."""
     there = 0
     for point in range(1, BAR):

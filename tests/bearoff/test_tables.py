@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.bearoff.tables import RaceTable, TwoSidedTable, fitted
+from bgdata.bearoff.tables import RaceTable, TwoSidedTable, fit_layout
 from bgdata.computations.bearoff_two_sided import error_bound
 from bgdata.errors import CorruptFileError, InvalidPositionError, MissingTableError, NotCoveredError, UsageError
 from tests.contract.kinds import Corrupted
@@ -99,15 +99,15 @@ def test_arrays_of_another_size_are_refused(tables: Path, kind: str, variant: st
 
 
 def test_positions_beyond_a_table_are_not_covered(tables: Path) -> None:
-    assert fitted([1, 2], 4) == [1, 2, 0, 0]
-    assert fitted([1, 2, 0], 2) == [1, 2]
+    assert fit_layout([1, 2], 4) == [1, 2, 0, 0]
+    assert fit_layout([1, 2, 0], 2) == [1, 2]
     table = bgdata.open_two_sided(tables, 6, 4)
     pairs: list[Any] = [(-1, 0), (0, 210), ([0, 0, 0, 0, 0, 5], 0), ([0, 0, 0, 0, 0, 0, 1], 0)]
     many = [([0, 210 * 210], [0, 0]), ([0, 1 << 40], [0, 0]), ([5], [-1]), ([5], [210]), ([-1], [5])]
     all_raise(
         NotCoveredError,
         [
-            (partial(fitted, [1, 2, 3], 2), "expected all checkers on points 1 to 2"),
+            (partial(fit_layout, [1, 2, 3], 2), "expected all checkers on points 1 to 2"),
             *((partial(table.probe, *pair), "expected") for pair in pairs),
             *((partial(table.probe_many, *pair), "expected indexes below 210") for pair in many),
         ],

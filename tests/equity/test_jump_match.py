@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.equity.curves import Curve, curve_equity, mirrored
+from bgdata.equity.curves import Curve, curve_equity, mirror
 from bgdata.equity.doubling import janowski, jump, money_points
-from bgdata.equity.jump import jump_curve, jumped_centered, jumped_owned
+from bgdata.equity.jump import centered_jump_curve, jump_curve, owned_jump_curve
 from bgdata.equity.match_cube import MatchGame, match_equities, match_points, model_curves, shares_of
 from bgdata.equity.match_equity import decided_cells
 from bgdata.game.match import CubeOwner
@@ -28,10 +28,10 @@ def seen(curve: Curve, chance: float, size: float) -> float:
 def test_a_jump_at_a_bend_costs_what_the_mean_says(away: int, opponent_away: int) -> None:
     live = model_curves(janowski(1), published_met().cells, MatchGame(away, opponent_away), 1, shares_of(GAME_CHANCES))
     size = 0.06
-    found = jumped_centered(live.centered, size)
+    found = centered_jump_curve(live.centered, size)
     assert found.at_high == pytest.approx(seen(live.centered, live.centered.high, size), abs=1e-12)
     assert found.at_low == pytest.approx(seen(live.centered, live.centered.low, size), abs=1e-12)
-    owned = jumped_owned(live.owned, live.owned.high, size)
+    owned = owned_jump_curve(live.owned, live.owned.high, size)
     assert owned.at_high == pytest.approx(seen(live.owned, live.owned.high, size), abs=1e-12)
 
 
@@ -41,13 +41,13 @@ def test_the_published_formulas_for_money_are_the_same(mean_win: float, mean_los
         for owner in (0, 1, 2):
             money, live = (jump_curve(mean_win, mean_loss, owner, 0.1, size) for size in (local, 0.0))
             if owner == 0:
-                found = jumped_centered(live, local)
+                found = centered_jump_curve(live, local)
             elif owner == 1:
                 still = jump_curve(mean_win, mean_loss, owner, 0.0, 0.0)
-                found = jumped_owned(still, money.high, local)
+                found = owned_jump_curve(still, money.high, local)
             else:
                 still = jump_curve(mean_win, mean_loss, owner, 0.0, 0.0)
-                found = mirrored(jumped_owned(mirrored(still), 1 - money.low, local))
+                found = mirror(owned_jump_curve(mirror(still), 1 - money.low, local))
             assert found == pytest.approx(money)
 
 
