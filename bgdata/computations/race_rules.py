@@ -21,7 +21,7 @@ from bgdata.datasets.race_rules import DECISIONS, LONGER_CHECKERS, PARTS, WEIGHT
 from bgdata.equity.cube_life import margins
 from bgdata.evaluation.bearoff_kernels import layout_indexes
 from bgdata.game.dice import PIPS_PER_ROLL
-from bgdata.game.random import GAMMA, mixed
+from bgdata.game.random import GAMMA, mix_bits
 from bgdata.kernel import kernel, prange
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -181,7 +181,7 @@ def searched_pairs(layouts: int) -> tuple[Array, Array]:
     """(int64[n], int64[n]) position indexes: all pairs of so many layouts, or SEARCH_PAIRS of them, drawn by a hash."""
     numbers = np.arange(min(layouts**2, SEARCH_PAIRS), dtype=np.uint64)
     if layouts**2 > SEARCH_PAIRS:
-        numbers = mixed(numbers + GAMMA) % np.uint64(layouts**2)
+        numbers = mix_bits(numbers + GAMMA) % np.uint64(layouts**2)
     own, other = np.divmod(numbers.astype(np.int64), layouts)
     return own + 1, other + 1
 

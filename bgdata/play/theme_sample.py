@@ -27,7 +27,7 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
 from bgdata.game.position_hash import position_hashes
-from bgdata.game.random import mixed
+from bgdata.game.random import mix_bits
 from bgdata.game.themes import Theme, position_themes
 from bgdata.play.source_games import source_games
 from bgdata.play.splits import SPLITS, game_hashes, halves_of_games
@@ -109,7 +109,7 @@ def drawn_positions(sources: Sources, seed: int, games: NDArray[np.int64]) -> Po
     """One position for each theme that comes up in each of int64[n] games of a seed, ordered by game and theme."""
     every = all_positions(sources, seed, games)
     asked = every.rows(np.flatnonzero(are_asked(sources, every)))
-    keys = mixed(position_hashes(asked.boards) + game_hashes(seed, asked.games))
+    keys = mix_bits(position_hashes(asked.boards) + game_hashes(seed, asked.games))
     order = np.lexsort((asked.turns, keys, asked.themes, asked.games))
     pairs = np.stack([asked.games[order], asked.themes[order]], axis=1)
     is_first = np.ones(len(order), np.bool_)
