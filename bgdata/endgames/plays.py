@@ -7,7 +7,7 @@ same layout reached over other points is another play.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,7 +141,7 @@ def list_plays(
     for layout in range(begin, end):
         counts[:] = layouts.counts[layout]
         for which in range(sets):
-            blocked = np.int64(layouts.blocked[which])
+            blocked: Any = np.int64(layouts.blocked[which])
             if own[layout] & blocked or layout == 0:
                 continue
             for roll in range(len(DICE)):

@@ -261,7 +261,7 @@ def money_points(
         raise InvalidParameterError("expected a cube that is centered or owned by the player on roll, got opponent")
     situations, shape = situation_rows(0.5, mean_win, mean_loss)
     means = situations[:, 1:].tolist()
-    points = np.array([money_points_of(strategy, *each, code, is_jacoby, has_beavers) for each in means])
+    points = np.array([money_points_of(strategy, won, lost, code, is_jacoby, has_beavers) for won, lost in means])
     return PointColumns(*(column.reshape(shape) for column in points.reshape(-1, 4).T))
 
 

@@ -95,7 +95,7 @@ def test_no_more_than_can_be_reached_is_solved() -> None:
         assert len(race.slot_of) == every.reachable_from(np.array([first])).sum()
 
 
-def test_what_is_not_solved() -> None:
+def test_races_too_large_or_with_gammons_are_not_solved() -> None:
     states = money_states()
     for own, other in (((15,), (1,)), ((1,), (15,)), ((0,), (1,)), ((2,) * 6, (2,) * 6)):
         assert solve_race(own, other, states) is None

@@ -83,7 +83,7 @@ def test_bounds_around_the_solution_close_and_others_do_not(values: Bounds) -> N
     assert max(solve_round(widened(values)) for _ in range(12)) == np.inf
 
 
-def test_true_values_lie_within_bounds_around_values_that_are_not_settled(values: Bounds) -> None:
+def test_bounds_around_unsettled_values_hold_the_solution(values: Bounds) -> None:
     solved = start_values(values.layouts, gammons=False)
     solve(solved, 60)
     while solve(values, 1) > 1e-6:

@@ -99,7 +99,7 @@ def test_in_a_match_it_is_the_algorithm_of_keith() -> None:
         assert found == pytest.approx(match_formulas(game, 1, 400), abs=2 / 400)
 
 
-def test_but_who_is_too_good_does_not_cash() -> None:
+def test_a_player_too_good_to_double_does_not_cash() -> None:
     """2-away, 8-away: a gammon wins the match, so that playing on is worth more than the formula's cash everywhere."""
     cells, game = published_met().cells, MatchGame(2, 8)
     found = drifting_match(cells, game, CHANCES, points=400)[OWNED]
@@ -127,7 +127,7 @@ def test_jumps_that_become_smaller_lead_to_it() -> None:
 
 
 @pytest.mark.parametrize("points", [1, 0, -5, MOST_POINTS + 1])
-def test_grids_that_cannot_be(points: int) -> None:
+def test_invalid_grids_are_refused(points: int) -> None:
     message = "expected a grid of 2 to 10,000 intervals, got "
     with pytest.raises(InvalidParameterError, match=message):
         drifting_money(points=points)
@@ -135,6 +135,6 @@ def test_grids_that_cannot_be(points: int) -> None:
         drifting_match(published_met().cells, MatchGame(2, 2), CHANCES, points=points)
 
 
-def test_mean_points_that_cannot_be() -> None:
+def test_invalid_mean_points_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match="expected mean points of a win from 1 to 3, got 4"):
         drifting_money(4.0)

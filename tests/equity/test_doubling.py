@@ -133,12 +133,12 @@ def test_strategies_turn_with_the_board() -> None:
         ([[0.5, 0, 0, 0]], r"expected chances\[n, 5\], got \[1, 4\]"),
     ],
 )
-def test_chances_that_are_none(chances: list[object], message: str) -> None:
+def test_invalid_chances_are_refused(chances: list[object], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         decide_money(janowski(), np.array(chances))
 
 
-def test_what_else_is_refused() -> None:
+def test_invalid_models_and_owners_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match="expected a model that knows the jacoby rule, got janowski-first"):
         decide_money(janowski_first(), random_sample()[:1], is_jacoby=True)
     decide_money(janowski_first(), random_sample()[:1], owner=CubeOwner.ON_ROLL, is_jacoby=True)  # gammons count by now

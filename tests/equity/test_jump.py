@@ -182,12 +182,12 @@ def test_points_that_are_never_reached() -> None:
         ((1, 1, 0.4), {"points": 4}, "expected a grid of at least 10 points for such jumps, got 4"),
     ],
 )
-def test_what_cannot_be_solved(arguments: tuple[float, ...], options: dict[str, object], message: str) -> None:
+def test_invalid_jumps_are_refused(arguments: tuple[float, ...], options: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         solve_jumps(*arguments, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("volatility", [-0.1, 0.26, float("nan")])
-def test_volatilities_that_are_none(volatility: float) -> None:
+def test_invalid_volatility_is_refused(volatility: float) -> None:
     with pytest.raises(InvalidParameterError, match=r"expected a jump volatility from 0 to 0.25, got"):
         jump(volatility)

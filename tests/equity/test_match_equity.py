@@ -127,7 +127,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
 
 
 @pytest.mark.parametrize(("call", "message"), WRONG, ids=[message[:60] for _, message in WRONG])
-def test_what_is_no_table(call: Callable[[], Any], message: str) -> None:
+def test_invalid_table_is_refused(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         call()
 
@@ -141,7 +141,7 @@ SCORES: list[tuple[tuple[int, int, bool], str]] = [
 
 
 @pytest.mark.parametrize(("score", "message"), SCORES, ids=str)
-def test_scores_that_no_table_has(score: tuple[int, int, bool], message: str) -> None:
+def test_unknown_score_is_refused(score: tuple[int, int, bool], message: str) -> None:
     with pytest.raises(InvalidScoreError, match=message):
         MET.mwc(*score[:2], is_post_crawford=score[2])
 

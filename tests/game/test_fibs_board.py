@@ -21,7 +21,7 @@ def random_positions() -> list[Position]:
 
 
 @pytest.mark.parametrize("roll", [None, ROLLS[0]])
-def test_what_is_written_is_read(roll: object) -> None:
+def test_formatted_boards_are_parsed_back(roll: object) -> None:
     for position in random_positions():
         board = parse_fibs_board(format_money_board(position, roll))  # type: ignore[arg-type]
         assert (board.position, board.roll, board.cube) == (position, roll, Cube())

@@ -116,7 +116,7 @@ def match_id(**fields: int) -> str:
         (match_id(resigned=1), "TOP to decide: BOTTOM is on roll, a resignation is offered, got BOTTOM"),
     ],
 )
-def test_what_is_refused(text: str, rule: str) -> None:
+def test_invalid_match_ids_are_refused(text: str, rule: str) -> None:
     with pytest.raises(InvalidScoreError, match=f"^expected {rule}"):
         parse_match_id(text)
 
@@ -129,7 +129,7 @@ def test_what_is_refused(text: str, rule: str) -> None:
         ({"cube_value": 65536}, "a cube of at most 32768 in a match id, got 65536"),
     ],
 )
-def test_what_does_not_fit(fields: dict[str, Any], rule: str) -> None:
+def test_values_too_large_for_a_match_id_are_refused(fields: dict[str, Any], rule: str) -> None:
     with pytest.raises(InvalidScoreError, match=rule):
         format_match_id(MatchState(**fields))
 

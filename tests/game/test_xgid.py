@@ -133,7 +133,7 @@ def corrupted(number: int, value: str) -> str:
         (corrupted(10, ""), r"a number from 0 to 30 as field 10 \(cube limit\), got ''"),
     ],
 )
-def test_what_is_refused(text: str, rule: str) -> None:
+def test_invalid_xgids_are_refused(text: str, rule: str) -> None:
     with pytest.raises(InvalidPositionError, match=f"^expected {rule}.*{text[-6:]}"):
         parse_xgid(text)
 
