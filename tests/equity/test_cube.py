@@ -186,7 +186,9 @@ def refused() -> list[tuple[Any, Stakes, CubeRules, str]]:
 
 
 @each(("chances", "stakes", "rules", "message"), refused)
-def test_invalid_questions_are_refused(chances: tuple[float, ...], stakes: Stakes, rules: CubeRules, message: str) -> None:
+def test_invalid_questions_are_refused(
+    chances: tuple[float, ...], stakes: Stakes, rules: CubeRules, message: str
+) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         decide_cube(chances, stakes, rules)
 
