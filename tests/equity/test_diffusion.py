@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from bgdata.equity.match_cube import MatchGame, dead_curve, match_curve, model_c
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import published_met
+from tests.together import all_raise
 
 OWNERS = {OWNED: CubeOwner.ON_ROLL, CENTERED: CubeOwner.CENTERED, OPPONENT_OWNED: CubeOwner.OPPONENT}
 CHANCES = np.array([0.5, 0.138, 0.0, 0.138, 0.0])
@@ -126,15 +129,14 @@ def test_jumps_that_become_smaller_lead_to_it() -> None:
     assert errors[2] < errors[0] / 3
 
 
-@pytest.mark.parametrize("points", [1, 0, -5, MOST_POINTS + 1])
-def test_invalid_grids_are_refused(points: int) -> None:
-    message = "expected a grid of 2 to 10,000 intervals, got "
-    with pytest.raises(InvalidParameterError, match=message):
-        drifting_money(points=points)
-    with pytest.raises(InvalidParameterError, match=message):
-        drifting_match(published_met().cells, MatchGame(2, 2), CHANCES, points=points)
-
-
-def test_invalid_mean_points_are_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="expected mean points of a win from 1 to 3, got 4"):
-        drifting_money(4.0)
+def test_invalid_grids_and_mean_points_are_refused() -> None:
+    met, message = published_met().cells, "expected a grid of 2 to 10,000 intervals, got "
+    grids = (1, 0, -5, MOST_POINTS + 1)
+    all_raise(
+        InvalidParameterError,
+        [
+            *((partial(drifting_money, points=points), message) for points in grids),
+            *((partial(drifting_match, met, MatchGame(2, 2), CHANCES, points=points), message) for points in grids),
+            (partial(drifting_money, 4.0), "expected mean points of a win from 1 to 3, got 4"),
+        ],
+    )

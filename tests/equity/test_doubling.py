@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import decide_money, random_chances
 from tests.reference import cube as twin
+from tests.together import all_raise
 
 WORDS = {
     "no double": Action.NO_DOUBLE,
@@ -119,9 +121,8 @@ def test_strategies_turn_with_the_board() -> None:
     assert janowski(0.4) == Strategy(0, 0.4, 0.4)
 
 
-@pytest.mark.parametrize(
-    ("chances", "message"),
-    [
+def test_invalid_chances_models_and_owners_are_refused() -> None:
+    rows: list[tuple[Any, str]] = [
         ([[0.5, 0.6, 0, 0, 0]], "expected win >= win_gammon >= win_backgammon and .*, got 0.5, 0.6, 0, 0, 0"),
         ([[0.5, 0.1, 0.2, 0, 0]], "got 0.5, 0.1, 0.2, 0, 0"),
         ([[0.5, 0, 0, 0.6, 0]], "got 0.5, 0, 0, 0.6, 0"),
@@ -131,18 +132,16 @@ def test_strategies_turn_with_the_board() -> None:
         ([[float("nan"), 0, 0, 0, 0]], "got nan, 0, 0, 0, 0"),
         ([0.5, 0, 0, 0, 0], r"expected chances\[n, 5\], got \[5\]"),
         ([[0.5, 0, 0, 0]], r"expected chances\[n, 5\], got \[1, 4\]"),
-    ],
-)
-def test_invalid_chances_are_refused(chances: list[object], message: str) -> None:
-    with pytest.raises(InvalidParameterError, match=message):
-        decide_money(janowski(), np.array(chances))
-
-
-def test_invalid_models_and_owners_are_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="expected a model that knows the jacoby rule, got janowski-first"):
-        decide_money(janowski_first(), random_sample()[:1], is_jacoby=True)
-    decide_money(janowski_first(), random_sample()[:1], owner=CubeOwner.ON_ROLL, is_jacoby=True)  # gammons count by now
-    with pytest.raises(InvalidParameterError, match=r"expected a cube that is centered or owned .*, got opponent"):
-        money_points(janowski(), owner=CubeOwner.OPPONENT)
-    with pytest.raises(InvalidParameterError, match="expected a cube life index from 0 to 1, got 2"):
-        janowski(0.5, 2)
+    ]
+    one, first = random_sample()[:1], janowski_first()
+    theirs = partial(money_points, janowski(), owner=CubeOwner.OPPONENT)
+    all_raise(
+        InvalidParameterError,
+        [
+            *((partial(decide_money, janowski(), np.array(chances)), message) for chances, message in rows),
+            (partial(decide_money, first, one, is_jacoby=True), "that knows the jacoby rule, got janowski-first"),
+            (theirs, r"expected a cube that is centered or owned .*, got opponent"),
+            (partial(janowski, 0.5, 2), "expected a cube life index from 0 to 1, got 2"),
+        ],
+    )
+    decide_money(first, one, owner=CubeOwner.ON_ROLL, is_jacoby=True)  # gammons count by now
