@@ -178,8 +178,8 @@ def decide_cube(
         assert met is not None
         check_scores(met, score, stakes.cube.value)
         game, owner = MatchGame(score.away, score.opponent_away, score.is_crawford), OWNER_CODES[stakes.cube.owner]
-        given = (strategy, met.cells, game, stakes.cube.value, owner, row)
-        found, points = CubeEquities(*match_equities(*given)), Points(*match_points(*given))
+        situation = (strategy, met.cells, game, stakes.cube.value, owner, row)
+        found, points = CubeEquities(*match_equities(*situation)), Points(*match_points(*situation))
     else:
         is_jacoby = isinstance(score, Money) and score.is_jacoby
         owner = check_money(strategy, stakes.cube.owner, is_jacoby=is_jacoby)
