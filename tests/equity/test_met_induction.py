@@ -12,7 +12,8 @@ import pytest
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.met_induction import OpeningStates, crawford_row, induced_table, post_crawford_row, slopes
 from bgdata.errors import InvalidParameterError
-from bgdata.formats.met_xml import MetTable, read_met
+from bgdata.formats.lines import read_bytes
+from bgdata.formats.met_xml import MetTable, parse_met
 from tests.equity import published
 from tests.reference.cube import MatchTwin
 from tests.reference.match_equity import described_post_crawford, described_table, diffusion_table
@@ -33,7 +34,7 @@ def installed(name: str) -> MetTable:
     path = INSTALLED / name
     if not path.is_file():
         pytest.skip(f"no {path} (Debian package gnubg-data)")
-    found = read_met(path).table
+    found = parse_met(read_bytes(path)).table
     assert found is not None
     return found
 
