@@ -32,25 +32,26 @@ class Chosen(NamedTuple):
 
 @kernel()
 def choose_plays(
-    begin: int, end: int, wanted: Array, layouts: Layouts, plays: Plays, cubeless: Array, chosen: Array
-) -> None:
+    begin: int, end: int, wanted: Array, made: Array, sets: int, shifts: Array, hit: Array, start: Array,
+    results: Array, touched: Array, cubeless: Array, chosen: Array,
+) -> None:  # fmt: skip
     """Fills chosen[on roll, opponent, roll] of players on roll begin to end with the pairs that are wanted."""
-    count, sets = len(layouts.made), len(layouts.blocked)
+    count = len(made)
     for on_roll in range(begin, end):
         for opponent in range(count):
             if not wanted[on_roll, opponent]:
                 continue
-            first = (on_roll * sets + layouts.made[opponent]) * ROLL_COUNT
+            first = (on_roll * sets + made[opponent]) * ROLL_COUNT
             for roll in range(ROLL_COUNT):
                 lowest = np.float32(4.0)
-                for play in range(plays.start[first + roll], plays.start[first + roll + 1]):
-                    result, which = plays.results[play], 0
-                    for blot in range(layouts.shifts.shape[1]):
-                        which |= (plays.touched[play] >> layouts.shifts[opponent, blot] & 1) << blot
-                    after = layouts.hit[opponent, which]
-                    if cubeless[after, result] < lowest:
-                        lowest = cubeless[after, result]
-                        chosen[on_roll, opponent, roll] = after * count + result
+                for play in range(start[first + roll], start[first + roll + 1]):
+                    mask, which = touched[play], 0
+                    for blot in range(shifts.shape[1]):
+                        which |= (mask >> shifts[opponent, blot] & 1) << blot
+                    after = hit[opponent, which]
+                    if cubeless[after, results[play]] < lowest:
+                        lowest = cubeless[after, results[play]]
+                        chosen[on_roll, opponent, roll] = after * count + results[play]
 
 
 def best_plays(layouts: Layouts, plays: Plays, cubeless: NDArray[np.float32]) -> Chosen:
@@ -58,7 +59,10 @@ def best_plays(layouts: Layouts, plays: Plays, cubeless: NDArray[np.float32]) ->
     wanted = is_possible(layouts)
     wanted[0], wanted[:, 0] = False, False
     chosen = Chosen(layouts, np.zeros((*wanted.shape, ROLL_COUNT), np.int32))
-    in_threads(choose_plays, len(layouts), wanted, layouts, plays, np.ascontiguousarray(cubeless), chosen.pairs)
+    in_threads(
+        choose_plays, len(layouts), wanted, layouts.made, len(layouts.blocked), layouts.shifts, layouts.hit,
+        plays.start, plays.results, plays.touched, np.ascontiguousarray(cubeless), chosen.pairs,
+    )  # fmt: skip
     return chosen
 
 
@@ -68,10 +72,71 @@ def totals_of(layouts: Layouts) -> range:
 
 
 class Pairs(NamedTuple):
-    """The pairs of a total of pips in which both sides have checkers on the board, by opponents."""
+    """The pairs of a total of pips, by opponents."""
 
     opponents: NDArray[np.int64]
     places: NDArray[np.int64]  # [opponents + 1] of the first pair of each, and how many pairs there are
+    least: int  # opponents that a thread is started for
+
+
+def pairs_of(layouts: Layouts, total: int) -> Pairs:
+    """The pairs of a total of pips, in both of which a side has checkers on the board."""
+    sizes = np.diff(layouts.start)
+    layer = total - layouts.pips.astype(np.int64)
+    opponents = np.flatnonzero((layer > 0) & (layer < len(sizes)) & (layouts.pips > 0))
+    places = np.concatenate([[0], np.cumsum(sizes[layer[opponents]])])
+    return Pairs(opponents, places, max(1, LEAST_PAIRS * len(opponents) // max(1, int(places[-1]))))
+
+
+@kernel()
+def add_chances(
+    begin: int, end: int, opponents: Array, total: int, pips: Array, order: Array, layer_start: Array, is_open: Array,
+    places: Array, chosen: Array, bounds: Array, values: Array,
+) -> None:  # fmt: skip
+    """Fills values[place, bound, chance] of the open pairs of a total of pips from bounds[pair, bound, chance] of those
+    that the chosen plays lead to."""
+    sums = np.empty((2, CHANCES))
+    for item in range(begin, end):
+        opponent = opponents[item]
+        layer = total - pips[opponent]
+        for n in range(layer_start[layer], layer_start[layer + 1]):
+            on_roll = order[n]
+            if not is_open[on_roll, opponent]:
+                continue
+            sums[:] = 0
+            for roll in range(ROLL_COUNT):
+                pair = chosen[on_roll, opponent, roll]
+                for bound in range(2):
+                    sums[bound, 0] += WEIGHTS[roll] * (np.float32(1) - bounds[pair, 1 - bound, 0])
+                    for chance in range(1, CHANCES):
+                        sums[bound, chance] += WEIGHTS[roll] * bounds[pair, bound, OTHER_SIDE[chance]]
+            place = places[item] + n - layer_start[layer]
+            for bound in range(2):
+                for chance in range(CHANCES):
+                    values[place, bound, chance] = sums[bound, chance] / 36.0
+
+
+@kernel()
+def keep_chances(
+    begin: int, end: int, opponents: Array, total: int, pips: Array, order: Array, layer_start: Array, is_open: Array,
+    places: Array, values: Array, bounds: Array, widths: Array, closed: float,
+) -> None:  # fmt: skip
+    """Fills bounds[pair, bound, chance] from values[place, bound, chance], is_open, and widths[opponent] with the
+    largest distance of two bounds."""
+    count = len(pips)
+    for item in range(begin, end):
+        opponent = opponents[item]
+        layer = total - pips[opponent]
+        for n in range(layer_start[layer], layer_start[layer + 1]):
+            on_roll = order[n]
+            if not is_open[on_roll, opponent]:
+                continue
+            found, width = values[places[item] + n - layer_start[layer]], 0.0
+            bounds[on_roll * count + opponent] = found
+            for chance in range(CHANCES):
+                width = max(width, found[1, chance] - found[0, chance])
+            is_open[on_roll, opponent] = width > closed
+            widths[item] = max(widths[item], width)
 
 
 class ChanceBounds(NamedTuple):
@@ -80,53 +145,6 @@ class ChanceBounds(NamedTuple):
     chosen: Chosen
     values: NDArray[np.float32]  # [on roll * layouts + opponent, lower or upper, chance]
     is_open: NDArray[np.bool_]  # [on roll, opponent]
-
-
-@kernel()
-def add_chances(begin: int, end: int, pairs: Pairs, total: int, bounds: ChanceBounds, values: Array) -> None:
-    """Fills values[place, bound, chance] of the open pairs of a total of pips from bounds.values[pair, bound, chance]
-    of those that the chosen plays lead to."""
-    layouts, sums = bounds.chosen.layouts, np.empty((2, CHANCES))
-    for item in range(begin, end):
-        opponent = pairs.opponents[item]
-        layer = total - layouts.pips[opponent]
-        for n in range(layouts.start[layer], layouts.start[layer + 1]):
-            on_roll = layouts.order[n]
-            if not bounds.is_open[on_roll, opponent]:
-                continue
-            sums[:] = 0
-            for roll in range(ROLL_COUNT):
-                pair = bounds.chosen.pairs[on_roll, opponent, roll]
-                for bound in range(2):
-                    sums[bound, 0] += WEIGHTS[roll] * (np.float32(1) - bounds.values[pair, 1 - bound, 0])
-                    for chance in range(1, CHANCES):
-                        sums[bound, chance] += WEIGHTS[roll] * bounds.values[pair, bound, OTHER_SIDE[chance]]
-            place = pairs.places[item] + n - layouts.start[layer]
-            for bound in range(2):
-                for chance in range(CHANCES):
-                    values[place, bound, chance] = sums[bound, chance] / 36.0
-
-
-@kernel()
-def keep_chances(
-    begin: int, end: int, pairs: Pairs, total: int, bounds: ChanceBounds, values: Array, widths: Array
-) -> None:
-    """Fills bounds.values[pair, bound, chance] from values[place, bound, chance], bounds.is_open, and widths[opponent]
-    with the largest distance of two bounds."""
-    layouts = bounds.chosen.layouts
-    for item in range(begin, end):
-        opponent = pairs.opponents[item]
-        layer = total - layouts.pips[opponent]
-        for n in range(layouts.start[layer], layouts.start[layer + 1]):
-            on_roll = layouts.order[n]
-            if not bounds.is_open[on_roll, opponent]:
-                continue
-            found, width = values[pairs.places[item] + n - layouts.start[layer]], 0.0
-            bounds.values[on_roll * len(layouts.pips) + opponent] = found
-            for chance in range(CHANCES):
-                width = max(width, found[1, chance] - found[0, chance])
-            bounds.is_open[on_roll, opponent] = width > CLOSED
-            widths[item] = max(widths[item], width)
 
 
 def start_chances(chosen: Chosen, lost: NDArray[np.int8]) -> ChanceBounds:
@@ -147,15 +165,13 @@ def start_chances(chosen: Chosen, lost: NDArray[np.int8]) -> ChanceBounds:
 def solve_chances_of_total(bounds: ChanceBounds, total: int) -> float:
     """Close the bounds of the open pairs of a total of pips; the largest distance that is left between two bounds."""
     layouts = bounds.chosen.layouts
-    sizes = np.diff(layouts.start)
-    layer = total - layouts.pips.astype(np.int64)
-    opponents = np.flatnonzero((layer > 0) & (layer < len(sizes)) & (layouts.pips > 0))
-    pairs = Pairs(opponents, np.concatenate([[0], np.cumsum(sizes[layer[opponents]])]))
-    count, pair_count = len(opponents), int(pairs.places[-1])
-    values, widths = np.empty((pair_count, 2, CHANCES), np.float32), np.zeros(count)
-    least = max(1, LEAST_PAIRS * count // max(1, pair_count))
-    in_threads(add_chances, count, pairs, total, bounds, values, least=least)
-    in_threads(keep_chances, count, pairs, total, bounds, values, widths, least=least)
+    pairs = pairs_of(layouts, total)
+    values, widths = np.empty((int(pairs.places[-1]), 2, CHANCES), np.float32), np.zeros(len(pairs.opponents))
+    shared = pairs.opponents, total, layouts.pips, layouts.order, layouts.start, bounds.is_open, pairs.places
+    in_threads(
+        add_chances, len(pairs.opponents), *shared, bounds.chosen.pairs, bounds.values, values, least=pairs.least
+    )
+    in_threads(keep_chances, len(pairs.opponents), *shared, values, bounds.values, widths, CLOSED, least=pairs.least)
     return float(widths.max(initial=0))
 
 
