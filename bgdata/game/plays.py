@@ -9,13 +9,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bgdata.errors import IllegalPlayError, shown
 from bgdata.game.board import BAR, HOME_POINTS, OPPONENT_BAR
 from bgdata.game.dice import ROLLS, Roll, RollLike, to_roll
 from bgdata.game.outcome import is_over
-from bgdata.game.position import Position, trusted_position
+
+if TYPE_CHECKING:
+    from bgdata.game.position import Position
 
 OFF = 0
 NO_PLAY = "no play"  # the text of a play without checker moves
@@ -100,7 +102,7 @@ def legal_plays(position: Position, roll: RollLike) -> list[Play]:
                 plays.setdefault(board, moves)
         if plays and most < 2:  # only one die can be played, and it was the higher if any
             break
-    return [Play(moves, trusted_position(board)) for board, moves in plays.items()]
+    return [Play(moves, position.with_board(board)) for board, moves in plays.items()]
 
 
 def checker_moves(board: Board, die: int) -> list[CheckerMove]:

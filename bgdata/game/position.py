@@ -134,6 +134,10 @@ class Position:
         """The position seen by the other player, on roll."""
         return trusted_position(_flip(self.board))
 
+    def with_board(self, board: tuple[int, ...]) -> Position:
+        """A position on a board that is known to be legal, for modules that this one imports."""
+        return trusted_position(board)
+
     def legal_plays(self, roll: RollLike) -> list[Play]:
         """Every legal play of a roll such as "31" or (3, 1), at least one; see `plays.legal_plays`.
 
