@@ -261,7 +261,11 @@ class Histories(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
         (views := Path(self.folder.name) / "sql" / "views").mkdir(parents=True)
         shutil.copy(SQL / "views" / "versions.sql", views)  # others would take most of the time
-        kinds = {"powers": Powers(), "power_sums": PowerSums(), POSITIONS.name: POSITIONS}
+        kinds: dict[str, Dataset[Any] | str] = {
+            "powers": Powers(),
+            "power_sums": PowerSums(),
+            POSITIONS.name: POSITIONS,
+        }
         self.warehouse = Warehouse(Path(self.folder.name) / "warehouse", Kinds(kinds, sql=[views.parent]))
         self.asked: dict[str, str] = {}
 
