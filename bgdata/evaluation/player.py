@@ -87,8 +87,8 @@ def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after
 
 def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None, *, tables: bool = True) -> Player:
     """The player of this name: random, pubeval, gnubg or bgsage if installed, an ONNX file, a file that starts an
-    engine of UBGI, a Python callable `module:name`, or a player of another package. With a warehouse also `network` or `network/NAME`, which plays with the bearoff tables of the
-    warehouse unless `tables` is false.
+    engine of UBGI, a Python callable `module:name`, or a player of another package. With a warehouse also `network` or
+    `network/NAME`, which plays with the bearoff tables of the warehouse unless `tables` is false.
 
     Raises UnknownPlayerError, MissingTableError for a missing network, UsageError if `tables` is false for a player
     that is not a network, and what `OnnxEvaluator` raises.

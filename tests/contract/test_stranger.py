@@ -1,4 +1,4 @@
-"""A package beside bgdata, `stranger/`, adds a kind of dataset with its SQL, and a player, by its entry points alone."""
+"""A package beside bgdata, `stranger/`, adds a kind of dataset with its SQL, and a player, by entry points alone."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def test_explorer_shows_a_kind_of_another_package(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build("dice_sums", warehouse.kind("dice_sums").smallest)
     with open_client(create_app(warehouse, Limits())) as client:
-        assert "dice_sums" in client.get("/tables").text
-        assert "counts in range" in client.get("/tables/dice_sums").text.replace("_", " ")
-        assert table.manifest.digest[:8] in client.get(f"/tables/{table.name}").text
+        assert "dice_sums" in client.get("/table").text
+        assert "counts in range" in client.get("/table/dice_sums").text.replace("_", " ")
+        assert table.manifest.digest[:8] in client.get(f"/table/{table.name}").text
 
 
 def test_kinds_of_others_are_found_without_import() -> None:

@@ -261,12 +261,9 @@ class Histories(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
         (views := Path(self.folder.name) / "sql" / "views").mkdir(parents=True)
         shutil.copy(SQL / "views" / "versions.sql", views)  # others would take most of the time
-        kinds: dict[str, Dataset[Any] | str] = {
-            "powers": Powers(),
-            "power_sums": PowerSums(),
-            POSITIONS.name: POSITIONS,
-        }
-        self.warehouse = Warehouse(Path(self.folder.name) / "warehouse", Kinds(kinds, sql=[views.parent]))
+        kinds = Kinds({POSITIONS.name: POSITIONS}, sql=[views.parent])
+        kinds |= {"powers": Powers(), "power_sums": PowerSums()}
+        self.warehouse = Warehouse(Path(self.folder.name) / "warehouse", kinds)
         self.asked: dict[str, str] = {}
 
     def teardown(self) -> None:
