@@ -160,7 +160,7 @@ def test_callable_plays_and_is_scored(tmp_path: Path) -> None:
 
 
 @each(
-    "name, message",
+    ("name", "message"),
     [
         (
             "dice_kinds.nowhere:x",
