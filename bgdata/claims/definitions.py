@@ -29,7 +29,7 @@ from dataclasses import MISSING, dataclass, fields
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bgdata.errors import CorruptFileError
 
@@ -78,6 +78,18 @@ class Claim:
     experiment: str = ""
     obstacle: str = ""
     is_erratum: bool = False
+
+
+Answer = int | float | str
+
+
+class Found(NamedTuple):
+    """An answer to the query of a claim, with its rounding and its standard error."""
+
+    answer: Answer
+    error: float = 0.0  # standard error, 0 if it is not of a sample
+    games: int = 0  # or matches, that it is the mean of
+    bound: float = 0.0  # how far rounding may have moved it: of a table, or of printed figures that it follows from
 
 
 FIELDS = {field.name: field for field in fields(Claim)}
@@ -159,7 +171,7 @@ def read_file(path: Path) -> Iterator[Claim]:
     for number, group in enumerate(content["group"], start=1):
         where = f"group {number} of {path}"
         for row in group_rows(group, where):
-            yield claim_of(
+            yield parse_claim(
                 {key: value for key, value in group.items() if key not in OWN_KEYS}, values | row, path.stem, where
             )
 
@@ -177,7 +189,7 @@ def group_rows(group: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]
         yield dict(zip(group["columns"], row, strict=True))
 
 
-def claim_of(given: dict[str, Any], values: Mapping[str, Any], part: str, where: str) -> Claim:
+def parse_claim(given: dict[str, Any], values: Mapping[str, Any], part: str, where: str) -> Claim:
     """One claim: the fields of a group with the values of a row put into them; a value with the name of a field is
     that field. Raises CorruptFileError."""
     for key in given:
@@ -187,7 +199,7 @@ def claim_of(given: dict[str, Any], values: Mapping[str, Any], part: str, where:
     missing = [name for name in REQUIRED if name not in merged]
     if missing:
         raise CorruptFileError(f"expected a field {missing[0]} in {where}, found none")
-    texts = {name: filled(str(merged[name]), values, where) for name in WORDS if name in merged}
+    texts = {name: fill_in(str(merged[name]), values, where) for name in WORDS if name in merged}
     lists: dict[str, Any] = {
         name: patterns(merged[name], values, where) for name in ("needs", "wants") if name in merged
     }
@@ -198,7 +210,7 @@ def claim_of(given: dict[str, Any], values: Mapping[str, Any], part: str, where:
     return claim
 
 
-def filled(text: str, values: Mapping[str, Any], where: str) -> str:
+def fill_in(text: str, values: Mapping[str, Any], where: str) -> str:
     """A text with the values of a row. Raises CorruptFileError for a name that the row does not have."""
     try:
         return text.format_map(values)
@@ -208,7 +220,7 @@ def filled(text: str, values: Mapping[str, Any], where: str) -> str:
 
 def patterns(given: object, values: Mapping[str, Any], where: str) -> tuple[str, ...]:
     """The texts of a list of KIND/VARIANT, with the values of a row. Raises CorruptFileError."""
-    found = tuple(filled(str(each), values, where) for each in given) if isinstance(given, list) else ()
+    found = tuple(fill_in(str(each), values, where) for each in given) if isinstance(given, list) else ()
     if not isinstance(given, list) or not all(PATTERN.fullmatch(each) for each in found):
         raise CorruptFileError(f"expected a list of KIND/VARIANT in {where}, got {given!r}")
     return found

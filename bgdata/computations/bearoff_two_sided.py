@@ -186,11 +186,12 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
         count = layout_count(parameters.points, parameters.checkers)
         shape = (count, count, len(COLUMNS))
         is_resumed = job.keeps and any(job.folder.glob("checkpoint-*"))
+        has_parts = job.keeps and (is_resumed or keeps_parts(parameters))
         with job.create("equities", scale.dtype, shape, keep=True) as writer, ExitStack() as stack:
             rows: list[ArrayWriter] = [writer]
-            if is_large(parameters):
+            if is_large(parameters) or has_parts:
                 rows.append(stack.enter_context(job.create(ROW_HASHES, np.uint8, (count, 32), keep=True)))
-            if job.keeps and (is_resumed or keeps_parts(parameters)):
+            if has_parts:
                 try:
                     solve_in_parts(parameters, job, scale, rows)
                 except (CorruptFileError, DigestMismatchError) as error:
@@ -199,8 +200,10 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
                     solve_in_parts(parameters, job, scale, rows)
             else:
                 solve_in_memory(parameters, job, scale, rows)
-        if is_resumed and is_large(parameters):
+        if is_resumed:
             check_kept_rows(job)
+        if has_parts and not is_large(parameters):  # no part of the version
+            (job.folder / f"{ROW_HASHES}.npy").unlink()
 
     def batches(self, computed: Computed[TwoSidedParameters]) -> Iterator[pa.RecordBatch]:
         equities = computed.arrays["equities"]

@@ -1,8 +1,8 @@
-"""Games that two sides play as they are asked: one without the cube, one for money, or a match.
+"""A session of games between two sides: one without the cube, one for money, or a match.
 
-Side 0 is the left column of the record. Here is what the rules and the dice say; what is decided, others say. The dice
-are those of the seed, the game and the number of rolls before: neither the cube nor an undo changes them. They are the
-dice of match 0 of that seed in `play.cubeful_games`.
+Side 0 is the left column of the record. A session has the rules and the dice; its callers decide. The dice depend on
+the seed, the game and the number of rolls before, not on the cube or an undo. They are those of match 0 of that seed in
+`play.cubeful_games`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bgdata.protocols.record import Record, info_of
 
 
 class Asked(StrEnum):
-    """What is to be decided."""
+    """The decision to make."""
 
     TURN = "turn"  # whether to double before the roll, by who may
     ANSWER = "answer"  # to a double
@@ -46,7 +46,7 @@ class Moment:
 
     @property
     def side(self) -> int:
-        """Who is asked."""
+        """The side to decide."""
         return 1 - self.on_roll if self.asked is Asked.ANSWER else self.on_roll
 
 
@@ -109,13 +109,17 @@ class Session:
 
     @property
     def may_beaver(self) -> bool:
-        """Whether who answers a double may turn it back at once."""
+        """Whether the side that answers a double may beaver."""
+        from bgdata.play.cubeful_games import MOST_CUBE
+
         stakes = self.now.stakes
-        return bool(stakes and self.has_beavers and isinstance(stakes.score, Money) and _has_room(stakes.cube, 4))
+        if stakes is None or not self.has_beavers or not isinstance(stakes.score, Money):
+            return False
+        return 4 * stakes.cube.value <= MOST_CUBE
 
     @property
     def why_no_double(self) -> str:
-        """In words, why the side on roll may not double now; empty if it may."""
+        """The reason why the side on roll may not double now; empty if it may."""
         if self.now.asked is Asked.TURN or self.now.stakes is None:
             return ""
         if not self.now.rolls:
@@ -125,7 +129,7 @@ class Session:
     # what a side decides
 
     def keep(self) -> None:
-        """Keep this moment to go back to: somebody decides."""
+        """Keep this moment for `undo`."""
         self.decisions.append(self.now)
 
     def undo(self) -> bool:
@@ -216,14 +220,10 @@ def _stakes(now: Moment) -> Stakes:
     return now.stakes
 
 
-def _has_room(cube: Cube, factor: int) -> bool:
+def _why_no_turn(stakes: Stakes) -> str:
+    """The reason why the player on roll cannot double before a roll; empty if it can."""
+    from bgdata.equity.cube import why_no_double
     from bgdata.play.cubeful_games import MOST_CUBE
 
-    return factor * cube.value <= MOST_CUBE
-
-
-def _why_no_turn(stakes: Stakes) -> str:
-    """In words, why the player on roll has no cube to turn before a roll; empty if it has one."""
-    from bgdata.equity.cube import why_no_double
-
-    return why_no_double(stakes) or ("" if _has_room(stakes.cube, 2) else f"the cube shows {stakes.cube.value}")
+    value = stakes.cube.value
+    return why_no_double(stakes) or ("" if 2 * value <= MOST_CUBE else f"the cube shows {value}")

@@ -32,7 +32,7 @@ from bgdata.evaluation.player import RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import TurnKind
-from bgdata.formats.replay import replay
+from bgdata.formats.replay import replay_game
 from bgdata.game.codec import Boards
 from bgdata.game.dice import roll_of
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
@@ -234,7 +234,7 @@ def test_watching_with_the_cube(
                 }.get(turn.kind)
                 assert row.endswith(words) if words else re.search(r" [+-]\d\.\d{3}$| \d+\.\d\d %$", row)
         (again,) = parse_mat(b"".join(format_mat(match))).matches
-        assert all(replay(again, game) for game in again.games)
+        assert all(replay_game(again, game).turns for game in again.games)
     assert {TurnKind.DOUBLE, TurnKind.TAKE} <= kinds
 
 

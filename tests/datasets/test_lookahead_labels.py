@@ -22,7 +22,8 @@ from bgdata.datasets.position_sample import SampleParameters
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.formats.gnubg_training import read_gnubg_training
+from bgdata.formats.gnubg_training import parse_gnubg_training
+from bgdata.formats.lines import read_bytes
 from bgdata.game.position_hash import position_hashes
 from bgdata.kernel import threads
 from bgdata.play.splits import SPLITS, splits_of_games, splits_of_hashes
@@ -232,7 +233,7 @@ def test_verify_misses_rows(warehouse: Warehouse) -> None:
 def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path) -> None:
     table = small_table(small_root)
     write_text(table, "gnubg-training", tmp_path / "train-data")
-    found = read_gnubg_training(tmp_path / "train-data")
+    found = parse_gnubg_training(read_bytes(tmp_path / "train-data"))
     assert np.array_equal(found.boards, table.array("boards"))
     assert found.chances == pytest.approx(np.asarray(table.array("chances")), abs=1e-6)
 

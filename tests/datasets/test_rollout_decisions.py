@@ -21,7 +21,8 @@ from bgdata.datasets.rollout_decisions import DATASET, DecisionParameters
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.choices import Chooser
-from bgdata.formats.gnubg_benchmark import read_gnubg_benchmark
+from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark
+from bgdata.formats.lines import read_bytes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import flip_boards
 from bgdata.game.plays import legal_plays
@@ -285,7 +286,7 @@ def test_it_is_written_as_a_benchmark_file(warehouse: Warehouse, tmp_path: Path)
     """And read back: the same decisions, plays, losses and chances, so the same scores."""
     table, path = warehouse.open(DATASET.name, SLUG), tmp_path / "contact.bm"
     write_text(table, "gnubg-benchmark", path)
-    arrays, found = table.arrays(), read_gnubg_benchmark(path)
+    arrays, found = table.arrays(), parse_gnubg_benchmark(read_bytes(path))
     assert found.quarantined == []
     assert np.array_equal(found.decisions.boards, arrays["decisions_boards"])
     assert np.array_equal(found.decisions.dice, arrays["decisions_dice"])

@@ -15,7 +15,8 @@ from bgdata.computations import rollout_labels
 from bgdata.computations.common.rollouts import open_roller
 from bgdata.datasets.rollout_labels import DATASET, RolloutLabelParameters
 from bgdata.errors import CheckFailedError, CorruptFileError, InvalidParameterError, MissingTableError
-from bgdata.formats.gnubg_training import read_gnubg_training
+from bgdata.formats.gnubg_training import parse_gnubg_training
+from bgdata.formats.lines import read_bytes
 from bgdata.kernel import threads
 from bgdata.play.rollout import RolloutSettings, roll_out
 from bgdata.store import job
@@ -114,7 +115,7 @@ def test_verify_rolls_out_again(warehouse: Warehouse) -> None:
 def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path) -> None:
     table = small_table(small_root)
     write_text(table, "gnubg-training", tmp_path / "contact-train-data")
-    found = read_gnubg_training(tmp_path / "contact-train-data")
+    found = parse_gnubg_training(read_bytes(tmp_path / "contact-train-data"))
     assert np.array_equal(found.boards, table.array("boards"))
     assert found.chances == pytest.approx(np.asarray(table.array("chances")), abs=1e-6)
 

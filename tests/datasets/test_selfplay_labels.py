@@ -19,7 +19,8 @@ from bgdata.errors import CheckFailedError, CorruptFileError, InvalidParameterEr
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.formats.gnubg_training import read_gnubg_training
+from bgdata.formats.gnubg_training import parse_gnubg_training
+from bgdata.formats.lines import read_bytes
 from bgdata.game.position import Position
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.table import Table
@@ -187,7 +188,7 @@ def test_corpora_that_do_not_fit(small_root: Path, name: str, change: Any) -> No
 def test_labels_are_exported(small_root: Path, tmp_path: Path) -> None:
     table = small(small_root)
     write_text(table, "gnubg-training", tmp_path / "training")
-    found = read_gnubg_training(tmp_path / "training")
+    found = parse_gnubg_training(read_bytes(tmp_path / "training"))
     assert np.array_equal(found.boards, table.array("boards"))
     assert found.chances == pytest.approx(table.array("chances"), abs=1e-5)
 

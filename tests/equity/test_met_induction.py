@@ -17,7 +17,8 @@ from bgdata.equity.met_induction import (
     slopes,
 )
 from bgdata.errors import InvalidParameterError
-from bgdata.formats.met_xml import MetTable, read_met
+from bgdata.formats.lines import read_bytes
+from bgdata.formats.met_xml import MetTable, parse_met
 from bgdata.game.match import MatchScore
 from tests.equity import published
 from tests.reference.live_cube import Shares, cube_lines
@@ -38,7 +39,7 @@ def installed(name: str) -> MetTable:
     path = INSTALLED / name
     if not path.is_file():
         pytest.skip(f"no {path} (Debian package gnubg-data)")
-    found = read_met(path).table
+    found = parse_met(read_bytes(path)).table
     assert found is not None
     return found
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.formats.mat import format_mat, read_mat
+from bgdata.formats.lines import read_bytes
+from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Game, MatchFile, TurnKind
-from bgdata.formats.sgf import read_sgf
+from bgdata.formats.sgf import parse_sgf
 from tests.oracles import find_gnubg_tool, needs_gnubg_tool
 
 PREAMBLE = """
@@ -81,7 +82,7 @@ def summary(game: Game) -> tuple[object, ...]:
 
 
 def both(folder: Path, name: str) -> tuple[MatchFile, MatchFile]:
-    mat, sgf = read_mat(folder / f"{name}.mat"), read_sgf(folder / f"{name}.sgf")
+    mat, sgf = parse_mat(read_bytes(folder / f"{name}.mat")), parse_sgf(read_bytes(folder / f"{name}.sgf"))
     assert mat.quarantined == sgf.quarantined == []
     return mat, sgf
 
@@ -125,8 +126,8 @@ def test_a_session_with_beavers_drops_and_resignations(tmp_path: Path) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_gnubg_reads_what_we_write(tmp_path: Path, played: Path) -> None:
-    (match,) = read_mat(played / "match0.mat").matches
+    (match,) = parse_mat(read_bytes(played / "match0.mat")).matches
     (tmp_path / "ours.mat").write_bytes(b"".join(format_mat(match)))
     run_gnubg(tmp_path, "do('import mat ours.mat')\nsave('again')\n")
-    (again,) = read_sgf(tmp_path / "again.sgf").matches
+    (again,) = parse_sgf(read_bytes(tmp_path / "again.sgf")).matches
     assert list(map(summary, again.games)) == list(map(summary, match.games))

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bgdata.evaluation.talk import Talk
+from bgdata.formats.lines import read_bytes
 from bgdata.formats.matches import Game, Match, TurnKind
-from bgdata.formats.replay import replay
-from bgdata.formats.sgf import read_sgf
+from bgdata.formats.replay import replay_game
+from bgdata.formats.sgf import parse_sgf
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import NO_PLAY, legal_plays, parse_play
 from bgdata.game.position import Position
@@ -80,7 +81,7 @@ def play_gnubg(decisions: Decisions, folder: Path, *, is_jacoby: bool = True, **
         server.start()
         ask_gnubg(gnubg_script(listening.getsockname()[1], **settings), folder)
         server.join()
-    (match,) = read_sgf(folder / "match.sgf").matches
+    (match,) = parse_sgf(read_bytes(folder / "match.sgf")).matches
     return Played(match, exchanges)
 
 
@@ -92,7 +93,7 @@ def acts_of_gnubg(match: Match, side: int) -> Iterator[Act]:
 
 def game_acts(match: Match, game: Game, side: int) -> Iterator[Act]:
     """The acts of one side in one game."""
-    for replayed in replay(match, game):
+    for replayed in replay_game(match, game).turns:
         turn, position = replayed.turn, replayed.position
         if turn.player != side or turn.kind is TurnKind.ROLL:
             continue

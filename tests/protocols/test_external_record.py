@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 
-import bgdata
-from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import MatchEquity
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Game, Match, TurnKind
-from bgdata.formats.replay import replay, replay_file
+from bgdata.formats.replay import replay_file, replay_game
 from bgdata.game.dice import parse_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import find_play, legal_plays
@@ -181,7 +179,7 @@ def acts(match: Match, game: Game, first: int = 0) -> list[tuple[int, TurnKind, 
     that counts as 0."""
     return [
         (turn.turn.player ^ first, turn.turn.kind, (turn.play.next_position if turn.play else turn.position).id)
-        for turn in replay(match, game)
+        for turn in replay_game(match, game).turns
         if turn.turn.kind in (TurnKind.PLAY, TurnKind.DOUBLE, TurnKind.BEAVER, TurnKind.PASS)
     ]
 
@@ -204,11 +202,9 @@ def check_same_games(ours: Match, theirs: Match, side: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("length", [0, 5])
-def test_gnubg_has_recorded_the_same(side: int, length: int, tmp_path: Path) -> None:
+def test_gnubg_has_recorded_the_same(side: int, length: int, met: MatchEquity, tmp_path: Path) -> None:
     """With cubes of all kinds, and a player without sense, whose games are long and wild."""
-    warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
-    warehouse.build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
-    wild = Wild(LookaheadPlayer(Whims()), CubeRules(met=find_met(warehouse, "published-12")))
+    wild = Wild(LookaheadPlayer(Whims()), CubeRules(met=met))
     played = play_gnubg(wild, tmp_path, side=side, length=length, games=6, seed=3)
     record = ExternalRecord()
     for exchange in played.exchanges:

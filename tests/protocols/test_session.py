@@ -11,7 +11,7 @@ import pytest
 from bgdata.errors import InvalidScoreError
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import TurnKind
-from bgdata.formats.replay import replay
+from bgdata.formats.replay import replay_game
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
@@ -84,7 +84,7 @@ def test_records_are_read_back_and_replayed(score: MatchScore | Money | None) ->
             assert [(turn.player, turn.kind, turn.dice, turn.cube_value) for turn in game.turns] == [
                 (turn.player, turn.kind, turn.dice, turn.cube_value) for turn in kept.turns
             ]
-            replayed = replay(match, game)
+            replayed = replay_game(match, game).turns
             assert (game.winner, game.points) == (kept.winner, kept.points)
             assert game.winner is not None
             points[game.winner] += game.points or 0

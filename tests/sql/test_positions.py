@@ -97,7 +97,7 @@ NO_BOARDS: list[Board | None] = [
 ]
 
 
-def test_lists_that_are_no_boards(connection: Connection) -> None:
+def test_lists_that_are_not_boards(connection: Connection) -> None:
     for name in FUNCTIONS:
         assert column(connection, f"{name}(x)", "tinyint[]", NO_BOARDS) == [None] * len(NO_BOARDS)
         assert column(connection, f"{name}(x)", "integer[]", [[1000, *START.board[1:]]]) == [None]
@@ -132,7 +132,7 @@ NO_IDS = [
 ]
 
 
-def test_texts_that_are_no_position_ids(connection: Connection) -> None:
+def test_texts_that_are_not_position_ids(connection: Connection) -> None:
     assert column(connection, "board(x)", "varchar", NO_IDS) == [None] * len(NO_IDS)
     assert connection.sql("select board(null)").fetchall() == [(None,)]
 

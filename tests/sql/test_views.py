@@ -194,7 +194,7 @@ def test_no_board_of_two_layouts(small_root: Path, layouts: str) -> None:
     assert rows_of(small_root, f"select bearoff_board({layouts}) as board") == [{"board": None}]
 
 
-def test_what_players_lose(small_root: Path) -> None:
+def test_benchmark_losses(small_root: Path) -> None:
     """Every decision of the scores, with who played on what, and the plays by name."""
     found = rows_of(
         small_root,

@@ -7,8 +7,10 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -91,6 +93,17 @@ def test_what_was_asked_for_last_answers_also_when_it_was_there(powers: Warehous
     assert powers.build("powers", Seeded(10, 1)).name == first.name
     assert (powers.open("powers", "10").name, shown(powers)) == (first.name, 1)
     assert [table.name for table in powers.current("powers")] == [first.name]
+
+
+def test_a_clock_that_was_set_back(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was built last answers, though the other one is newer by its date."""
+    powers.build("powers", Seeded(10, 1))
+    past = Mock(now=lambda _: datetime(2001, 1, 1, tzinfo=UTC))
+    monkeypatch.setattr("bgdata.store.build.datetime", past)
+    second = powers.build("powers", Seeded(10, 2))
+    assert second.manifest.created.startswith("2001-01-01")
+    assert (powers.open("powers", "10").name, shown(powers)) == (second.name, 2)
+    assert powers.use(powers.open_reference(second.name)) is False, "current by name, not by date"
 
 
 def test_inputs_stay_as_they_are_unless_they_must_be_made(powers: Warehouse) -> None:
