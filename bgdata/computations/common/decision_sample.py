@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -47,10 +46,15 @@ def sampled_turns(
     larger sample of the same corpus begins with a smaller one.
     """
     turns = turns_of_test_games(corpus, wanted, seed)
-    found, games = list[SampledTurns](), set[int]()
-    for chunk in chunks(turns):
-        part = chunk.rows(np.flatnonzero(has_choice(chunk, chooser, window)))
-        found.append(part.rows(of_new_games(part.games, games)) if one_per_game else part)
+    found, games = list[SampledTurns](), np.zeros(0, np.int32)
+    for start in range(0, len(turns.seeds), CHUNK):
+        part = turns.rows(slice(start, start + CHUNK))
+        part = part.rows(np.flatnonzero(has_choice(part, chooser, window)))
+        if one_per_game:
+            _, first = np.unique(part.games, return_index=True)
+            part = part.rows(np.sort(first[~np.isin(part.games[first], games)]))
+            games = np.append(games, part.games)
+        found.append(part)
         if sum(len(part.seeds) for part in found) >= count:
             break
     return SampledTurns(*map(np.concatenate, zip(*found, strict=True))).rows(slice(count)) if found else turns
@@ -81,22 +85,6 @@ def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
     rolls = dice.astype(np.uint64) @ np.array([7, 1], np.uint64)
     with np.errstate(over="ignore"):
         return np.asarray(mixed(board_hashes(boards) + mixed(rolls + np.uint64(64) * np.uint64(seed))))
-
-
-def chunks(turns: SampledTurns) -> Iterator[SampledTurns]:
-    """The same turns, some at a time."""
-    for start in range(0, len(turns.seeds), CHUNK):
-        yield turns.rows(slice(start, start + CHUNK))
-
-
-def of_new_games(games: Array, seen: set[int]) -> Array:
-    """int64[m]: the first row of each game in int32[n] that was not seen, which is seen then."""
-    rows = []
-    for row, game in enumerate(games.tolist()):
-        if game not in seen:
-            seen.add(game)
-            rows.append(row)
-    return np.array(rows, np.int64)
 
 
 def has_choice(turns: SampledTurns, chooser: Chooser, window: Window) -> Array:
