@@ -34,6 +34,7 @@ class DecisionParameters(SelfPlayParameters, RollerParameters):
     it. With `settled_at` a play gets no more games once it is that many standard errors behind the best.
     """
 
+    # left out of recipes at their default: sets that have shipped keep their keys and digests
     later = (*RollerParameters.later, "one_per_game", "settled_at")
 
     until: float | None = 0.005

@@ -43,6 +43,7 @@ class OpeningStates(NamedTuple):
     @property
     def means(self) -> NDArray[np.float64]:
         """float64[5]: chances of the whole game."""
+        # rounded exactly: a product of matrices may round otherwise on other processors, and the digest would differ
         return np.array([fsum(self.weights * chances) for chances in self.chances.T])
 
     @property

@@ -143,6 +143,7 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
     if published is None:
         check_estimate(plan)
     with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
+        # without the lock an input could be deleted between this look and the build
         with deleting(warehouse):  # whoever deletes from now on sees that this build is running
             check_inputs(plan)
         plan = placed(plan)  # another process may have begun elsewhere

@@ -275,6 +275,8 @@ def whole_select(
         return f"select {columns} from {parquet_source(path if is_relative else path.resolve())}"
     root = quoted(str(warehouse.root.resolve()))
     place = quoted("/" + table.folder.relative_to(warehouse.root).as_posix() + "/" + shape.file)
+    # DuckDB resolves relative paths against the client's folder, not the database file: so the path is absolute, and a
+    # variable overrides it after a move
     source = read_parquet(f"coalesce(getvariable('warehouse'), {root}) || {place}")
     return f"select {columns} from {source} where is_in_place({root})"
 
