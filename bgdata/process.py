@@ -182,6 +182,8 @@ def begin() -> None:
     _stop.ours = {number for number in WORDS if signal.getsignal(number) is not signal.SIG_IGN}
     for number in _stop.ours:
         signal.signal(number, _unwind)
+    # Python handles signals between its own instructions only: a kernel or the compiler would
+    # put Ctrl-C off for minutes
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     threading.Thread(target=_watch, args=(reader,), daemon=True).start()
 
@@ -252,6 +254,7 @@ def _leave(code: int) -> NoReturn:
     """Exit at once, with all processes below this one: Python would tidy up for seconds, or wait for threads."""
     with suppress(Exception):
         _end_children()
+    # safe, since files that count are renamed into place when they are whole
     os._exit(code)
 
 

@@ -28,8 +28,8 @@ MOST_OTHER_LINES = 100  # in a row, then it is not gnubg
 _REPLIES = {Answer.TAKE: "take", Answer.PASS: "drop", Answer.BEAVER: "beaver"}
 
 
-class Asked(StrEnum):
-    """What gnubg waits for."""
+class QuestionKind(StrEnum):
+    """The kind of a question of gnubg."""
 
     PLAY = "play"  # of the roll
     TURN = "turn"  # a roll, a double or a resignation
@@ -41,7 +41,7 @@ class Question:
     """A decision; position and stakes are seen by the player on roll, who is the opponent where it has doubled and no
     beaver is to be answered."""
 
-    asked: Asked
+    kind: QuestionKind
     players: tuple[str, str]  # the one who is asked first, then the opponent
     length: int
     scores: tuple[int, int]  # in the same order
@@ -99,7 +99,7 @@ class ExternalPlayer:
 
     def _reply(self, question: Question) -> str:
         position, stakes = question.position, question.stakes
-        if question.asked is Asked.ANSWER:
+        if question.kind is QuestionKind.ANSWER:
             return _REPLIES[self.decisions.answer(position, stakes, by_roller=question.is_beaver)]
         if question.roll is not None:
             play = self.decisions.play(position, question.roll, stakes)
@@ -125,7 +125,7 @@ def color_to_decide(board: FibsBoard, known: int | None = None) -> int:
 def parse_question(board: FibsBoard, color: int, *, is_jacoby: bool) -> Question:
     """The decision that a board asks of a color. Raises InvalidPositionError, InvalidRollError or InvalidScoreError."""
     position, roll = check_in_progress(board.position), board.roll
-    asked = Asked.ANSWER if board.is_doubled else Asked.PLAY if roll else Asked.TURN
+    kind = QuestionKind.ANSWER if board.is_doubled else QuestionKind.PLAY if roll else QuestionKind.TURN
     is_on_roll = color == board.turn
     own = int((color == 1) == is_on_roll)  # player 1, the color 1, is the second name, or the first the other way round
     scores = board.scores[own], board.scores[1 - own]
@@ -138,4 +138,6 @@ def parse_question(board: FibsBoard, color: int, *, is_jacoby: bool) -> Question
         seen = MatchScore(*(away if is_on_roll else away[::-1]), is_crawford=board.is_crawford)
         stakes = Stakes(seen, board.cube)
     players = board.names[own], board.names[1 - own]
-    return Question(asked, players, board.length, scores, position, stakes, roll, asked is Asked.ANSWER and is_on_roll)
+    return Question(
+        kind, players, board.length, scores, position, stakes, roll, kind is QuestionKind.ANSWER and is_on_roll
+    )

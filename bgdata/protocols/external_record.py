@@ -17,7 +17,7 @@ from bgdata.game.match import CubeOwner
 from bgdata.game.outcome import game_outcome, is_over
 from bgdata.game.plays import NO_PLAY, Play, legal_plays, parse_play
 from bgdata.game.position import START, Position
-from bgdata.protocols.external import Asked, Exchange, Question
+from bgdata.protocols.external import Exchange, Question, QuestionKind
 from bgdata.protocols.record import Record, State, info_of
 
 _FIRST = State(0, START)  # of a game that the player itself begins
@@ -142,10 +142,10 @@ class _MatchRecord:
             self._add_play(plays)
         elif wanted != self._state and (self._state is not None or wanted != _FIRST):
             self._go_elsewhere(wanted, question)
-        elif self._record.last_act == (0, TurnKind.DOUBLE) and question.asked is not Asked.ANSWER:
+        elif self._record.last_act == (0, TurnKind.DOUBLE) and question.kind is not QuestionKind.ANSWER:
             self._record.add_cube(1, TurnKind.TAKE)
         self._state = wanted
-        if question.asked is Asked.ANSWER:
+        if question.kind is QuestionKind.ANSWER:
             is_beaver = question.is_beaver or question.stakes.cube.owner == CubeOwner.OPPONENT
             self._record.add_cube(1, TurnKind.BEAVER if is_beaver else TurnKind.DOUBLE, 2 * question.stakes.cube.value)
 
@@ -176,7 +176,7 @@ class _MatchRecord:
 
     def _add_ours(self, question: Question, reply: str) -> None:
         value = question.stakes.cube.value
-        if question.asked is Asked.ANSWER:  # gnubg does not write the take of a beaver
+        if question.kind is QuestionKind.ANSWER:  # gnubg does not write the take of a beaver
             if reply == "beaver":
                 self._record.add_cube(0, TurnKind.BEAVER, 4 * value)
             elif reply == "drop":
@@ -196,7 +196,7 @@ class _MatchRecord:
 
 def _state_of(question: Question) -> State:
     """Who is on roll, and the position: gnubg has doubled, unless it answers with a beaver."""
-    return State(int(question.asked is Asked.ANSWER and not question.is_beaver), question.position)
+    return State(int(question.kind is QuestionKind.ANSWER and not question.is_beaver), question.position)
 
 
 def _beginnings(wanted: State) -> list[tuple[Roll, Play]]:

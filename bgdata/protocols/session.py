@@ -23,8 +23,8 @@ from bgdata.game.position import START, Position
 from bgdata.protocols.record import Record, info_of
 
 
-class Asked(StrEnum):
-    """The decision to make."""
+class DecisionKind(StrEnum):
+    """The kind of a decision."""
 
     TURN = "turn"  # whether to double before the roll, by who may
     ANSWER = "answer"  # to a double
@@ -40,14 +40,14 @@ class Moment:
     position: Position
     on_roll: int
     stakes: Stakes | None = None  # None without the cube
-    asked: Asked = Asked.PLAY
+    kind: DecisionKind = DecisionKind.PLAY
     rolls: int = 0  # that were played before
     acts: int = 0  # that the record has of this game
 
     @property
     def side(self) -> int:
         """The side to decide."""
-        return 1 - self.on_roll if self.asked is Asked.ANSWER else self.on_roll
+        return 1 - self.on_roll if self.kind is DecisionKind.ANSWER else self.on_roll
 
 
 class Ending(NamedTuple):
@@ -120,7 +120,7 @@ class Session:
     @property
     def why_no_double(self) -> str:
         """The reason why the side on roll may not double now; empty if it may."""
-        if self.now.asked is Asked.TURN or self.now.stakes is None:
+        if self.now.kind is DecisionKind.TURN or self.now.stakes is None:
             return ""
         if not self.now.rolls:
             return "the first roll of a game decides who begins"
@@ -142,37 +142,37 @@ class Session:
 
     def roll_dice(self) -> None:
         """Roll without a double."""
-        self.now = replace(self.now, asked=Asked.PLAY)
+        self.now = replace(self.now, kind=DecisionKind.PLAY)
 
     def make(self, play: Play) -> None:
         """Make a play of the roll, and turn the board to the other side."""
         now, position = self.now, play.next_position
         self.record.add_play(now.on_roll, self.dice(), play)
         stakes = now.stakes.flip() if now.stakes else None
-        asked = Asked.PLAY if stakes is None or _why_no_turn(stakes) else Asked.TURN
-        self.now = Moment(position, 1 - now.on_roll, stakes, asked, now.rolls + 1, now.acts + 1)
+        kind = DecisionKind.PLAY if stakes is None or _why_no_turn(stakes) else DecisionKind.TURN
+        self.now = Moment(position, 1 - now.on_roll, stakes, kind, now.rolls + 1, now.acts + 1)
         if outcome := game_outcome(position):
             self._end(now.on_roll, -outcome)
 
     def double(self) -> None:
         """Offer the cube."""
         self._add(TurnKind.DOUBLE, 2)
-        self.now = replace(self.now, asked=Asked.ANSWER)
+        self.now = replace(self.now, kind=DecisionKind.ANSWER)
 
     def take(self) -> None:
         """Take a double, or a beaver, whose take records do not have."""
         stakes = _stakes(self.now)
-        if self.now.asked is Asked.BEAVER:
+        if self.now.kind is DecisionKind.BEAVER:
             stakes = replace(stakes, cube=Cube(2 * stakes.cube.value, CubeOwner.OPPONENT))
         else:
             self._add(TurnKind.TAKE)
             stakes = stakes.after_take()
-        self.now = replace(self.now, stakes=stakes, asked=Asked.PLAY)
+        self.now = replace(self.now, stakes=stakes, kind=DecisionKind.PLAY)
 
     def beaver(self) -> None:
         """Turn a double back at once, and keep the cube."""
         self._add(TurnKind.BEAVER, 4)
-        self.now = replace(self.now, stakes=_stakes(self.now).after_take(), asked=Asked.BEAVER)
+        self.now = replace(self.now, stakes=_stakes(self.now).after_take(), kind=DecisionKind.BEAVER)
 
     def pass_double(self) -> None:
         """Pass a double or a beaver, which ends the game."""

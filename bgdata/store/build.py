@@ -143,6 +143,7 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
     if published is None:
         check_estimate(plan)
     with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
+        # without the lock an input could be deleted between this look and the build
         with deleting(warehouse):  # whoever deletes from now on sees that this build is running
             check_inputs(plan)
         plan = placed(plan)  # another process may have begun elsewhere
@@ -321,7 +322,7 @@ def finish(plan: Plan, saved: Mapping[str, Any], progress: Progress) -> Manifest
     progress.start(f"{plan.title}: writing Parquet", kind.estimate(plan.parameters).rows, "rows")
     computed = Computed(plan.parameters, arrays)
     rows = write_tables(kind, computed, staging, progress, digest=digest, recipe_key=plan.key)
-    run_sql_checks(kind, plan.parameters, staging)
+    run_sql_checks(plan.warehouse.kinds.sql, kind, plan.parameters, staging)
     statistics = dict(kind.computation.statistics(computed))
     manifest = describe(plan, digest, rows, statistics, saved)
     (staging / COMPUTED).unlink()

@@ -159,6 +159,7 @@ def save_shard(arrays: Mapping[str, Array], begin: int, end: int, folder: Path, 
     np.savez(packed, **{name: np.ascontiguousarray(values) for name, values in arrays.items()})  # type: ignore[arg-type]
     data = packed.getvalue()
     first, last = f"{begin:09d}", f"{end:09d}"
+    # the seal in the name proves that a part is whole, without a second file
     name = f"{first}-{last}.{_seal(key, first, last, data)}.npz"
     write_file(folder / name, data)
     return name

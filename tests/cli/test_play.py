@@ -25,7 +25,7 @@ from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.protocols.decisions import Answer, Decisions
-from bgdata.protocols.session import Asked, Moment, Session
+from bgdata.protocols.session import DecisionKind, Moment, Session
 from tests.cli.command_line import error_of, run, succeeds
 from tests.conftest import SharedFolder, build_for_player
 from tests.protocols.test_external import Wild
@@ -375,11 +375,11 @@ def test_the_program_decides_by_its_own_equity(player: LookaheadPlayer) -> None:
             assert now.stakes
             if session.ending:
                 break
-            if now.asked is Asked.PLAY:
+            if now.kind is DecisionKind.PLAY:
                 expected = decisions.play(now.position, session.roll, now.stakes)
                 program.act(session)
                 assert session.now.position == expected.next_position
-            elif now.asked is Asked.TURN:
+            elif now.kind is DecisionKind.TURN:
                 doubles = decisions.doubles(now.position, now.stakes)
                 assert (program.act(session) != "") == doubles
             else:

@@ -19,7 +19,7 @@ from bgdata.game.dice import roll_of
 from bgdata.game.plays import NO_PLAY, legal_plays, parse_play
 from bgdata.game.position import Position
 from bgdata.protocols.decisions import Decisions
-from bgdata.protocols.external import Asked, Exchange, ExternalPlayer
+from bgdata.protocols.external import Exchange, ExternalPlayer, QuestionKind
 from tests.oracles import ask_gnubg
 
 SCRIPT = """
@@ -114,7 +114,7 @@ def acts_of_ours(exchanges: list[Exchange]) -> Iterator[Act]:
     for line, reply, question in ((each.line, each.reply, each.question) for each in exchanges):
         assert question, f"{line}: {reply}"
         position = Position(question.position)
-        if question.asked is Asked.PLAY:
+        if question.kind is QuestionKind.PLAY:
             assert question.roll
             if len(legal_plays(position, question.roll)) > 1:
                 after = parse_play(reply or NO_PLAY, position, question.roll).next_position

@@ -23,7 +23,7 @@ from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
 from bgdata.players import open_player
 from bgdata.protocols.decisions import Answer, Decisions
-from bgdata.protocols.external import REFUSED, Asked, ExternalPlayer, Question, color_to_decide, parse_question
+from bgdata.protocols.external import REFUSED, ExternalPlayer, Question, QuestionKind, color_to_decide, parse_question
 from tests.beside_gnubg import MET
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.oracles import needs_gnubg_tool
@@ -60,7 +60,7 @@ def asked(line: str, known: int | None = None, *, is_jacoby: bool = False) -> Qu
 
 def test_the_opening() -> None:
     question = asked(OPENING)
-    assert (question.asked, question.position, str(question.roll)) == (Asked.PLAY, START, "41")
+    assert (question.kind, question.position, str(question.roll)) == (QuestionKind.PLAY, START, "41")
     assert question.players == ("gnubg", "root")
     assert question.stakes == Stakes(MatchScore(3, 3))
 
@@ -68,7 +68,7 @@ def test_the_opening() -> None:
 def test_a_double_is_seen_by_who_has_doubled() -> None:
     """Names and scores are turned round, the checkers are not."""
     question = asked(DOUBLED)
-    assert (question.asked, question.roll) == (Asked.ANSWER, None)
+    assert (question.kind, question.roll) == (QuestionKind.ANSWER, None)
     assert (question.players, question.scores) == (("gnubg", "root"), (0, 1))
     assert question.stakes == Stakes(MatchScore(6, 7), Cube(2, CubeOwner.ON_ROLL))
     assert (question.position.board[6], question.position.board[24]) == (5, -1 + 1)

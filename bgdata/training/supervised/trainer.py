@@ -85,6 +85,7 @@ class NetworkTrainer(ABC):
             found.rates[number] = rate
             if self.recipe.average_decay:
                 self._steps += 1
+                # a plain mean at first, so that the weights the run began with leave no trace
                 found.takes[number] = max(1 - self.recipe.average_decay, 1 / self._steps[0])
         return found
 
