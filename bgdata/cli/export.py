@@ -281,8 +281,7 @@ def parse_size(text: str) -> tuple[int, int]:
 def write_one_sided_file(points: int, output: Path, *, gammons: bool, compressed: bool, normal: bool) -> None:
     """Write what `makebearoff -o POINTS` writes: distributions as integers, or as the moments of normal
     distributions."""
-    from bgdata.bearoff.gnubg_counts import one_sided_counts
-    from bgdata.bearoff.gnubg_normal import normal_moments
+    from bgdata.bearoff.gnubg_counts import normal_moments, one_sided_counts
 
     if normal:
         write_one_sided_normal(output, points, normal_moments(points))

@@ -21,7 +21,7 @@ from bgdata.bearoff.two_sided_rows import (
     Scale,
     finished_layers,
     first_row,
-    rows_of_layer,
+    layer_rows,
 )
 from bgdata.computations.common.columns import decoded
 from bgdata.computations.common.two_sided_parts import Parts, clear_parts
@@ -85,7 +85,7 @@ def solve_in_memory(parameters: TwoSidedParameters, job: Job, scale: Scale, rows
             layers.put(solved)
             job.progress.advance(len(solved.values) // len(COLUMNS))
         for layer in finished_layers(window.slots, totals):
-            write_rows(rows, rows_of_layer(window, layer, [(0, layers.take(layer))], scale))
+            write_rows(rows, layer_rows(window, layer, [(0, layers.take(layer))], scale))
         release(window, totals.stop)
 
 
@@ -136,7 +136,7 @@ def write_layer(
 ) -> None:
     """Write the rows of a layer of which all pairs are solved."""
     found = [(columns[0], parts.take(window, group, layer)) for group, columns in enumerate(groups)]
-    write_rows(rows, rows_of_layer(window, layer, found, scale))
+    write_rows(rows, layer_rows(window, layer, found, scale))
 
 
 def check_kept_rows(job: Job) -> None:

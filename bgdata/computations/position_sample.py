@@ -12,7 +12,7 @@ from bgdata.computations.common.games import slices, turn_places
 from bgdata.computations.common.rechecking import check_rows
 from bgdata.datasets.position_sample import SampleParameters
 from bgdata.game.classes import PositionClass
-from bgdata.game.random import mixed
+from bgdata.game.random import mix_bits
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -103,7 +103,7 @@ def board_hashes(boards: Array) -> Array:
     hashes = np.zeros(len(boards), np.uint64)
     for word in padded.view("<u8").T:
         with np.errstate(over="ignore"):
-            hashes = mixed(hashes + word.astype(np.uint64))
+            hashes = mix_bits(hashes + word.astype(np.uint64))
     return hashes
 
 

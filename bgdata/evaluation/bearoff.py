@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 from bgdata.bearoff.race_study import measured_error
-from bgdata.bearoff.tables import equity_limit, form_checked
+from bgdata.bearoff.tables import equity_limit, open_array
 from bgdata.endgames.layouts import layout_count as endgame_layout_count
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, fill_bearoff
@@ -166,7 +166,7 @@ def size_of(table: Table | None) -> tuple[int, int]:
 
 def equity_array(table: Table, layouts: int, *dtypes: DTypeLike) -> Array:
     """The equities [layouts * layouts * 4] of a two-sided table or one of contact endgames, in one of these types."""
-    form_checked(table, "equities", (layouts, layouts, 4), *dtypes)
+    open_array(table, "equities", (layouts, layouts, 4), *dtypes)
     return table.array("equities", scattered=True).reshape(-1)
 
 
@@ -176,9 +176,9 @@ def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Ar
     if table is None:
         return nothing(np.uint32), nothing(np.uint8), nothing(np.float32)
     rows = layout_count(*size_of(table)) - first_index
-    offsets = form_checked(table, "offsets", (rows + 1,), np.uint32)
-    first_roll = form_checked(table, "first_roll", (rows,), np.uint8)
-    return offsets, first_roll, form_checked(table, "chances", (int(offsets[-1]),), np.float32)
+    offsets = open_array(table, "offsets", (rows + 1,), np.uint32)
+    first_roll = open_array(table, "first_roll", (rows,), np.uint8)
+    return offsets, first_roll, open_array(table, "chances", (int(offsets[-1]),), np.float32)
 
 
 def nothing(dtype: DTypeLike) -> Array:

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import InvalidParameterError, UnknownPlayerError, UsageError
+from bgdata.evaluation.callables import CallableEvaluator, added_player
 from bgdata.evaluation.choices import RANDOM, Chooser
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.named import open_network_player
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
-from bgdata.evaluation.players import NETWORK, ONNX, PLAYERS, UBGI, is_onnx
+from bgdata.evaluation.players import NETWORK, ONNX, PLAYERS, UBGI, is_callable, is_onnx
 from bgdata.evaluation.ubgi_player import UbgiPlayer
 from bgdata.game.board_arrays import board_array, dice_array
 from bgdata.game.codec import Boards, flip_boards
@@ -84,9 +85,9 @@ def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after
 
 
 def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None, *, tables: bool = True) -> Player:
-    """The player of this name: one of `players.PLAYERS`, an ONNX file, or a file that starts an engine of UBGI. With a
-    warehouse also `network` or `network/NAME`, which plays with the bearoff tables of the warehouse unless `tables` is
-    false.
+    """The player of this name: one of `players.PLAYERS`, an ONNX file, a file that starts an engine of UBGI, a Python
+    callable `module:name`, or a player of another package. With a warehouse also `network` or `network/NAME`, which
+    plays with the bearoff tables of the warehouse unless `tables` is false.
 
     Raises UnknownPlayerError, MissingTableError for a missing network, UsageError if `tables` is false for a player
     that is not a network, and what `OnnxEvaluator` raises.
@@ -97,9 +98,13 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
         raise UsageError(f"expected a network to play without tables, got {name}, which plays as it is")
     if is_onnx(name):
         return LookaheadPlayer(OnnxEvaluator(name), ply)
+    if is_callable(name):
+        return LookaheadPlayer(CallableEvaluator(name), ply)
     if name.endswith(UBGI):
         return UbgiPlayer(name, ply)
     if name not in PLAYERS:
+        if place := added_player(name):
+            return LookaheadPlayer(CallableEvaluator(place, name), ply)
         known = [*PLAYERS, *([NETWORK] if warehouse is not None else []), f"NAME{ONNX}", f"NAME{UBGI}"]
         raise UnknownPlayerError(f"expected a player among {', '.join(known)}, got {name}")
     opener, most_ply, _ = PLAYERS[name]

@@ -1,8 +1,9 @@
 """The players that have a name, and the files that are players: the one list for commands, kinds of datasets and
-documentation. Light to import; `player.open_named_player` opens them."""
+documentation. Light to import; `player.open_named_player` opens them, and those that other packages add (`callables`)."""
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 NETWORK = "network"  # the network that comes with bgdata; network/NAME is another one
@@ -35,3 +36,8 @@ def is_onnx(name: str) -> bool:
 def is_player_file(name: str) -> bool:
     """Whether the name of a player is a file: an ONNX file, or one that starts an engine of UBGI."""
     return name.endswith((ONNX, UBGI))
+
+
+def is_callable(name: str) -> bool:
+    """Whether the name of a player is that of a Python callable, `module:name`."""
+    return re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", name, re.ASCII) is not None

@@ -31,7 +31,7 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
 from bgdata.game.position_hash import position_hashes
-from bgdata.game.random import mixed, random_bits, random_stream
+from bgdata.game.random import mix_bits, random_bits, random_stream
 from bgdata.game.themes import Theme, position_themes
 from bgdata.kernel import in_threads, kernel
 from bgdata.play.games import Turns, new_game_scratch, nothing_recorded, play_game
@@ -118,7 +118,7 @@ def drawn_positions(sources: Sources, seed: int, games: NDArray[np.int64]) -> Po
     """One position for each theme that comes up in each of int64[n] games of a seed, ordered by game and theme."""
     every = all_positions(sources, seed, games)
     candidates = every.rows(np.flatnonzero(may_be_drawn(sources, every)))
-    keys = mixed(position_hashes(candidates.boards) + game_hashes(seed, candidates.games))
+    keys = mix_bits(position_hashes(candidates.boards) + game_hashes(seed, candidates.games))
     order = np.lexsort((candidates.turns, keys, candidates.themes, candidates.games))
     pairs = np.stack([candidates.games[order], candidates.themes[order]], axis=1)
     is_first = np.ones(len(order), np.bool_)

@@ -322,7 +322,7 @@ def finish(plan: Plan, saved: Mapping[str, Any], progress: Progress) -> Manifest
     progress.start(f"{plan.title}: writing Parquet", kind.estimate(plan.parameters).rows, "rows")
     computed = Computed(plan.parameters, arrays)
     rows = write_tables(kind, computed, staging, progress, digest=digest, recipe_key=plan.key)
-    run_sql_checks(kind, plan.parameters, staging)
+    run_sql_checks(plan.warehouse.kinds.sql, kind, plan.parameters, staging)
     statistics = dict(kind.computation.statistics(computed))
     manifest = describe(plan, digest, rows, statistics, saved)
     (staging / COMPUTED).unlink()

@@ -110,13 +110,14 @@ VICTIMS: dict[str, Callable[[PrefectServer, list[str]], None]] = {
 
 @pytest.mark.parametrize("victim", VICTIMS)
 def test_every_flow_goes_on_after_a_kill(server: PrefectServer, small_root: Path, tmp_path: Path, victim: str) -> None:
-    """All of them at the same time: each has finished a step, and waits for another one that somebody else builds."""
+    """All of them: each has finished a step, and waits for another one that somebody else builds, when it is killed."""
     root, wanted = Path(shutil.copytree(small_root, tmp_path / "warehouse")), cases(tmp_path)
     with ExitStack() as held:
         for case in wanted.values():
             held.enter_context(locked(root / ".staging" / f"{case.held.replace('/', '-')}.lock"))
-        runs = {name: server.begin(name, root=str(root), **case.parameters) for name, case in wanted.items()}
+        runs = {}
         for name, case in wanted.items():
+            runs[name] = server.begin(name, root=str(root), **case.parameters)
             server.wait_for(lambda case=case: any(root.glob(f"{case.finished}/r*")), f"the first step of {name}")
         before = {path: path.stat().st_mtime_ns for path in root.glob("*/*/*/manifest.json")}
         running = [process for run in runs.values() for process in server.processes(run)]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.doubling import Action, Strategy, decide_money, janowski, janowski_first, jump
+from bgdata.equity.doubling import Action, Strategy, janowski, janowski_first, jump
 from bgdata.equity.jump import MOST_VOLATILITY
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import UsageError
@@ -38,7 +38,7 @@ from bgdata.play.cubeful_series import (
     cubeful_results,
     cubeful_self_play,
 )
-from tests.equity.samples import published_met
+from tests.equity.samples import decide_money, published_met
 from tests.evaluation.sample_networks import shipped_networks, shipped_player
 from tests.reference.cubeful_games import (
     Board,

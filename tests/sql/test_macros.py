@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from bgdata.bearoff.combine import win_chance
 from bgdata.bearoff.index import layout_at, position_index
 from bgdata.bearoff.tables import Equities
+from bgdata.datasets import SQL
 from bgdata.errors import InvalidPositionError
 from bgdata.rows.probe import cube_action
-from bgdata.store.scripts import SQL
 from tests.reference.bearoff import ROLLS, cube_value, layouts, one_sided_win_chance, race
 from tests.reference.bearoff import equities as exact_equities
 from tests.together import each

@@ -18,6 +18,7 @@ import pytest
 import bgdata
 from bgdata.bearoff.combine import win_chance
 from bgdata.bearoff.race_rules import NAMES
+from bgdata.datasets import SQL
 from bgdata.datasets.bearoff_error import ErrorParameters
 from bgdata.datasets.bearoff_gammon import BearoffGammon
 from bgdata.datasets.reference_positions import THEMES
@@ -25,7 +26,6 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.store.catalog import write_catalog
 from bgdata.store.manifest import Manifest
-from bgdata.store.scripts import SQL
 from bgdata.warehouse import Warehouse
 from tests.reference.bearoff import layouts
 from tests.together import each
@@ -94,7 +94,7 @@ class SecondRevision(BearoffGammon):
 
 def test_only_the_newest_version_is_current(warehouse: Warehouse) -> None:
     kind = SecondRevision()
-    revised = Warehouse(warehouse.root, {**warehouse.kinds, kind.name: kind})
+    revised = Warehouse(warehouse.root, warehouse.kinds | {kind.name: kind})
     revised.build(kind.name, kind.smallest)
     with revised.connect() as connection:
         rows = connection.sql(

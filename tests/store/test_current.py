@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,7 +12,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
-import duckdb
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from bgdata.cli.verify import repair_version
+from bgdata.datasets import SQL
 from bgdata.datasets.positions import DATASET as POSITIONS
 from bgdata.errors import CorruptFileError, MissingTableError, UsageError, VersionInUseError
-from bgdata.store import catalog, housekeeping, storage
+from bgdata.store import housekeeping, storage
 from bgdata.store.context import Build
-from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import Rubbish, needed_by, remove, rubbish, sweep
-from bgdata.store.scripts import SQL
+from bgdata.store.kinds import Kinds
 from bgdata.store.storage import is_locked
 from bgdata.store.table import Table
 from bgdata.store.verify import verify_files
@@ -262,12 +262,6 @@ def test_what_a_repair_has_set_aside_is_kept_unless_it_is_asked_for(powers: Ware
     assert list(powers.staging.iterdir()) == []
 
 
-def run_versions_script(connection: duckdb.DuckDBPyConnection, folder: str, _: object) -> None:
-    """Create the view of versions alone."""
-    if folder == "views":
-        connection.execute((SQL / "views" / "versions.sql").read_text())
-
-
 class Killed(BaseException):
     """Raised in the middle of a change to the disk."""
 
@@ -278,14 +272,14 @@ class Histories(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
-        kinds: dict[str, Dataset[Any]] = {"powers": Powers(), "power_sums": PowerSums(), POSITIONS.name: POSITIONS}
+        (views := Path(self.folder.name) / "sql" / "views").mkdir(parents=True)
+        shutil.copy(SQL / "views" / "versions.sql", views)  # others would take most of the time
+        kinds = Kinds({POSITIONS.name: POSITIONS}, sql=[views.parent])
+        kinds |= {"powers": Powers(), "power_sums": PowerSums()}
         self.warehouse = Warehouse(Path(self.folder.name) / "warehouse", kinds)
         self.asked: dict[str, str] = {}
-        self.patch = pytest.MonkeyPatch()  # the views of other kinds would take most of the time
-        self.patch.setattr(catalog, "run_scripts", run_versions_script)
 
     def teardown(self) -> None:
-        self.patch.undo()
         self.folder.cleanup()
 
     def versions(self) -> list[Table]:

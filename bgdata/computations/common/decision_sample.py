@@ -11,7 +11,7 @@ from bgdata.computations.position_sample import board_hashes, file_classes
 from bgdata.evaluation.choices import Chooser
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
-from bgdata.game.random import mixed
+from bgdata.game.random import mix_bits
 from bgdata.play.rollout_decisions import Window, static_losses
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
@@ -84,7 +84,7 @@ def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
     """uint64[n]: hashes of int8[n, 26] boards and int8[n, 2] dice that look random and depend on the seed."""
     rolls = dice.astype(np.uint64) @ np.array([7, 1], np.uint64)
     with np.errstate(over="ignore"):
-        return np.asarray(mixed(board_hashes(boards) + mixed(rolls + np.uint64(64) * np.uint64(seed))))
+        return np.asarray(mix_bits(board_hashes(boards) + mix_bits(rolls + np.uint64(64) * np.uint64(seed))))
 
 
 def has_choice(turns: SampledTurns, chooser: Chooser, window: Window) -> Array:

@@ -10,7 +10,7 @@ from bgdata.datasets.common.games import check_seed
 from bgdata.datasets.common.networks import default_network
 from bgdata.datasets.selfplay import TABLES
 from bgdata.errors import InvalidParameterError
-from bgdata.evaluation.players import is_player_file
+from bgdata.evaluation.players import is_callable, is_player_file
 from bgdata.store.parameters import Parameters
 from bgdata.store.versions import VERSION
 
@@ -20,9 +20,9 @@ LONGEST_FILE = 40  # letters of a file's name in the name of a variant
 
 def check_player_name(name: str) -> None:
     """Raise InvalidParameterError for a name that no player has: letters, digits and -, network/NAME,
-    network/NAME/VERSION, or an ONNX file or one that starts an engine."""
+    network/NAME/VERSION, an ONNX file or one that starts an engine, or a Python callable module:name."""
     named = rf"(network/)?-*[A-Za-z0-9][A-Za-z0-9-]*|network/[a-z0-9-]+/{VERSION.pattern}"
-    if not re.fullmatch(named, name) and not (is_player_file(name) and name.isprintable()):
+    if not (re.fullmatch(named, name) or is_callable(name) or (is_player_file(name) and name.isprintable())):
         raise InvalidParameterError(f"expected the name of a player, got {name!r}")
 
 
@@ -31,6 +31,8 @@ def player_slug(name: str, ply: int) -> str:
     if is_player_file(name):
         words = re.sub("[^a-z0-9]+", "-", Path(name).stem.lower())[:LONGEST_FILE].strip("-")
         name = "-".join(filter(None, (Path(name).suffix[1:], words)))
+    elif is_callable(name):
+        name = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
     return f"{name.replace('/', '-')}-{ply}ply"
 
 
