@@ -1,5 +1,5 @@
 """The players that have a name, and the files that are players: the one list for commands, kinds of datasets and
-documentation. Light to import; `player.open_named_player` opens them, and those that other packages add (`callables`)."""
+documentation. Light to import; `player.open_named_player` opens them, and players of other packages (`callables`)."""
 
 from __future__ import annotations
 

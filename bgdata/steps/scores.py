@@ -23,7 +23,7 @@ from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, shown
 from bgdata.evaluation.bearoff import SIZE, sizes
 from bgdata.evaluation.networks.named import network_name
-from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.player import as_evaluator, open_named_player
 from bgdata.evaluation.players import NETWORK, PLAYERS, PROGRAMS, is_callable
 from bgdata.steps.benchmarks import Player, build_benchmark_scores, sets_there
 from bgdata.steps.references import references_there
