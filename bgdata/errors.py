@@ -108,6 +108,10 @@ def needing(extra: str, purpose: str, kind: type[BgdataError] = MissingExtraErro
         raise kind(f'{found}; try: {sys.executable} -m pip install "bgdata[{extra}]"') from error
 
 
+class PluginError(BgdataError, ImportError):
+    """A kind of dataset or a player of another package cannot be loaded."""
+
+
 class MissingTableError(BgdataError, KeyError):
     """The warehouse has no such dataset, variant or version."""
 

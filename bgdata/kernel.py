@@ -57,13 +57,13 @@ def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = Fals
 
 def call_template(found: Callable[..., Any], types: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """What Numba finds for a call of a kernel in another one, with whole numbers that are written there as any others:
-    it would compile the kernel, and all that it calls, once more for each such number."""
-    return found([any_integer(each) for each in types], {name: any_integer(each) for name, each in named.items()})
+    it would compile the kernel, and all that it calls, once more for each such number. Truth values stay: they choose
+    what is compiled."""
 
+    def plain(given: Any) -> Any:
+        return unliteral(given) if isinstance(given, IntegerLiteral) else given
 
-def any_integer(given: Any) -> Any:
-    """A type, that of all integers for a whole number. Truth values stay: they choose what is compiled."""
-    return unliteral(given) if isinstance(given, IntegerLiteral) else given
+    return found([plain(each) for each in types], {name: plain(each) for name, each in named.items()})
 
 
 def read_only(values: Array) -> Array:

@@ -237,14 +237,12 @@ class KernelCache(FunctionCache):
         return Path(self._cache_path) / f"{self._py_func.__qualname__}-{digest}.nbc"
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """What was compiled, as Numba's own method has it, which first makes ready to compile: that takes longer than
-        all kernels of a command, and code that is kept needs nothing of it but the runtime. The compiler makes ready by
-        itself."""
-        runtime.initialize(target)
-        return self._load_overload(signature, target)
+        """What was compiled before, or by another process just now; None where it is our turn to compile.
 
-    def _load_overload(self, signature: Any, target: Any) -> Any:
-        """What was compiled before, or by another process just now; None where it is our turn to compile."""
+        Numba's own method first makes ready to compile, which takes longer than all kernels of a command. Code that is
+        kept needs nothing of it but the runtime; the compiler makes ready by itself.
+        """
+        runtime.initialize(target)
         file = self._file(signature, target.codegen())
         if not file.exists():
             self._lock(file)

@@ -11,6 +11,7 @@ import atexit
 import errno
 import gc
 import os
+import resource
 import signal
 import sys
 import threading
@@ -27,6 +28,8 @@ WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGH
 BROKEN_PIPE = 128 + signal.SIGPIPE  # exit code where nobody reads the output any more
 # objects after which Python looks for unreachable ones: by its own 700 it does so hundreds of times while it imports
 COLLECTED_OBJECTS = 50_000
+# of address space (ulimit -v), below which libraries abort the process in their own words while they are loaded
+LEAST_ADDRESS_BYTES = 512 << 20
 
 
 class Compilation:
@@ -179,6 +182,8 @@ def begin() -> None:
     _stop.ours = {number for number in WORDS if signal.getsignal(number) is not signal.SIG_IGN}
     for number in _stop.ours:
         signal.signal(number, _unwind)
+    # Python handles signals between its own instructions only: a kernel or the compiler would
+    # put Ctrl-C off for minutes
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     threading.Thread(target=_watch, args=(reader,), daemon=True).start()
 
@@ -249,6 +254,7 @@ def _leave(code: int) -> NoReturn:
     """Exit at once, with all processes below this one: Python would tidy up for seconds, or wait for threads."""
     with suppress(Exception):
         _end_children()
+    # safe, since files that count are renamed into place when they are whole
     os._exit(code)
 
 
@@ -264,6 +270,14 @@ def data_bytes() -> int:
     import psutil
 
     return int(psutil.Process().memory_info().data)
+
+
+def check_address_space() -> None:
+    """Exit with one line where this process may take less address space than what it loads needs."""
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY and most < LEAST_ADDRESS_BYTES:
+        least, found = LEAST_ADDRESS_BYTES >> 20, most >> 20
+        sys.exit(f"error: expected {least} MiB of address space or more, found a limit of {found} MiB; see ulimit -v")
 
 
 CGROUPS = Path("/sys/fs/cgroup")
@@ -308,6 +322,7 @@ def _end_children() -> None:
 def run(work: Callable[[], object]) -> NoReturn:
     """Do the work of a command line and exit with what it returns, or exits with: 128 and the signal where one ends it,
     141 where nobody reads the output, 1 where it cannot be written."""
+    check_address_space()
     begin()
     gc.set_threshold(COLLECTED_OBJECTS)
     compilation.tell = print_line

@@ -7,9 +7,8 @@ call, so that a connection opens at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from math import comb
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,7 +16,7 @@ import pyarrow as pa
 from duckdb.func import ARROW, SPECIAL
 from numpy.typing import NDArray
 
-from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS
+from bgdata.bearoff.index import BINOMIAL, MAX_CHECKERS, MAX_POINTS
 from bgdata.errors import BgdataError
 from bgdata.store.names import identifier, quoted
 
@@ -30,15 +29,7 @@ if TYPE_CHECKING:
 BOARD_SLOTS = 26
 TWO_SIDED = "bearoff_two_sided"
 Column: TypeAlias = pa.Array | pa.ChunkedArray
-BINOMIAL = np.array([[comb(n, r) for r in range(MAX_POINTS + 2)] for n in range(MAX_POINTS + MAX_CHECKERS + 2)])
-
-
-class Function(NamedTuple):
-    """A vectorised function and its signature."""
-
-    call: Callable[..., Any]
-    parameters: tuple[tuple[str, str], ...]  # (name, SQL type)
-    result: str
+BINOMIALS = np.array(BINOMIAL)
 
 
 class Lists(NamedTuple):
@@ -53,26 +44,23 @@ class Lists(NamedTuple):
 
 def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the position functions of this connection vectorised."""
-    of_board, of_id = (("board", "INTEGER[]"),), (("position_id", "VARCHAR"),)
-    of_roll = (*of_id, ("die1", "INTEGER"), ("die2", "INTEGER"))
-    functions = {
-        "bearoff_index": Function(bearoff_index, (("points", "INTEGER[]"),), "INTEGER"),
-        "pip_count": Function(pip_count, of_board, "INTEGER"),
-        "board": Function(board, of_id, "TINYINT[]"),
-        "position_id": Function(position_id, of_board, "VARCHAR"),
-        "flip": Function(flip, of_board, "TINYINT[]"),
-        "position_class": Function(position_class, of_board, "VARCHAR"),
-        "next_positions": Function(next_positions, of_roll, "VARCHAR[]"),
-        "legal_plays": Function(legal_plays, of_roll, "STRUCT(play VARCHAR, next_position_id VARCHAR)[]"),
-    }
-    for name, function in functions.items():
-        types: list[Any] = [type_ for _, type_ in function.parameters]
-        connection.create_function(
-            f"fast_{name}", function.call, types, function.result, type=ARROW, null_handling=SPECIAL
-        )
-        arguments = ", ".join(f"{argument}::{type_}" for argument, type_ in function.parameters)
-        parameters = ", ".join(argument for argument, _ in function.parameters)
-        connection.execute(f"create temp macro {name}({parameters}) as fast_{name}({arguments})")
+    of_board, of_id = {"board": "INTEGER[]"}, {"position_id": "VARCHAR"}
+    of_roll = of_id | {"die1": "INTEGER", "die2": "INTEGER"}
+    functions: list[tuple[Callable[..., Any], dict[str, Any], str]] = [  # with parameters and result
+        (bearoff_index, {"points": "INTEGER[]"}, "INTEGER"),
+        (pip_count, of_board, "INTEGER"),
+        (board, of_id, "TINYINT[]"),
+        (position_id, of_board, "VARCHAR"),
+        (flip, of_board, "TINYINT[]"),
+        (position_class, of_board, "VARCHAR"),
+        (next_positions, of_roll, "VARCHAR[]"),
+        (legal_plays, of_roll, "STRUCT(play VARCHAR, next_position_id VARCHAR)[]"),
+    ]
+    for call, parameters, result in functions:
+        name, types = call.__name__, list(parameters.values())
+        connection.create_function(f"fast_{name}", call, types, result, type=ARROW, null_handling=SPECIAL)
+        arguments = ", ".join(f"{argument}::{type_}" for argument, type_ in parameters.items())
+        connection.execute(f"create temp macro {name}({', '.join(parameters)}) as fast_{name}({arguments})")
 
 
 def define_flat_tables(connection: duckdb.DuckDBPyConnection, warehouse: Versions) -> None:
@@ -120,12 +108,14 @@ def define_flat_table(connection: duckdb.DuckDBPyConnection, table: Table, name:
 
 def bearoff_index(points: pa.Array) -> pa.Array:
     """Position index of each layout (a list of checkers, the ace point first); NULL for a list that is none."""
-    lists = flattened(points)
-    above = reversed_sums(lists)
+    lists = flatten(points)
+    totals = np.bincount(lists.row, weights=lists.values, minlength=len(lists.lengths)).astype(np.int64)
+    before = np.concatenate([[0], np.cumsum(totals)])[lists.row]
+    above = totals[lists.row] - (np.cumsum(lists.values) - lists.values - before)  # each and all later ones of its row
     lengths = lists.lengths[lists.row]
     column = lengths - lists.place
     valid = ~lists.is_null & (lists.values >= 0) & (lengths <= MAX_POINTS) & (above >= 0) & (above <= MAX_CHECKERS)
-    terms = BINOMIAL[np.where(valid, above + column - 1, 0), np.where(valid, column, 1)]
+    terms = BINOMIALS[np.where(valid, above + column - 1, 0), np.where(valid, column, 1)]
     is_none = lists.lengths == 0
     is_none[lists.row[~valid]] = True
     return sums_by_row(terms, lists, is_none)
@@ -133,17 +123,16 @@ def bearoff_index(points: pa.Array) -> pa.Array:
 
 def pip_count(points: pa.Array) -> pa.Array:
     """Pips to bear off each layout, or of the player on roll of a board of 26; NULL for a list without numbers."""
-    lists = flattened(points)
+    lists = flatten(points)
     is_none = np.bincount(lists.row, weights=~lists.is_null, minlength=len(lists.lengths)) == 0
     is_board = lists.lengths[lists.row] == BOARD_SLOTS
     pips = np.where(is_board, np.maximum(lists.values, 0) * lists.place, lists.values * (lists.place + 1))
     return sums_by_row(pips, lists, is_none)
 
 
-def flattened(points: pa.Array) -> Lists:
+def flatten(points: pa.Array) -> Lists:
     """The values of a list column with where they stand."""
-    if isinstance(points, pa.ChunkedArray):
-        points = points.combine_chunks()
+    points = whole(points)
     lengths = points.value_lengths().fill_null(0).to_numpy().astype(np.int64)
     row = np.repeat(np.arange(len(lengths)), lengths)
     place = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -155,15 +144,6 @@ def flattened(points: pa.Array) -> Lists:
         place=place,
         lengths=lengths,
     )
-
-
-def reversed_sums(lists: Lists) -> NDArray[np.int64]:
-    """For each value the sum of it and all later ones of its row."""
-    totals = np.bincount(lists.row, weights=lists.values, minlength=len(lists.lengths)).astype(np.int64)
-    until = np.cumsum(lists.values)
-    before = np.concatenate([[0], np.cumsum(totals)])[lists.row]
-    later: NDArray[np.int64] = totals[lists.row] - (until - lists.values - before)
-    return later
 
 
 def sums_by_row(terms: NDArray[np.int64], lists: Lists, is_none: NDArray[np.bool_]) -> pa.Array:
@@ -271,20 +251,15 @@ def next_positions(position_ids: Column, die1: Column, die2: Column) -> pa.Array
 
 def legal_plays(position_ids: Column, die1: Column, die2: Column) -> pa.Array:
     """Plays of a roll as text, each with the Position ID that it leads to, the opponent on roll."""
+    from bgdata.game.plays import legal_plays as plays_of
     from bgdata.game.position import Position
 
     boards, is_legal = boards_of_ids(position_ids)
     dice, is_roll = rolls_of(die1, die2)
-    rows = zip(boards.tolist(), dice.tolist(), (is_legal & is_roll).tolist(), strict=True)
-    found = [plays_of(Position(row), roll) if good else None for row, roll, good in rows]
+    found: list[list[dict[str, str]] | None] = []
+    for row, roll, is_good in zip(boards.tolist(), dice.tolist(), (is_legal & is_roll).tolist(), strict=True):
+        plays = plays_of(Position(row), roll) if is_good else []
+        texts = [{"play": str(play), "next_position_id": play.next_position.id} for play in plays]
+        found.append(texts if is_good else None)
     kind = pa.list_(pa.struct([("play", pa.string()), ("next_position_id", pa.string())]))
     return pa.array(found, kind)
-
-
-def plays_of(position: Any, roll: Sequence[int]) -> list[dict[str, str]]:
-    """The plays of one position."""
-    from bgdata.game.dice import roll_of
-    from bgdata.game.plays import legal_plays
-
-    plays = legal_plays(position, roll_of(*roll))
-    return [{"play": str(play), "next_position_id": play.next_position.id} for play in plays]

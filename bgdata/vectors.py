@@ -13,7 +13,7 @@ from numba import types
 _WORD = ir.IntType(32)
 
 
-def opened(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
+def unpack(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
     """The arguments of an instruction, arrays as structures that have a pointer to their data."""
     return [
         context.make_array(kind)(context, builder, value) if isinstance(kind, types.Array) else value

@@ -199,9 +199,7 @@ def shape_text(shape: TableShape, *, is_main: bool) -> str:
 
 def claims_of(shape: TableShape) -> Iterator[str]:
     """What the SQL checks of a table hold, in words."""
-    from bgdata.store.scripts import sql_checks
-
-    for claim, _ in sql_checks(shape.name):
+    for claim, _ in bgdata.all_kinds().sql.checks(shape.name):
         yield claim.replace("_", " ")
 
 

@@ -24,9 +24,10 @@ from bgdata.equity.cube import CubeRules
 from bgdata.evaluation.gnubg_program import ask_gnubg
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.named import map_player
-from bgdata.formats.mat import format_mat, read_mat
+from bgdata.formats.lines import read_bytes
+from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Match
-from bgdata.formats.sgf import read_sgf
+from bgdata.formats.sgf import parse_sgf
 from bgdata.play.analysis.totals import Score, rating, totals_of
 from bgdata.steps.match_analysis import judge_all, situations
 from bgdata.store.progress import Silence
@@ -88,7 +89,7 @@ def gnubg_rating(found: Stats) -> float:
 def noisy_matches(count: int, length: int, folder: Path) -> list[Match]:
     """Matches that gnubg plays with itself at 0-ply with noise of several sizes."""
     ask_gnubg(PLAY.replace("COUNT", str(count)).replace("LENGTH", str(length)), folder)
-    return [match for seed in range(count) for match in read_sgf(folder / f"{seed}.sgf").matches]
+    return [match for seed in range(count) for match in parse_sgf(read_bytes(folder / f"{seed}.sgf")).matches]
 
 
 def gnubg_stats(matches: Sequence[Match], ply: int, folder: Path) -> list[Stats]:
@@ -139,7 +140,7 @@ def main() -> None:
     options = parser.parse_args()
     warehouse = bgdata.open_warehouse(options.warehouse)
     with tempfile.TemporaryDirectory() as folder:
-        matches = [match for file in options.files for match in read_mat(file).matches]
+        matches = [match for file in options.files for match in parse_mat(read_bytes(file)).matches]
         matches = matches[: options.matches] or noisy_matches(options.matches, options.length, Path(folder))
         theirs = gnubg_stats(matches, options.gnubg_ply, Path(folder))
     for ply in options.ply:

@@ -24,6 +24,7 @@ ASKED_FOR = """
     cash point, gammon value, wastage, one-sided, two-sided, Position ID, XGID, match ID, variant, version,
     recipe key, digest, manifest, catalog, lineage
 """
+GENERATIONS = DOCS / "research" / "generations.sh"
 
 
 def glossary() -> list[str]:
@@ -84,6 +85,11 @@ def test_every_system_of_the_sources_has_a_command(row: str) -> None:
 
 @each("line", lambda: [line for page in pages() for line in command_lines(page)])
 def test_shell_lines_that_are_not_run_are_command_lines(line: str) -> None:
+    check_command_line(line)
+
+
+@each("line", lambda: [line for line in GENERATIONS.read_text().splitlines() if line.startswith("bgdata ")])
+def test_commands_that_made_networks_are_command_lines(line: str) -> None:
     check_command_line(line)
 
 

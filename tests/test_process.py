@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -314,6 +315,18 @@ def test_what_is_said_is_what_is_kept(capsys: pytest.CaptureFixture[str]) -> Non
     assert said_when_stopped(aside, capsys) == f"{NOTHING}\n"
     assert said_when_stopped(uncertain, capsys) == f"{NOTHING}\n"
     assert kept_by(process._stop.statements) == "", "statements end with their blocks"
+
+
+@pytest.mark.parametrize("mebibytes", [100, 430])
+def test_little_address_space(small_root: Path, mebibytes: int) -> None:
+    """Libraries had aborted the process in words of their own, without an error of ours."""
+    most = mebibytes << 20
+    done = subprocess.run(
+        bgdata_command("--warehouse", small_root, "eval", "start"), capture_output=True, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)),
+    )  # fmt: skip
+    words = f"expected 512 MiB of address space or more, found a limit of {mebibytes} MiB; see ulimit -v"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"error: {words}\n")
 
 
 def test_free_memory_within_control_groups(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from bgdata.kernel import kernel
-from bgdata.vectors import opened, splat, vector_at
+from bgdata.vectors import splat, unpack, vector_at
 
 LANES = 8
 
@@ -22,7 +22,7 @@ def _add_to_lanes(_context: Any, items: Any, _first: Any, _more: Any) -> Any:
     """items[first + lane] += more."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        items_, first, more = opened(context, builder, signature, arguments)
+        items_, first, more = unpack(context, builder, signature, arguments)
         wide = ir.VectorType(ir.IntType(32), LANES)
         address = vector_at(builder, items_, first, wide.element, LANES)
         builder.store(builder.add(builder.load(address, align=4), splat(builder, more, wide)), address, align=4)

@@ -13,6 +13,7 @@ from typing import Any, Self, TypeAlias
 import pytest
 
 Test: TypeAlias = Callable[..., None]
+Refused: TypeAlias = Iterable[tuple[Callable[[], object], str]]  # calls, and a pattern of what each error says
 Cases: TypeAlias = Mapping[Any, Any] | Iterable[Any]
 
 
@@ -54,6 +55,14 @@ class Together:
     ) -> None:
         if error is None:
             self.report()
+
+
+def all_raise(kind: type[Exception], cases: Refused) -> None:
+    """Each call raises an error of this kind with a message that matches its pattern."""
+    with Together() as together:
+        for number, (call, pattern) in enumerate(cases, start=1):
+            with together.case(f"{number}: {pattern}"), pytest.raises(kind, match=pattern):
+                call()
 
 
 def each(names: str | Sequence[str], cases: Cases | Callable[[], Cases]) -> Callable[[Test], Test]:

@@ -20,35 +20,26 @@ class GroupSums(NamedTuple):
     places: NDArray[np.int32]  # [rows, (largest, smallest), (on roll, opponent)] of the first pair that has it
 
 
-def start_sums(sizes: NDArray[np.int64]) -> GroupSums:
-    """Sums over no pairs, for groupings of so many groups."""
-    rows = int((sizes**2).sum())
+def start_sums(*shape: int) -> GroupSums:
+    """Sums over no pairs, in arrays of this shape: one row for each pair of groups of each grouping."""
     return GroupSums(
-        np.zeros(rows, np.int64), np.zeros((rows, 3)), np.zeros((rows, 2)), np.zeros((rows, 2, 2), np.int32)
+        np.zeros(shape, np.int64), np.zeros((*shape, 3)), np.zeros((*shape, 2)), np.zeros((*shape, 2, 2), np.int32)
     )
 
 
 def add_pairs(
-    sums: GroupSums,
-    sizes: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    first: int,
-    differences: NDArray[np.float64],
+    sums: GroupSums, sizes: NDArray[np.int64], groups: NDArray[np.int64], first: int, differences: NDArray[np.float64]
 ) -> None:
     """Add differences float64[rows, N] of the players on roll from number `first` on against all N layouts.
 
     `groups` int64[N, groupings] are below `sizes`. Players on roll have to come in order.
     """
     ends = np.cumsum(sizes)
-    columns = groups + (ends - sizes)
-    shape = len(differences), int(ends[-1])
-    found = GroupSums(
-        np.zeros(shape, np.int64), np.zeros((*shape, 3)), np.zeros((*shape, 2)), np.zeros((*shape, 2, 2), np.int32)
-    )
-    fill_row_sums(differences, columns, *found[:3], found.places)
+    found = start_sums(len(differences), int(ends[-1]))
+    fill_row_sums(differences, groups + (ends - sizes), *found)
     squares = sizes**2
     rows = (np.cumsum(squares) - squares) + groups[first : first + len(differences)] * sizes
-    merge_rows(sizes, rows, first, *found, *sums)
+    merge_rows(sizes, rows, first, found, sums)
 
 
 @kernel(parallel=True)
@@ -67,7 +58,8 @@ def fill_row_sums(
                 sums[row, column, 1] += value * value
                 sums[row, column, 2] += abs(value)
                 for which in range(2):
-                    if counts[row, column] == 1 or is_further(value, extremes[row, column, which], which):
+                    extreme = extremes[row, column, which]
+                    if counts[row, column] == 1 or is_further(value, extreme, which):
                         extremes[row, column, which] = value
                         places[row, column, which, 1] = opponent
 
@@ -79,34 +71,22 @@ def is_further(value: float, other: float, which: int) -> bool:
 
 
 @kernel()
-def merge_rows(
-    sizes: Array,
-    rows: Array,
-    first: int,
-    counts: Array,
-    sums: Array,
-    extremes: Array,
-    places: Array,
-    all_counts: Array,
-    all_sums: Array,
-    all_extremes: Array,
-    all_places: Array,
-) -> None:
-    """Adds the sums of each player on roll, in order, to those of its groups: rows[player, grouping] is where these
-    begin; the first player is number `first`."""
+def merge_rows(sizes: Array, rows: Array, first: int, found: GroupSums, sums: GroupSums) -> None:
+    """Adds found[player, column] of each player on roll, in order, to sums[row] of its groups: rows[player, grouping]
+    is where these begin; the first player is number `first`."""
     for player in range(len(rows)):
         column = 0
         for grouping in range(len(sizes)):
             for group in range(sizes[grouping]):
                 row = rows[player, grouping] + group
-                if counts[player, column]:
+                if found.counts[player, column]:
                     for which in range(2):
-                        value = extremes[player, column, which]
-                        if all_counts[row] == 0 or is_further(value, all_extremes[row, which], which):
-                            all_extremes[row, which] = value
-                            all_places[row, which, 0] = first + player
-                            all_places[row, which, 1] = places[player, column, which, 1]
-                    all_counts[row] += counts[player, column]
+                        value = found.extremes[player, column, which]
+                        if sums.counts[row] == 0 or is_further(value, sums.extremes[row, which], which):
+                            sums.extremes[row, which] = value
+                            sums.places[row, which, 0] = first + player
+                            sums.places[row, which, 1] = found.places[player, column, which, 1]
+                    sums.counts[row] += found.counts[player, column]
                     for item in range(3):
-                        all_sums[row, item] += sums[player, column, item]
+                        sums.sums[row, item] += found.sums[player, column, item]
                 column += 1

@@ -17,7 +17,8 @@ from bgdata.game.integers import whole_numbers
 MAX_POINTS = 18
 MAX_CHECKERS = 15
 
-_BINOMIAL = [[comb(n, r) for r in range(MAX_POINTS + 2)] for n in range(MAX_POINTS + MAX_CHECKERS + 2)]
+# BINOMIAL[n][r], as far as layouts of 15 checkers on 18 points or of 4 on 25 need them
+BINOMIAL = [[comb(n, r) for r in range(27)] for n in range(MAX_POINTS + MAX_CHECKERS + 8)]
 
 
 def layout_count(points: int, checkers: int) -> int:
@@ -50,10 +51,15 @@ def position_index(layout: Sequence[int]) -> int:
         raise InvalidPositionError(
             f"expected at most {MAX_CHECKERS} checkers on 1 to {MAX_POINTS} points, got {shown(list(counts))}"
         )
+    return rank(counts)
+
+
+def rank(counts: Sequence[int]) -> int:
+    """Rank of a layout that is known to be one, of up to 25 points."""
     index = above = 0
     for column, count in enumerate(reversed(counts), start=1):
         above += count
-        index += _BINOMIAL[above + column - 1][column]
+        index += BINOMIAL[above + column - 1][column]
     return index
 
 

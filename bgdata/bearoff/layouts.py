@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from math import comb
-
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, layout_count
+from bgdata.bearoff.index import BINOMIAL as BINOMIALS
+from bgdata.bearoff.index import layout_count
 from bgdata.kernel import kernel
 
-# BINOMIAL[n, r] for n up to points + checkers
-BINOMIAL = np.array([[comb(n, r) for r in range(MAX_POINTS + 2)] for n in range(MAX_POINTS + MAX_CHECKERS + 2)])
+BINOMIAL = np.array(BINOMIALS)
 
 
 @kernel()

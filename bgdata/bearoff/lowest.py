@@ -14,32 +14,25 @@ from numba import types
 from numba.extending import intrinsic
 
 from bgdata.kernel import Array, kernel
-from bgdata.vectors import opened, splat, vector_at
+from bgdata.vectors import splat, unpack, vector_at
 
 TILE = 16  # lanes side by side: one cache line of float32
 _INDEX = ir.IntType(64)
 
 
-def subtracting(columns: int) -> Any:
+def make_subtract_lowest(columns: int) -> Any:
     """The instruction for rows of so many columns."""
 
     @intrinsic
     def subtract_lowest(
-        _context: Any,
-        totals: Any,
-        _weight: Any,
-        cells: Any,
-        _first: Any,
-        results: Any,
-        _begin: Any,
-        _end: Any,
+        _context: Any, totals: Any, _weight: Any, cells: Any, _first: Any, results: Any, _begin: Any, _end: Any
     ) -> Any:
         """totals[item] -= weight * the lowest of cells[first + result * width + item] for all items of a row, over
         results[begin:end], of which there is one at least; width is columns * TILE. Arrays are contiguous and of one
         dimension."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            totals_, weight_, cells_, first_, results_, begin_, end_ = opened(context, builder, signature, arguments)
+            totals_, weight_, cells_, first_, results_, begin_, end_ = unpack(context, builder, signature, arguments)
             cell, total = (context.get_data_type(signature.args[n].dtype) for n in (2, 0))
             cell_bytes, total_bytes = (signature.args[n].dtype.bitwidth // 8 for n in (2, 0))
             is_integer = isinstance(cell, ir.IntType)
@@ -84,7 +77,7 @@ def subtracting(columns: int) -> Any:
     return subtract_lowest
 
 
-subtract_lowest_of_1, subtract_lowest_of_3, subtract_lowest_of_4 = map(subtracting, (1, 3, 4))
+subtract_lowest_of_1, subtract_lowest_of_3, subtract_lowest_of_4 = map(make_subtract_lowest, (1, 3, 4))
 
 
 @kernel(borrows=True)

@@ -63,12 +63,12 @@ class MatchCube:
         self.score = score
         self._mwc_of_score = mwc_of_score
         self._aways = (score.away, score.opponent_away)
-        self.sides = 1 if score.away == score.opponent_away and self._is_fair() else 2
-
-    def _is_fair(self) -> bool:
-        """Whether winning is worth to one side what it is worth to the other: not by tables for unequal players."""
-        points = [2**n for n in range(self.score.away.bit_length() + 1)]
-        return all(abs(self.mwc(0, point) + self.mwc(0, -point) - 1.0) < FAIR_MWC for point in points)
+        self.sides = 2
+        if score.away == score.opponent_away:
+            # by tables for unequal players, winning is not worth to one side what it is worth to the other
+            points = [2**n for n in range(score.away.bit_length() + 1)]
+            if all(abs(self.mwc(0, point) + self.mwc(0, -point) - 1.0) < FAIR_MWC for point in points):
+                self.sides = 1
 
     def other(self, side: int) -> int:
         """The other side; 0 if both sides are alike, as there is then only one kind of player on roll."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import isclose
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgdata.bearoff.index import layout_count
-from bgdata.bearoff.tables import Layout, form_checked, index_pairs, layout_index
+from bgdata.bearoff.tables import Layout, MappedTable, index_pairs, layout_index, open_array
 from bgdata.errors import InvalidScoreError, NotCoveredError, shown
 from bgdata.game.board import BAR
 from bgdata.game.match import CubeOwner, MatchScore
@@ -68,7 +68,7 @@ class MatchDecision(NamedTuple):
         return "double, take" if self.double_take < self.double_pass else "double, pass"
 
 
-class MatchTable:
+class MatchTable(MappedTable):
     """An exact match bearoff table: one score, cube value and match equity table."""
 
     def __init__(self, table: Table) -> None:
@@ -80,23 +80,12 @@ class MatchTable:
         self.columns = match_columns(self.score, self.cube_value)
         self._count = layout_count(self.points, self.checkers)
         shape = self._count, self._count, len(self.columns)
-        self.stored = form_checked(table, "mwc", shape, np.float32, np.uint16)  # MWC or codes
+        self.stored = open_array(table, "mwc", shape, np.float32, np.uint16)  # MWC or codes
         results = np.asarray(table.array("results"))
         self.won, self.lost = float(results[0, 0]), float(results[1, 0])
 
-    def __repr__(self) -> str:
-        return f"MatchTable({self.table.name}: {len(self):,} pairs of layouts)"
-
-    def _repr_html_(self) -> str:
-        from bgdata.store.table_html import version_html
-
-        return version_html(self.table)
-
     def __len__(self) -> int:
         return self._count * self._count
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.table,)
 
     def probe(self, position: PositionLike, cube_owner: CubeOwner | str = "") -> MatchDecision:
         """The decision in a position. Without `cube_owner`, the player on roll may double. Raises InvalidPositionError,

@@ -22,15 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.match_states import (
-    NOBODY,
-    WIN_CHANCE,
-    CubeState,
-    MatchCube,
-    States,
-    reachable_states,
-    start_states,
-)
+from bgdata.bearoff.match_states import NOBODY, WIN_CHANCE, CubeState, MatchCube, States, reachable_states, start_states
 from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
 from bgdata.bearoff.slots import Slots, all_slots
 from bgdata.kernel import Array, kernel, prange

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.layouts import pip_counts, pip_layers
-from bgdata.game.random import GAMMA, mixed
+from bgdata.game.random import GAMMA, mix_bits
 
 NEAR = 10  # an opponent about as far from the end has this share of the pips more or less: one tenth
 LEAST_PIPS = 2  # and at least so many
@@ -36,10 +36,10 @@ def random_pairs(layouts: NDArray[np.int8], count: int, seed: int) -> LayoutPair
         raise ValueError(f"expected layouts beside the empty one, got {len(layouts)} in all")
     n = len(layouts) - 1
     rounds, last = divmod(count, n)
-    chosen = np.sort(np.argsort(hashed(np.arange(n), seed, 0), kind="stable")[:last])
+    chosen = np.sort(np.argsort(hash_rows(np.arange(n), seed, 0), kind="stable")[:last])
     on_roll = np.concatenate([np.tile(np.arange(n), rounds), chosen]) + 1
     place = np.repeat(np.arange(rounds + 1), [n] * rounds + [last])
-    bits = hashed(on_roll, seed, 1 + place.astype(np.uint64))
+    bits = hash_rows(on_roll, seed, 1 + place.astype(np.uint64))
     is_near = (bits & np.uint64(1)).astype(np.bool_)
     opponent = np.where(is_near, near_layouts(layouts, on_roll, bits), 1 + below(bits, n))
     codes = np.unique(on_roll * len(layouts) + opponent)
@@ -61,13 +61,13 @@ def below(bits: NDArray[np.uint64], counts: NDArray[np.int64] | int) -> NDArray[
     return ((bits >> np.uint64(32)) * np.asarray(counts).astype(np.uint64) >> np.uint64(32)).astype(np.int64)
 
 
-def hashed(rows: NDArray[np.int64], seed: int, stream: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
+def hash_rows(rows: NDArray[np.int64], seed: int, stream: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
     """uint64[k]: pseudo-random bits by seed, stream and row: the finisher of splitmix64 (Steele, Lea and Flood, 2014),
     applied to each in turn."""
     with np.errstate(over="ignore"):
         bits = np.zeros(len(rows), np.uint64)
         for part in (np.uint64(seed), np.asarray(stream, np.uint64), rows.astype(np.uint64)):
-            bits = mixed(bits + (part + np.uint64(1)) * GAMMA)
+            bits = mix_bits(bits + (part + np.uint64(1)) * GAMMA)
     return bits
 
 

@@ -83,23 +83,15 @@ def fill_index_drops(layout: Array, drops: Array) -> int:
 
 
 @kernel()
-def fill_choices(
-    index: int,
-    layout: Array,
-    slot_of: Array,
-    key: Array,
-    half: Array,
-    drops: Array,
-    reply: Array,
-    own_half: Array,
-    results: Array,
-) -> None:
-    """Fills results[roll] with the slot reached by the best play of each roll, and own_half[18] as in `Race.half`.
+def fill_choices(slot: int, race: Race, drops: Array, reply: Array, results: Array) -> None:
+    """Fills results[roll] with the slot reached by the best play of each roll, and race.half[slot].
 
     reply[die - 1, :] is scratch: the best key when the first move is made with the die, and then one move with each
     other die (columns 0-5), none (6), two (7) or three (8) more of the same die. First moves go from the highest
     point down, the larger die first: equal plays resolve to the one generated first, which is gnubg's rule.
     """
+    index: Any = np.int64(race.order[slot - 1])
+    layout, key, half = race.layouts[index], race.key, race.half
     highest = fill_index_drops(layout, drops)
     reply[:] = NO_KEY
     for die in range(1, 7):
@@ -113,56 +105,46 @@ def fill_choices(
                 target = index - drops[point]
             else:
                 continue
-            slot = slot_of[target]
+            after = race.slot_of[target]
             for column in range(6):
-                best[column] = better(half[slot, column], best[column])
-            best[6] = better(key[slot], best[6])
-            best[7] = better(half[slot, 5 + die], best[7])
-            best[8] = better(half[slot, 11 + die], best[8])
+                best[column] = better(half[after, column], best[column])
+            best[6] = better(key[after], best[6])
+            best[7] = better(half[after, 5 + die], best[7])
+            best[8] = better(half[after, 11 + die], best[8])
     roll = 0
     for high in range(1, 6):
         for low in range(high):
             results[roll] = better(reply[low, high], reply[high, low]) & SLOT_MASK
             roll += 1
     for die in range(6):
-        own_half[die] = reply[die, 6]
-        own_half[6 + die] = reply[die, die]
-        own_half[12 + die] = reply[die, 7]
+        half[slot, die] = reply[die, 6]
+        half[slot, 6 + die] = reply[die, die]
+        half[slot, 12 + die] = reply[die, 7]
         results[roll + die] = reply[die, 8] & SLOT_MASK
 
 
 @kernel()
-def fill_mixture(
-    results: Array, first_roll: Array, length: Array, chances: Array, scale: int, longest: int, total: Array
-) -> int:
-    """Fills total[n] with the chance, in units of 1/scale, of reaching the goal after exactly n rolls; returns one past
-    the last roll. Non-doubles weigh 2 of 36; what rounding loses is added to the first of the largest chances."""
+def fill_distribution(slot: int, results: Array, race: Race, longest: int, total: Array) -> None:
+    """Fills key, first_roll, length and chances of race at `slot` from those at results[roll]; total[LONGEST] is
+    scratch. Non-doubles weigh 2 of 36; what rounding loses is added to the first of the largest chances."""
     total[:] = 0
     end = 0
     for roll in range(ROLL_COUNT):
-        slot = results[roll]
+        result = results[roll]
         weight = np.uint64(2) if roll < NON_DOUBLES else np.uint64(1)
-        start = np.int64(first_roll[slot]) + 1
-        count: Any = min(np.int64(length[slot]), longest - start)
+        start = np.int64(race.first_roll[result]) + 1
+        count: Any = min(np.int64(race.length[result]), longest - start)
         end = max(end, start + count)
         for n in range(count):
-            total[start + n] += weight * np.uint64(chances[slot, n])
+            total[start + n] += weight * np.uint64(race.chances[result, n])
     largest = 0
-    left = np.int64(scale)
+    left = np.int64(race.scale)
     for n in range(end):
         total[n] = (total[n] + np.uint64(18)) // np.uint64(36)
         left -= np.int64(total[n])
         if total[n] > total[largest]:
             largest = n
     total[largest] = np.uint64(np.int64(total[largest]) + left)
-    return end
-
-
-@kernel()
-def store_distribution(
-    total: Array, end: int, slot: int, key: Array, first_roll: Array, length: Array, chances: Array
-) -> None:
-    """Fills key, first_roll, length and chances at `slot` from total[0:end]."""
     begin = 0
     while total[begin] == 0:
         begin += 1
@@ -171,39 +153,24 @@ def store_distribution(
     expected = np.int64(0)
     for n in range(begin, end):
         expected += np.int64(n) * np.int64(total[n])
-    key[slot] = (expected << SLOT_BITS) | slot
-    first_roll[slot] = begin
-    length[slot] = min(end - begin, WIDTH)
-    for n in range(length[slot]):
-        chances[slot, n] = total[begin + n]
+    race.key[slot] = (expected << SLOT_BITS) | slot
+    race.first_roll[slot] = begin
+    race.length[slot] = min(end - begin, WIDTH)
+    for n in range(race.length[slot]):
+        race.chances[slot, n] = total[begin + n]
 
 
 @kernel(parallel=True)
-def solve_layer(
-    start: int,
-    end: int,
-    scale: int,
-    longest: int,
-    order: Array,
-    slot_of: Array,
-    layouts: Array,
-    key: Array,
-    half: Array,
-    first_roll: Array,
-    length: Array,
-    chances: Array,
-) -> None:
-    """Fills key, half, first_roll, length and chances at slots start..end-1 (one pip layer, the lower ones filled)."""
+def solve_layer(start: int, end: int, race: Race, longest: int) -> None:
+    """Fills the arrays of race at slots start..end-1 (one pip layer, the lower ones filled)."""
     for block in prange((end - start + BLOCK - 1) // BLOCK):
-        drops = np.empty(layouts.shape[1] + 1, np.int64)
+        drops = np.empty(race.layouts.shape[1] + 1, np.int64)
         reply = np.empty((6, 9), np.int64)
         results = np.empty(ROLL_COUNT, np.int64)
         total = np.empty(LONGEST, np.uint64)
         for slot in range(start + block * BLOCK, min(end, start + (block + 1) * BLOCK)):
-            index: Any = np.int64(order[slot - 1])
-            fill_choices(index, layouts[index], slot_of, key, half, drops, reply, half[slot], results)
-            last = fill_mixture(results, first_roll, length, chances, scale, longest, total)
-            store_distribution(total, last, slot, key, first_roll, length, chances)
+            fill_choices(slot, race, drops, reply, results)
+            fill_distribution(slot, results, race, longest, total)
 
 
 def start_race(points: int, first_live: int, scale: int = SCALE) -> Race:
@@ -236,10 +203,7 @@ def solve_pips(race: Race, pips: int, longest: int = LONGEST) -> None:
     """Solve one pip layer, the lower ones being solved; rolls from `longest` on are dropped (gnubg's files keep 32)."""
     start, end = race.layer_start[pips], race.layer_start[pips + 1]
     if start < end:
-        solve_layer(
-            start, end, race.scale, longest, race.order, race.slot_of, race.layouts,
-            race.key, race.half, race.first_roll, race.length, race.chances,
-        )  # fmt: skip
+        solve_layer(start, end, race, longest)
 
 
 def solve_race(race: Race, longest: int = LONGEST) -> Race:
@@ -261,30 +225,25 @@ class Distributions(NamedTuple):
 
 @kernel(parallel=True)
 def fill_distributions(
-    slots: Array,
-    scale: float,
-    from_roll: Array,
-    length: Array,
-    source: Array,
-    offsets: Array,
-    first_roll: Array,
-    chances: Array,
-    mean: Array,
-    sd: Array,
+    slots: Array, race: Race, offsets: Array, first_roll: Array, chances: Array, mean: Array, sd: Array
 ) -> None:
-    """Fills first_roll, chances, mean and sd by row from the integer distributions at slots[row]."""
+    """Fills first_roll, chances, mean and sd by row from the integer distributions at slots[row].
+
+    What is filled is given one by one: parallel loops drop what they store in the arrays of a tuple.
+    """
+    scale = float(race.scale)
     for row in prange(slots.shape[0]):
         slot = slots[row]
-        first = np.int64(from_roll[slot])
+        first = np.int64(race.first_roll[slot])
         first_roll[row] = first
         moment = np.int64(0)
-        for n in range(length[slot]):
-            moment += (first + n) * np.int64(source[slot, n])
-            chances[offsets[row] + n] = np.float32(source[slot, n] / scale)
+        for n in range(race.length[slot]):
+            moment += (first + n) * np.int64(race.chances[slot, n])
+            chances[offsets[row] + n] = np.float32(race.chances[slot, n] / scale)
         mean[row] = moment / scale
         variance = 0.0
-        for n in range(length[slot]):
-            variance += (first + n - mean[row]) ** 2 * source[slot, n]
+        for n in range(race.length[slot]):
+            variance += (first + n - mean[row]) ** 2 * race.chances[slot, n]
         sd[row] = np.sqrt(variance / scale)
 
 
@@ -294,14 +253,9 @@ def distributions(race: Race, first_index: int) -> Distributions:
     rows = len(slots)
     offsets = np.zeros(rows + 1, np.uint32)
     np.cumsum(race.length[slots], out=offsets[1:])
-    packed = Distributions(
-        offsets,
-        np.empty(rows, np.uint8),
-        np.empty(offsets[-1], np.float32),
-        np.empty(rows, np.float64),
-        np.empty(rows, np.float32),
-    )
-    fill_distributions(slots, float(race.scale), race.first_roll, race.length, race.chances, *packed)
+    chances = np.empty(offsets[-1], np.float32)
+    packed = Distributions(offsets, np.empty(rows, np.uint8), chances, np.empty(rows), np.empty(rows, np.float32))
+    fill_distributions(slots, race, *packed)
     return packed
 
 

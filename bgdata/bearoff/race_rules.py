@@ -1,8 +1,8 @@
 """Rules of thumb for the cube in races: what players reckon at the board, as others published them.
 
-A rule is a kernel of (sides, on_roll, opponent): rows of the array that `side_counts` makes of layouts, whose columns
-are counted once for each layout. It answers with bits: DOUBLE, REDOUBLE (if the player on roll owns the cube) and PASS.
-`NAMES` lists the rules in the order of their numbers, `RULES` says where each is from.
+`answer` has them all, by number, for rows of the array that `side_counts` makes of layouts, whose columns are counted
+once for each layout. An answer is bits: DOUBLE, REDOUBLE (if the player on roll owns the cube) and PASS. `NAMES` lists
+the rules in the order of their numbers, `RULES` says where each is from.
 
 Rules are stated with exact numbers, multiplied where the published text has fractions. All are for money play.
 """
@@ -92,189 +92,102 @@ def penalized_pips(layouts: NDArray[np.int8], penalties: Penalties) -> NDArray[n
 
 
 @kernel(inline=True)
-def graded(lead: float, double_from: float, redouble_from: float, take_up_to: float) -> int:
+def grade(lead: float, double_from: float, redouble_from: float, take_up_to: float) -> int:
     """The answer of a rule that compares one measure of the lead of the player on roll."""
     return (lead >= double_from) * DOUBLE + (lead >= redouble_from) * REDOUBLE + (lead > take_up_to) * PASS
 
 
 @kernel(borrows=True)
-def percent_8_9_12(sides: Array, on_roll: int, opponent: int) -> int:
-    """Double if the opponent has 8 % more pips, redouble from 9 % on, take up to 12 %."""
-    pips = sides[on_roll, PIPS]
-    return graded(100.0 * (sides[opponent, PIPS] - pips), 8.0 * pips, 9.0 * pips, 12.0 * pips)
+def more_than_other(sides: Array, side: int, other: int, column: int) -> float:
+    """What a side has more than the other in a column of sides; 0 where it has less."""
+    return max(float(sides[side, column] - sides[other, column]), 0.0)
 
 
 @kernel(borrows=True)
-def percent_10(sides: Array, on_roll: int, opponent: int) -> int:
-    """Pips of the player on roll and a tenth more: double if they are at most 2 above the opponent's, redouble if at
-    most 1 above; take if they are at most 2 below."""
-    return graded(10.0 * sides[opponent, PIPS] - 11.0 * sides[on_roll, PIPS], -20.0, -10.0, 20.0)
+def ward_count(sides: Array, side: int, other: int) -> float:
+    """Ward's count: 2 more for each checker beyond the second on the ace point and 1 on the deuce point; then, for what
+    one has more than the other, 2 a checker and 1/2 for one outside the home board, less 1 a home point."""
+    excess = 2.0 * more_than_other(sides, side, other, CHECKERS) + 0.5 * more_than_other(sides, side, other, OUTSIDE)
+    return float(sides[side, WARD] + (excess - more_than_other(sides, side, other, POINTS)))
 
 
 @kernel(borrows=True)
-def thorp(sides: Array, on_roll: int, opponent: int) -> int:
-    """Count pips, 2 for each checker, 1 more for each on the ace point, less 1 for each home point that is held; the
-    player on roll adds a tenth if that is above 30. Double up to 2 above the opponent's count, redouble up to 1 above;
-    take if the doubler's is at most 2 below."""
-    count = sides[on_roll, THORP]
-    return graded(10.0 * sides[opponent, THORP] - (11.0 if count > 30.0 else 10.0) * count, -20.0, -10.0, 20.0)
-
-
-@kernel(borrows=True)
-def thorp_from_30(sides: Array, on_roll: int, opponent: int) -> int:
-    """Thorp's count with the tenth added at exactly 30, too."""
-    count = sides[on_roll, THORP]
-    return graded(10.0 * sides[opponent, THORP] - (11.0 if count >= 30.0 else 10.0) * count, -20.0, -10.0, 20.0)
-
-
-@kernel(borrows=True)
-def thorp_rounded(sides: Array, on_roll: int, opponent: int) -> int:
-    """Thorp's count with the tenth rounded down, and a pass from exactly 2 on."""
-    count = sides[on_roll, THORP]
-    adjusted = count + count // 10.0 if count > 30.0 else count
-    return graded(sides[opponent, THORP] - adjusted, -2.0, -1.0, 1.0)
-
-
-@kernel(borrows=True)
-def ward(sides: Array, on_roll: int, opponent: int) -> int:
-    """Add 2 for each checker on the ace point beyond the second and 1 on the deuce point; then, for what one has more
-    than the other, 2 a checker and 1/2 for one outside the home board, less 1 a home point. The player on roll adds a
-    tenth. Double up to 2 above the opponent's, redouble up to 1 above; take up to 2 below where both have 50 pips on
-    average, 3 at 75, 4 from 100 on, in a straight line between."""
-    own = 110.0 * (sides[on_roll, WARD] + ward_excess(sides, on_roll, opponent))
-    other = 100.0 * (sides[opponent, WARD] + ward_excess(sides, opponent, on_roll))
-    longer = 2.0 * (sides[on_roll, PIPS] + sides[opponent, PIPS]) - 200.0
-    return graded(other - own, -200.0, -100.0, 200.0 + min(max(longer, 0.0), 200.0))
-
-
-@kernel(borrows=True)
-def ward_excess(sides: Array, side: int, other: int) -> float:
-    """What a side adds, in Ward's formula, for what it has more than the other."""
-    checkers = sides[side, CHECKERS] - sides[other, CHECKERS]
-    outside = sides[side, OUTSIDE] - sides[other, OUTSIDE]
-    points = sides[side, POINTS] - sides[other, POINTS]
-    return float(2.0 * max(checkers, 0.0) + 0.5 * max(outside, 0.0) - max(points, 0.0))
-
-
-@kernel(borrows=True)
-def keith(sides: Array, on_roll: int, opponent: int) -> int:
-    """Add 2 for each checker beyond the first on the ace point, 1 beyond the first on the deuce point and beyond the
-    third on the three point, 1 for each gap on points 4, 5 and 6. The player on roll adds a seventh, rounded down.
-    Double up to 4 above the opponent's count, redouble up to 3 above, take from 2 above on."""
-    count = sides[on_roll, KEITH]
-    return graded(sides[opponent, KEITH] - (count + count // 7.0), -4.0, -3.0, -2.0)
-
-
-@kernel(borrows=True)
-def isight(sides: Array, on_roll: int, opponent: int) -> int:
-    """Add 1 for each checker more than the opponent has, 2 for each beyond the second on the ace point, 1 beyond the
-    second on the deuce point and beyond the third on the three point, 1 for each gap on points 4, 5 and 6 where the
-    opponent has none, 1 for each crossover more than the opponent needs. With counts L and T of leader and trailer,
-    80 - L / 3 + 2 (T - L): double from 68 on, redouble from 70 on, take up to 76."""
-    own = sides[on_roll, ISIGHT] + isight_excess(sides, on_roll, opponent)
-    other = sides[opponent, ISIGHT] + isight_excess(sides, opponent, on_roll)
-    return graded(240.0 - own + 6.0 * (other - own), 204.0, 210.0, 228.0)
-
-
-@kernel(borrows=True)
-def isight_excess(sides: Array, side: int, other: int) -> float:
-    """What a side adds, in the Isight method, for what it has more than the other."""
+def isight_count(sides: Array, side: int, other: int) -> float:
+    """The Isight count: 1 more for each checker more than the opponent has, 2 for each beyond the second on the ace
+    point, 1 beyond the second on the deuce point and beyond the third on the three point, 1 for each gap on points 4, 5
+    and 6 where the opponent has none, 1 for each crossover more than the opponent needs."""
     gaps = 0.0
     for gap in range(FIRST_GAP, FIRST_GAP + 3):
         gaps += sides[side, gap] * (1.0 - sides[other, gap])
-    checkers = sides[side, CHECKERS] - sides[other, CHECKERS]
-    crossovers = sides[side, CROSSOVERS] - sides[other, CROSSOVERS]
-    return float(gaps + max(checkers, 0.0) + max(crossovers, 0.0))
-
-
-@kernel(borrows=True)
-def kleinman(sides: Array, on_roll: int, opponent: int) -> int:
-    """With D the lead in pips and 4, S the sum of pips less 4, K = D^2 / S: double from 0.5 on, redouble from 0.7 on,
-    take up to 1.2. Behind by 4 or more, no double."""
-    pips, other = sides[on_roll, PIPS], sides[opponent, PIPS]
-    lead, total = other - pips + 4.0, other + pips - 4.0
-    if lead <= 0.0:
-        return 0
-    return graded(10.0 * lead * lead, 5.0 * total, 7.0 * total, 12.0 * total)
-
-
-@kernel(inline=True)
-def last_take_62(pips: float) -> float:
-    """The largest deficit that is taken by rule 62, against a leader with these pips."""
-    return math.floor((pips - 5.0) / 7.0) if pips <= 62.0 else math.ceil(pips / 10.0) + 1.0
-
-
-@kernel(borrows=True)
-def trice_62(sides: Array, on_roll: int, opponent: int) -> int:
-    """Of the pips of the player on roll: up to 62, less 5, by 7, rounded down; above, by 10, rounded up, and 1. Take if
-    the opponent is at most so far behind; double if within 3 of that, redouble if within 2."""
-    last = last_take_62(sides[on_roll, PIPS])
-    return graded(sides[opponent, PIPS] - sides[on_roll, PIPS], last - 3.0, last - 2.0, last)
-
-
-@kernel(borrows=True)
-def effective_62(sides: Array, on_roll: int, opponent: int) -> int:
-    """Rule 62 with effective pip counts less 7, what a position wastes that wastes little, in place of pips."""
-    last = last_take_62(sides[on_roll, EFFECTIVE] - 7.0)
-    return graded(sides[opponent, EFFECTIVE] - sides[on_roll, EFFECTIVE], last - 3.0, last - 2.0, last)
-
-
-@kernel(borrows=True)
-def effective_rolls(sides: Array, on_roll: int, opponent: int) -> int:
-    """With N the effective pips of the player on roll by 7, rounded: take if at most N - 3 effective pips behind;
-    double if within 2 of that, redouble if within 1."""
-    last = math.floor(sides[on_roll, EFFECTIVE] / 7.0 + 0.5) - 3.0
-    return graded(sides[opponent, EFFECTIVE] - sides[on_roll, EFFECTIVE], last - 2.0, last - 1.0, last)
-
-
-@kernel(borrows=True)
-def effective_sevens(sides: Array, on_roll: int, opponent: int) -> int:
-    """With N such that 7 N + 1 is nearest to the effective pips of the player on roll: double from N - 5 effective pips
-    ahead on, redouble from N - 4 on, take up to N - 1."""
-    n = math.floor((sides[on_roll, EFFECTIVE] - 1.0) / 7.0 + 0.5)
-    return graded(sides[opponent, EFFECTIVE] - sides[on_roll, EFFECTIVE], n - 5.0, n - 4.0, n - 1.0)
-
-
-@kernel(borrows=True)
-def penalized(sides: Array, on_roll: int, opponent: int, column: int, limits: Array) -> int:
-    """Of the penalized pips in a column of sides: the player on roll adds one in limits[0], rounded down, or nothing at
-    0; limits[1:] are of what the opponent has more then: from where on to double and to redouble, up to where to
-    take."""
-    count = sides[on_roll, column]
-    adjusted = count + count // limits[0] if limits[0] > 0 else count
-    return graded(sides[opponent, column] - adjusted, limits[1], limits[2], limits[3])
+    checkers = more_than_other(sides, side, other, CHECKERS)
+    return float(sides[side, ISIGHT] + (gaps + checkers + more_than_other(sides, side, other, CROSSOVERS)))
 
 
 @kernel(borrows=True)
 def answer(rule: int, sides: Array, on_roll: int, opponent: int, limits: Array) -> int:
     """The answer of the rule of this number; int64[n, 4] limits are those of the found rules."""
-    if rule == 0:
-        return percent_8_9_12(sides, on_roll, opponent)
+    pips, other_pips = sides[on_roll, PIPS], sides[opponent, PIPS]
+    effective, other_effective = sides[on_roll, EFFECTIVE], sides[opponent, EFFECTIVE]
+    if rule == 0:  # 8-9-12: double if the opponent has 8 % more pips, redouble from 9 % on, take up to 12 %
+        return grade(100.0 * (other_pips - pips), 8.0 * pips, 9.0 * pips, 12.0 * pips)
     if rule == 1:
-        return percent_10(sides, on_roll, opponent)
-    if rule == 2:
-        return thorp(sides, on_roll, opponent)
-    if rule == 3:
-        return thorp_from_30(sides, on_roll, opponent)
-    if rule == 4:
-        return thorp_rounded(sides, on_roll, opponent)
+        # 10-percent: pips of the player on roll and a tenth more: double if they are at most 2 above the opponent's,
+        # redouble if at most 1 above; take if they are at most 2 below
+        return grade(10.0 * other_pips - 11.0 * pips, -20.0, -10.0, 20.0)
+    if rule in (2, 3, 4):
+        # thorp: count pips, 2 for each checker, 1 more for each on the ace point, less 1 for each home point that is
+        # held; the player on roll adds a tenth if that is above 30. Double up to 2 above the opponent's count, redouble
+        # up to 1 above; take if the doubler's is at most 2 below
+        count, other_count = sides[on_roll, THORP], sides[opponent, THORP]
+        if rule == 4:  # thorp-rounded: the tenth is rounded down, and 2 below is a pass
+            return grade(other_count - (count + count // 10.0 if count > 30.0 else count), -2.0, -1.0, 1.0)
+        is_longer = count > 30.0 or (rule == 3 and count == 30.0)  # thorp-from-30: at exactly 30, too
+        return grade(10.0 * other_count - (11.0 if is_longer else 10.0) * count, -20.0, -10.0, 20.0)
     if rule == 5:
-        return ward(sides, on_roll, opponent)
+        # ward: the player on roll adds a tenth to its count. Double up to 2 above the opponent's, redouble up to 1
+        # above; take up to 2 below where both have 50 pips on average, 3 at 75, 4 from 100 on, in a line between
+        longer = 2.0 * (pips + other_pips) - 200.0
+        lead = 100.0 * ward_count(sides, opponent, on_roll) - 110.0 * ward_count(sides, on_roll, opponent)
+        return grade(lead, -200.0, -100.0, 200.0 + min(max(longer, 0.0), 200.0))
     if rule == 6:
-        return keith(sides, on_roll, opponent)
+        # keith: add 2 for each checker beyond the first on the ace point, 1 beyond the first on the deuce point and
+        # beyond the third on the three point, 1 for each gap on points 4, 5 and 6. The player on roll adds a seventh,
+        # rounded down. Double up to 4 above the opponent's count, redouble up to 3 above, take from 2 above on
+        count = sides[on_roll, KEITH]
+        return grade(sides[opponent, KEITH] - (count + count // 7.0), -4.0, -3.0, -2.0)
     if rule == 7:
-        return isight(sides, on_roll, opponent)
+        # isight: with counts L and T of leader and trailer, 80 - L / 3 + 2 (T - L): double from 68 on, redouble from 70
+        # on, take up to 76
+        own, other = isight_count(sides, on_roll, opponent), isight_count(sides, opponent, on_roll)
+        return grade(240.0 - own + 6.0 * (other - own), 204.0, 210.0, 228.0)
     if rule == 8:
-        return kleinman(sides, on_roll, opponent)
-    if rule == 9:
-        return trice_62(sides, on_roll, opponent)
-    if rule == 10:
-        return effective_62(sides, on_roll, opponent)
+        # kleinman: with D the lead in pips and 4, S the sum of pips less 4, K = D^2 / S: double from 0.5 on, redouble
+        # from 0.7 on, take up to 1.2. Behind by 4 or more, no double
+        lead, total = other_pips - pips + 4.0, other_pips + pips - 4.0
+        return grade(10.0 * lead * lead, 5.0 * total, 7.0 * total, 12.0 * total) if lead > 0.0 else 0
+    if rule in (9, 10):
+        # rule-62: of the pips of the player on roll: up to 62, less 5, by 7, rounded down; above, by 10, rounded up,
+        # and 1. Take if the opponent is at most so far behind; double if within 3 of that, redouble if within 2.
+        # epc-62: the same with effective pip counts less 7, what a position wastes that wastes little
+        leader, behind = (pips, other_pips - pips) if rule == 9 else (effective - 7.0, other_effective - effective)
+        last = math.floor((leader - 5.0) / 7.0) if leader <= 62.0 else math.ceil(leader / 10.0) + 1.0
+        return grade(behind, last - 3.0, last - 2.0, last)
     if rule == 11:
-        return effective_rolls(sides, on_roll, opponent)
+        # epc-rolls: with N the effective pips of the player on roll by 7, rounded: take if at most N - 3 effective pips
+        # behind; double if within 2 of that, redouble if within 1
+        last = math.floor(effective / 7.0 + 0.5) - 3.0
+        return grade(other_effective - effective, last - 2.0, last - 1.0, last)
     if rule == 12:
-        return effective_sevens(sides, on_roll, opponent)
-    return penalized(sides, on_roll, opponent, FOUND + rule - FOUND_RULE, limits[rule - FOUND_RULE])
+        # epc-sevens: with N such that 7 N + 1 is nearest to the effective pips of the player on roll: double from N - 5
+        # effective pips ahead on, redouble from N - 4 on, take up to N - 1
+        n = math.floor((effective - 1.0) / 7.0 + 0.5)
+        return grade(other_effective - effective, n - 5.0, n - 4.0, n - 1.0)
+    # a found rule: the player on roll adds one in limits[0] to its penalized pips, rounded down, or nothing at 0;
+    # limits[1:] are of what the opponent has more then: from where on to double and to redouble, up to where to take
+    column, own_limits = FOUND + rule - FOUND_RULE, limits[rule - FOUND_RULE]
+    count = sides[on_roll, column]
+    adjusted = count + count // own_limits[0] if own_limits[0] > 0 else count
+    return grade(sides[opponent, column] - adjusted, own_limits[1], own_limits[2], own_limits[3])
 
 
 class Rule(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.race_rules import NAMES, PASS, answer
-from bgdata.game.random import GAMMA, mixed
+from bgdata.game.random import GAMMA, mix_bits
 from bgdata.kernel import Array, kernel, prange
 
 STEPS = 10_000_000  # of a point
@@ -21,21 +21,14 @@ def is_tested(on_roll: NDArray[np.int64], opponent: NDArray[np.int64]) -> NDArra
     """bool[...]: whether a pair of position indexes is of the half that rules are tested on, by a hash of it."""
     with np.errstate(over="ignore"):
         bits = on_roll.astype(np.uint64) * _ROW + opponent.astype(np.uint64) + GAMMA
-    return (mixed(bits) & np.uint64(1)).astype(np.bool_)
+    return (mix_bits(bits) & np.uint64(1)).astype(np.bool_)
 
 
 @kernel(parallel=True)
 def fill_sums(
-    sides: Array,
-    on_roll: Array,
-    opponents: Array,
-    margins: Array,
-    weights: Array,
-    halves: Array,
-    limits: Array,
-    tolerance: int,
-    sums: Array,
-) -> None:
+    sides: Array, on_roll: Array, opponents: Array, margins: Array, weights: Array, halves: Array, limits: Array,
+    tolerance: int, sums: Array,
+) -> None:  # fmt: skip
     """Fills sums[row, rule, decision, half, (as SUMS)] from on_roll[row], opponents[row, pair] (rows of sides) and
     margins[row, pair, decision] in steps. Losses up to the tolerance are no errors. The last two are the position
     indexes of the first pair with the largest loss, -1 where nothing is lost."""
@@ -46,40 +39,24 @@ def fill_sums(
             sums[row, :, :, half, _POSITIONS] = (halves[row] == half).sum()
             sums[row, :, :, half, _OCCURRENCES] = ((halves[row] == half) * weights[row]).sum()
         for rule in range(sums.shape[1]):
-            own, others, found = on_roll[row], opponents[row], sums[row, rule]
-            add_losses(rule, sides, own, others, margins[row], weights[row], halves[row], limits, tolerance, found)
+            for pair in range(opponents.shape[1]):
+                # DOUBLE, REDOUBLE, and now to take
+                bits = answer(rule, sides, on_roll[row], opponents[row, pair], limits) ^ PASS
+                for decision in range(N_DECISIONS):
+                    margin = margins[row, pair, decision]
+                    loss = -margin if bits >> decision & 1 else margin
+                    if loss <= 0:
+                        continue
+                    half, weight = halves[row, pair], weights[row, pair]
+                    sums[row, rule, decision, half, _LOSS] += weight * loss
+                    sums[row, rule, decision, half, _ERRORS] += weight * (loss > tolerance)
+                    if loss > sums[row, rule, decision, half, _LARGEST]:
+                        sums[row, rule, decision, half, _LARGEST] = loss
+                        sums[row, rule, decision, half, _ON_ROLL] = on_roll[row] + 1
+                        sums[row, rule, decision, half, _OPPONENT] = opponents[row, pair] + 1
 
 
-@kernel(borrows=True)
-def add_losses(
-    rule: int,
-    sides: Array,
-    on_roll: int,
-    opponents: Array,
-    margins: Array,
-    weights: Array,
-    halves: Array,
-    limits: Array,
-    tolerance: int,
-    sums: Array,
-) -> None:
-    """Adds to sums[decision, half, (as SUMS)] what a rule loses in the pairs of one layout on roll."""
-    for pair in range(len(opponents)):
-        bits = answer(rule, sides, on_roll, opponents[pair], limits) ^ PASS  # DOUBLE, REDOUBLE, and now to take
-        for decision in range(N_DECISIONS):
-            margin = margins[pair, decision]
-            loss = -margin if bits >> decision & 1 else margin
-            if loss > 0:
-                half, weight = halves[pair], weights[pair]
-                sums[decision, half, _LOSS] += weight * loss
-                sums[decision, half, _ERRORS] += weight * (loss > tolerance)
-                if loss > sums[decision, half, _LARGEST]:
-                    sums[decision, half, _LARGEST] = loss
-                    sums[decision, half, _ON_ROLL] = on_roll + 1
-                    sums[decision, half, _OPPONENT] = opponents[pair] + 1
-
-
-def merged(sums: NDArray[np.int64], axis: int = 0) -> NDArray[np.int64]:
+def merge_sums(sums: NDArray[np.int64], axis: int = 0) -> NDArray[np.int64]:
     """Sums over an axis of int64[..., SUMS]; the largest loss and its pair are those of the first that has it."""
     found: NDArray[np.int64] = sums.sum(axis=axis)
     first = np.expand_dims(sums[..., _LARGEST].argmax(axis=axis), (axis, -1))
@@ -103,4 +80,4 @@ def pair_sums(
     others = np.ascontiguousarray(opponents - 1)
     counted = np.array(np.broadcast_to(weights, opponents.shape), order="C")
     fill_sums(sides, on_roll - 1, others, steps, counted, halves, limits, round(tolerance * STEPS), sums)
-    return merged(sums)
+    return merge_sums(sums)

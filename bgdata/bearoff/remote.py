@@ -80,8 +80,8 @@ class RemoteTwoSidedTable(TwoSidedTable):
         return self._equities(self.row(index), other * self._record_bytes)
 
     def probe_unchecked(self, on_roll: Layout, opponent: Layout) -> Equities:
-        """The same, of which only the bytes of the one pair are fetched: it cannot be checked. Raises as `probe`
-        does."""
+        """The four equities of one position, of which only its own bytes are fetched: they cannot be checked. Raises
+        as `probe` does."""
         index, other = self._indexes(on_roll, opponent)
         begin = (index * self._count + other) * self._record_bytes
         return self._equities(self._remote.read(begin, self._record_bytes), 0)

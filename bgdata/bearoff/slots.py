@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.layouts import all_layouts, pip_counts, pip_layers
-from bgdata.bearoff.plays import Plays, all_plays
+from bgdata.bearoff.plays import all_plays
 from bgdata.bearoff.race import ROLL_COUNT
 
 
@@ -43,7 +43,7 @@ class Slots(NamedTuple):
         sizes = np.diff(self.layer_start).tolist()
         return sum(sizes[pips] * sizes[total - pips] for pips in self.layers_of(total))
 
-    def reached_from(self, first: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def reachable_from(self, first: NDArray[np.int64]) -> NDArray[np.bool_]:
         """bool[slots]: whether some of these slots lead there, in any number of rolls; they themselves included."""
         found = np.zeros(len(self.order), np.bool_)
         found[first] = True
@@ -54,9 +54,9 @@ class Slots(NamedTuple):
                 )
         return found
 
-    def restricted(self, first: NDArray[np.int64]) -> Slots:
+    def restrict(self, first: NDArray[np.int64]) -> Slots:
         """Those slots that some of these lead to, they themselves included, with numbers of their own."""
-        found = self.reached_from(first)
+        found = self.reachable_from(first)
         number = np.cumsum(found) - 1
         counts = np.diff(self.play_start).reshape(-1, ROLL_COUNT)
         results = self.results[np.repeat(found, counts.sum(axis=1))]
@@ -71,15 +71,11 @@ class Slots(NamedTuple):
 def all_slots(points: int, checkers: int) -> Slots:
     """The layouts of up to `checkers` on points 1 to `points`."""
     order, layer_start = pip_layers(pip_counts(all_layouts(points, checkers)))
-    return Slots(order, layer_start, *plays_by_slot(all_plays(points, checkers), order))
-
-
-def plays_by_slot(plays: Plays, order: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """(start int64[slots * 21 + 1], result slots): plays rearranged from index order into slot order."""
+    plays = all_plays(points, checkers)  # in index order
     slot_of = np.empty_like(order)
     slot_of[order] = np.arange(len(order), dtype=np.int32)
     rolls = (order[:, None].astype(np.int64) * ROLL_COUNT + np.arange(ROLL_COUNT)).ravel()
     counts = np.diff(plays.start)[rolls]
     start = np.concatenate([[0], np.cumsum(counts)])
     source = np.repeat(plays.start[rolls] - start[:-1], counts) + np.arange(start[-1])
-    return start, slot_of[plays.results[source]]
+    return Slots(order, layer_start, start, slot_of[plays.results[source]])

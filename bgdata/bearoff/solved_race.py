@@ -103,7 +103,7 @@ def solve_race(on_roll: Layout, opponent: Layout, states: States, most_cells: in
         return None
     slots, slot_of = slots_of(points, checkers)
     first = slot_of[[index_of(layout, points) for layout in layouts]]
-    return SolvedRace(slots.restricted(first), states, sum(map(pip_count, layouts)), points)
+    return SolvedRace(slots.restrict(first), states, sum(map(pip_count, layouts)), points)
 
 
 @lru_cache(maxsize=8)

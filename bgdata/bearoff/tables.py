@@ -34,7 +34,7 @@ class Equities(NamedTuple):
     opponent_owned: float
 
 
-def form_checked(table: Table, name: str, shape: tuple[int, ...], *dtypes: DTypeLike) -> NDArray[Any]:
+def open_array(table: Table, name: str, shape: tuple[int, ...], *dtypes: DTypeLike) -> NDArray[Any]:
     """An array of a version, mapped. Raises CorruptFileError for one of another shape or type than a table of its size
     has, which would be read at wrong places, by kernels even beyond its end."""
     found = table.array(name)
@@ -46,11 +46,36 @@ def form_checked(table: Table, name: str, shape: tuple[int, ...], *dtypes: DType
     return found
 
 
-class RaceTable:
-    """A one-sided table: how many rolls it takes until all checkers are off, or, for a gammon table, the first one.
+class MappedTable:
+    """A table whose arrays are mapped to be probed. A pickled one is just the path of its version."""
 
-    A pickled table is just the path of its version.
-    """
+    table: Table
+    rows_are = "pairs of layouts"
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.table.name}: {len(self):,} {self.rows_are})"
+
+    def _repr_html_(self) -> str:
+        from bgdata.store.table_html import version_html
+
+        return version_html(self.table, self.middle_rows)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.table,)
+
+    def middle_rows(self, count: int) -> list[dict[str, float]]:  # noqa: ARG002
+        """Up to `count` rows from the middle of the table, as Parquet files of smaller ones have them; none for kinds
+        that always have such a file."""
+        return []
+
+
+class RaceTable(MappedTable):
+    """A one-sided table: how many rolls it takes until all checkers are off, or, for a gammon table, the first one."""
+
+    rows_are = "layouts"
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -59,23 +84,12 @@ class RaceTable:
         is_gammon = table.manifest.dataset == "bearoff_gammon"
         self.first_index = comb(self.points + MAX_CHECKERS - 1, self.points) if is_gammon else 0
         rows = layout_count(self.points, MAX_CHECKERS) - self.first_index
-        self._offsets = form_checked(table, "offsets", (rows + 1,), np.uint32)
-        self._first_roll = form_checked(table, "first_roll", (rows,), np.uint8)
-        self._chances = form_checked(table, "chances", (int(self._offsets[-1]),), np.float32)
-
-    def __repr__(self) -> str:
-        return f"RaceTable({self.table.name}: {len(self):,} layouts)"
-
-    def _repr_html_(self) -> str:
-        from bgdata.store.table_html import version_html
-
-        return version_html(self.table)
+        self._offsets = open_array(table, "offsets", (rows + 1,), np.uint32)
+        self._first_roll = open_array(table, "first_roll", (rows,), np.uint8)
+        self._chances = open_array(table, "chances", (int(self._offsets[-1]),), np.float32)
 
     def __len__(self) -> int:
         return len(self._first_roll)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.table,)
 
     def probe_chances(self, layout: Layout) -> NDArray[np.float64]:
         """float64[rolls]: the chance of exactly n rolls at index n."""
@@ -117,11 +131,8 @@ class RaceTable:
         return row
 
 
-class TwoSidedTable:
-    """A two-sided table: exact equities of every pair of layouts.
-
-    A pickled table is just the path of its version.
-    """
+class TwoSidedTable(MappedTable):
+    """A two-sided table: exact equities of every pair of layouts."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -129,7 +140,7 @@ class TwoSidedTable:
         self.points, self.checkers = int(parameters["points"]), int(parameters["checkers"])
         count = layout_count(self.points, self.checkers)
         # float32 equities or uint16 codes
-        self.stored = form_checked(table, "equities", (count, count, 4), np.float32, np.uint16)
+        self.stored = open_array(table, "equities", (count, count, 4), np.float32, np.uint16)
         self._set_scale(self.stored.dtype)
         probed = table.array("equities", scattered=True)
         # one item a pair: gathering records is several times faster than rows of four
@@ -146,19 +157,8 @@ class TwoSidedTable:
         self._step = self.limit / 32767.5 if self.is_rounded else 1.0
         self._lowest = self.limit if self.is_rounded else 0.0
 
-    def __repr__(self) -> str:
-        return f"TwoSidedTable({self.table.name}: {len(self):,} pairs of layouts)"
-
-    def _repr_html_(self) -> str:
-        from bgdata.store.table_html import version_html
-
-        return version_html(self.table, self.middle_rows)
-
     def __len__(self) -> int:
         return self._count * self._count
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.table,)
 
     def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
         """The four equities of one position. Raises NotCoveredError or InvalidPositionError."""
@@ -186,7 +186,6 @@ class TwoSidedTable:
         return self.decode(self.probe_stored(on_roll, opponent))
 
     def middle_rows(self, count: int) -> list[dict[str, float]]:
-        """Up to `count` rows from the middle of the table, as Parquet files of smaller ones have them."""
         first = max(0, len(self) - count) // 2
         pairs = np.divmod(np.arange(first, min(first + count, len(self))), self._count)
         names = ("on_roll_index", "opponent_index", *Equities._fields)
@@ -216,7 +215,7 @@ def layout_index(layout: Layout, points: int) -> int:
     if isinstance(layout, np.ndarray) and layout.ndim > 1:
         raise InvalidPositionError(f"expected one layout, got an array {list(layout.shape)}")
     is_layout = isinstance(layout, list | tuple) or np.ndim(layout) > 0
-    return position_index(fitted(layout, points)) if is_layout else whole_index(layout)
+    return position_index(fit_layout(layout, points)) if is_layout else whole_index(layout)
 
 
 def index_pairs(
@@ -243,7 +242,7 @@ def equity_limit(checkers: int) -> float:
     return 2.0 if checkers == MAX_CHECKERS else 1.0
 
 
-def fitted(layout: Sequence[int], points: int) -> Sequence[int]:
+def fit_layout(layout: Sequence[int], points: int) -> Sequence[int]:
     """The layout with exactly `points` points. Raises NotCoveredError if it has a checker beyond them."""
     if len(layout) == points:
         return layout

@@ -97,7 +97,7 @@ class Window(NamedTuple):
 
 
 @kernel(inline=True)
-def halved(value: int) -> int:
+def halve(value: int) -> int:
     """value / 2 truncated toward zero, as in C."""
     return (value + (1 if value < 0 else 0)) >> 1
 
@@ -126,8 +126,8 @@ def fill_worths(
                 cells[there + 2 * TILE] = owned if owned > doubled else doubled
             else:
                 doubled = WON if opponent_owned >= WON // 2 else 2 * opponent_owned
-                cells[there + TILE] = doubled if opponent_owned >= halved(centered) else centered
-                cells[there + 2 * TILE] = doubled if opponent_owned >= halved(owned) else owned
+                cells[there + TILE] = doubled if opponent_owned >= halve(centered) else centered
+                cells[there + 2 * TILE] = doubled if opponent_owned >= halve(owned) else owned
 
 
 @kernel()
@@ -146,8 +146,8 @@ def solve_tasks(
     values: Array,
     integer: bool | None,
 ) -> None:
-    """Fills values[...] and cells[...] of the pairs in tasks[begin:end], all that they depend on being filled; of pairs
-    without a layout in is_wanted[slot] not all.
+    """Fills values[...] and cells[...] of the pairs in tasks[begin:end], all that they depend on being filled; skips
+    pairs whose layouts are not in is_wanted[slot].
 
     A task is (tile, first opponent, one past the last, first player on roll, one past the last, place of the first pair
     in `values`, values from one player on roll to the next); the tile is that of the opponents.
@@ -177,15 +177,7 @@ def solve_tasks(
 
 
 @kernel()
-def restore_tasks(
-    begin: int,
-    end: int,
-    tasks: Array,
-    places: Array,
-    columns: int,
-    cells: Array,
-    values: Array,
-) -> None:
+def restore_tasks(begin: int, end: int, tasks: Array, places: Array, columns: int, cells: Array, values: Array) -> None:
     """Fills cells[...] from values[...] of pairs that were solved before: see `solve_tasks`."""
     for task in range(begin, end):
         _, opponent, opponent_end, first, last, place, step = tasks[task]
@@ -228,7 +220,11 @@ def start_window(
     lost = np.where(is_full, -2.0, -1.0) if not is_integer else LOST
     for column in range(len(columns)):
         cells[places + column * TILE] = lost
-    return Window(slots, columns, tile_start, places, is_full, cells, memory, settled_pips(slots))
+    # from how many pips on any roll that does not end the game takes BATCH pips or more
+    on_roll = np.repeat(layer, np.diff(slots.play_start[::ROLL_COUNT]))
+    is_slow = (on_roll - layer[slots.results] < BATCH) & (slots.results > 0)
+    settled = int(on_roll[is_slow].max(initial=0)) + 1
+    return Window(slots, columns, tile_start, places, is_full, cells, memory, settled)
 
 
 def zeros(size: int) -> mmap.mmap:
@@ -240,15 +236,6 @@ def zeros(size: int) -> mmap.mmap:
             f"expected a system that gives {size / 1e9:.1f} GB of memory of which little more than half will be used, "
             f"got: {error.strerror}"
         ) from error
-
-
-def settled_pips(slots: Slots) -> int:
-    """The least pip count from which on any roll that does not end the game takes BATCH pips or more."""
-    pips = np.repeat(np.arange(slots.most_pips + 1), np.diff(slots.layer_start))
-    on_roll = np.repeat(pips, np.diff(slots.play_start[::ROLL_COUNT]))
-    lost = on_roll - pips[slots.results]
-    slow = on_roll[(lost < BATCH) & (slots.results > 0)]
-    return int(slow.max(initial=0)) + 1
 
 
 def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None = None) -> Iterator[Solved]:
@@ -273,9 +260,7 @@ def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None 
 def restore(window: Window, solved: Solved) -> None:
     """Fill the cells of blocks that were solved before."""
     tasks = tasks_of(window, solved.blocks)
-    in_threads(
-        restore_tasks, len(tasks), tasks, window.places, len(window.columns), window.cells, solved.values
-    )  # fmt: skip
+    in_threads(restore_tasks, len(tasks), tasks, window.places, len(window.columns), window.cells, solved.values)
 
 
 def calls_of(window: Window, totals: range) -> Iterator[list[Block]]:

@@ -60,48 +60,38 @@ class Scale:
         fill_stored(values, self.scale, self.offset, found)
         return found
 
-    def lost(self, is_full: NDArray[np.bool_]) -> NDArray[Any]:
-        """Stored values of a player whose opponent has finished; `is_full` where it lost a gammon."""
-        equities = np.where(is_full, -2.0, -1.0) if not self.integer else np.full(len(is_full), float(LOST))
-        return self.stored(equities)
-
-    def won_against(self, is_full: NDArray[np.bool_]) -> NDArray[Any]:
-        """Stored values of a player that has finished."""
-        equities = np.where(is_full, 2.0, 1.0) if not self.integer else np.full(len(is_full), float(WON))
-        return self.stored(equities)
+    def finished(self, is_full: NDArray[np.bool_], *, is_won: bool) -> NDArray[Any]:
+        """Stored values of a player who has finished, or whose opponent has; `is_full` where a gammon was lost."""
+        if self.integer:
+            return self.stored(np.full(len(is_full), float(WON if is_won else LOST)))
+        return self.stored(np.where(is_full, 2.0, 1.0) * (1.0 if is_won else -1.0))
 
 
 def first_row(window: Window, scale: Scale) -> NDArray[Any]:
     """[positions, 4] by opponent index: the player on roll has finished."""
     row = np.empty((len(window.slots.order), len(COLUMNS)), scale.dtype)
-    row[window.slots.order] = scale.won_against(window.is_full)[:, None]
+    row[window.slots.order] = scale.finished(window.is_full, is_won=True)[:, None]
     return row
 
 
-def rows_of_layer(
+def layer_rows(
     window: Window, layer: int, groups: Sequence[tuple[int, NDArray[Any]]], scale: Scale
 ) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield (on-roll index, [positions, 4] by opponent index) for the players on roll of a layer. `groups` are pairs of
     the first column and the stored values of all blocks, for columns solved together."""
     slots = window.slots
     begin, end = slots.layer_start[layer : layer + 2].tolist()
-    lost = scale.lost(window.is_full[begin:end])
+    lost = scale.finished(window.is_full[begin:end], is_won=False)
     rows = np.empty((min(ROWS, end - begin), len(slots.order), len(COLUMNS)), scale.dtype)
     for first in range(0, end - begin, ROWS):
         count = min(ROWS, end - begin - first)
         rows[:count, 0] = lost[first : first + count, None]
         for column, values in groups:
-            columns = values_per_pair(slots, end - begin, values)
-            fill_rows(
-                first, count, end - begin, values, columns, column, slots.layer_start, slots.order, rows
-            )  # fmt: skip
+            size = end - begin
+            columns = len(values) // (size * (len(slots.order) - 1))
+            fill_rows(first, count, size, values, columns, column, slots.layer_start, slots.order, rows)
         for n in range(count):
             yield int(slots.order[begin + first + n]), rows[n]
-
-
-def values_per_pair(slots: Slots, size: int, values: NDArray[Any]) -> int:
-    """How many columns the values of all blocks of a layer of `size` have."""
-    return len(values) // (size * (len(slots.order) - 1))
 
 
 def block_place(slots: Slots, on_roll: int, opponent: int, columns: int) -> tuple[int, int]:
@@ -125,9 +115,7 @@ class LayersInMemory:
             begin, end = block_place(slots, block.on_roll, block.opponent, columns)
             if block.on_roll not in self._values:
                 size = int(slots.layer_start[block.on_roll + 1] - slots.layer_start[block.on_roll])
-                self._values[block.on_roll] = np.empty(
-                    size * (len(slots.order) - 1) * columns, self._scale.dtype
-                )  # fmt: skip
+                self._values[block.on_roll] = np.empty(size * (len(slots.order) - 1) * columns, self._scale.dtype)
             values = solved.values[block.place : block.place + end - begin]
             fill_stored(values, self._scale.scale, self._scale.offset, self._values[block.on_roll][begin:end])
 
@@ -142,12 +130,7 @@ def finished_layers(slots: Slots, totals: range) -> range:
 
 
 def equity_rows(
-    points: int,
-    checkers: int,
-    limit: float = 1.0,
-    dtype: DTypeLike = np.float32,
-    *,
-    arithmetic: DTypeLike = np.float32,
+    points: int, checkers: int, limit: float = 1.0, dtype: DTypeLike = np.float32, *, arithmetic: DTypeLike = np.float32
 ) -> Iterator[tuple[int, NDArray[Any]]]:
     """Solve a table in memory; yield (on-roll index, [positions, 4] by opponent index) for every position.
 
@@ -162,5 +145,5 @@ def equity_rows(
         for solved in solve_batch(window, totals):
             layers.put(solved)
         for layer in finished_layers(window.slots, totals):
-            yield from rows_of_layer(window, layer, [(0, layers.take(layer))], scale)
+            yield from layer_rows(window, layer, [(0, layers.take(layer))], scale)
         release(window, totals.stop)

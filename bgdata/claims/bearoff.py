@@ -21,7 +21,7 @@ from bgdata.bearoff.gnubg_counts import one_sided_counts, two_sided_codes
 from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
-from bgdata.claims.found import Found
+from bgdata.claims.definitions import Found
 from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_two_sided
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.store.storage import sha256_file
@@ -30,6 +30,11 @@ from bgdata.store.table import Table
 Tables = Mapping[str, Table]
 GNUBG_SCALE = 65535  # of gnubg's one-sided chances
 GNUBG_STEPS = 32767.5  # of its equities
+
+
+gnubg_counts = lru_cache(maxsize=2)(one_sided_counts)
+gnubg_codes = lru_cache(maxsize=1)(two_sided_codes)
+race_table = lru_cache(maxsize=4)(RaceTable)
 
 
 def open_table(tables: Tables, pattern: str) -> Table:
@@ -77,18 +82,6 @@ def extreme_difference(tables: Tables, points: int, checkers: int, what: str) ->
     return Found(float(extreme), bound=stated_error(open_table(tables, f"bearoff_two_sided/{points}x9")))
 
 
-@lru_cache(maxsize=2)
-def gnubg_counts(points: int, is_gammon: bool) -> NDArray[np.uint16]:
-    """The one-sided chances of gnubg, cached for the next claim."""
-    return one_sided_counts(points, is_gammon=is_gammon)
-
-
-@lru_cache(maxsize=1)
-def gnubg_codes(points: int, checkers: int) -> NDArray[np.uint16]:
-    """The two-sided equities of gnubg, cached for the next claim."""
-    return two_sided_codes(points, checkers)
-
-
 @lru_cache(maxsize=4)
 def gnubg_file(points: int, checkers: int, is_two_sided: bool) -> tuple[str, int]:
     """(SHA-256, bytes) of gnubg's file."""
@@ -97,7 +90,8 @@ def gnubg_file(points: int, checkers: int, is_two_sided: bool) -> tuple[str, int
         if is_two_sided:
             write_two_sided(path, points, checkers, gnubg_codes(points, checkers))
         else:
-            write_one_sided(path, points, gnubg_counts(points, False), gnubg_counts(points, True), compressed=True)
+            counts, gammon_counts = (gnubg_counts(points, is_gammon=is_gammon) for is_gammon in (False, True))
+            write_one_sided(path, points, counts, gammon_counts, compressed=True)
         return sha256_file(path), path.stat().st_size
 
 
@@ -126,17 +120,11 @@ def gnubg_two_sided_error(tables: Tables, pattern: str, checkers: int) -> Found:
 @lru_cache(maxsize=2)
 def gnubg_differences(ours: RaceTable) -> NDArray[np.float64]:
     """float64[positions, rolls]: gnubg's chances less ours."""
-    counts = gnubg_counts(ours.points, ours.first_index > 0)[ours.first_index :]
+    counts = gnubg_counts(ours.points, is_gammon=ours.first_index > 0)[ours.first_index :]
     differences = counts / GNUBG_SCALE
     chances = ours.chances_matrix(len(ours))
     differences[:, : chances.shape[1]] -= chances
     return np.asarray(differences)
-
-
-@lru_cache(maxsize=4)
-def race_table(table: Table) -> RaceTable:
-    """A one-sided table, opened and cached."""
-    return RaceTable(table)
 
 
 def gnubg_chance_error(tables: Tables, pattern: str) -> float:
@@ -154,51 +142,56 @@ def gnubg_mean_error(tables: Tables, pattern: str) -> float:
     """The largest difference between the mean rolls of gnubg and ours."""
     table = open_table(tables, pattern)
     ours = race_table(table)
-    counts = gnubg_counts(ours.points, ours.first_index > 0)[ours.first_index :]
+    counts = gnubg_counts(ours.points, is_gammon=ours.first_index > 0)[ours.first_index :]
     means = counts @ np.arange(counts.shape[1]) / GNUBG_SCALE
     return float(np.abs(means - table.array("mean_rolls")).max())
 
 
 def gnubg_rolls(tables: Tables, layout: Sequence[int], what: str) -> float:  # noqa: ARG001
     """Mean, standard deviation (sd) or epc of the rolls until a layout is off, by gnubg's rounded chances."""
-    chances = gnubg_counts(len(layout), False)[position_index(layout)] / GNUBG_SCALE
+    chances = gnubg_counts(len(layout), is_gammon=False)[position_index(layout)] / GNUBG_SCALE
     rolls = np.arange(len(chances))
     mean = float(chances @ rolls)
     return {"mean": mean, "sd": sqrt(float(chances @ rolls**2) - mean**2), "epc": mean * PIPS_PER_ROLL}[what]
 
 
 def truncated_difference(tables: Tables, points: int, checkers: int, terms: int, what: str) -> float:
-    """Mean or sd of one-sided minus exact equity if each layout keeps only its `terms` likeliest chances, scaled to sum
+    """A figure of one-sided minus exact equity if each layout keeps only its `terms` likeliest chances, scaled to sum
     to one."""
     two_sided = open_table(tables, f"bearoff_two_sided/{points}x{checkers}")
-    return truncated_differences(open_table(tables, "bearoff_one_sided/6x15"), two_sided, terms)[what]
+    return truncated_figures(open_table(tables, "bearoff_one_sided/6x15"), two_sided, terms)[what]
 
 
 @lru_cache(maxsize=1)
-def truncated_differences(one_sided: Table, two_sided: Table, terms: int) -> dict[str, float]:
-    """Mean and standard deviation of these differences, over all pairs."""
+def truncated_figures(one_sided: Table, two_sided: Table, terms: int) -> dict[str, float]:
+    """The `figures` of `truncated_difference`."""
     exact = TwoSidedTable(two_sided)
     differences = one_sided_equities(cut_short(RaceTable(one_sided).chances_matrix(len(exact.stored))[1:], terms))
     differences -= exact.decode(exact.stored[1:, 1:, 0])
-    return {"mean": float(differences.mean()), "sd": float(differences.std())}
+    return figures(differences)
 
 
 def corrected_difference(tables: Tables, points: int, checkers: int, what: str) -> Found:
-    """Mean, sd, mean-absolute, largest or smallest of one-sided equity, less the mean excess, minus exact equity."""
+    """A figure of one-sided equity, less the mean excess, minus exact equity."""
     two_sided = open_table(tables, f"bearoff_two_sided/{points}x{checkers}")
-    found = corrected_differences(open_table(tables, f"bearoff_one_sided/{points}x15"), two_sided)
+    found = corrected_figures(open_table(tables, f"bearoff_one_sided/{points}x15"), two_sided)
     return Found(found[what], bound=stated_error(two_sided))
 
 
 @lru_cache(maxsize=1)
-def corrected_differences(one_sided: Table, two_sided: Table) -> dict[str, float]:
-    """These figures of the differences over all pairs."""
+def corrected_figures(one_sided: Table, two_sided: Table) -> dict[str, float]:
+    """The `figures` of `corrected_difference`."""
     exact = TwoSidedTable(two_sided)
     layouts = all_layouts(exact.points, exact.checkers)[1:]
     wastages = one_sided.array("mean_rolls")[1 : len(layouts) + 1] * PIPS_PER_ROLL - pip_counts(layouts)
     differences = one_sided_equities(RaceTable(one_sided).chances_matrix(len(layouts) + 1)[1:])
     correct_equities(differences, wastages, wastages)
     differences -= exact.decode(exact.stored[1:, 1:, 0])
+    return figures(differences)
+
+
+def figures(differences: NDArray[np.float64]) -> dict[str, float]:
+    """Mean, standard deviation (sd), mean absolute value, largest and smallest of differences over all pairs."""
     return {
         "mean": float(differences.mean()),
         "sd": float(differences.std()),

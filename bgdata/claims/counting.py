@@ -126,15 +126,7 @@ FORMULAS = {
     function.__name__: function
     for function in (
         *(layouts, full_layouts, full_layout_share, pairs, pairs_with_empty, legal_positions, two_sided_bytes),
-        *(
-            most_two_sided_checkers,
-            hypergammon_bytes,
-            distinct_rolls,
-            binomial,
-            far_from_mean,
-            rating_gap,
-            difference,
-        ),
+        *(most_two_sided_checkers, hypergammon_bytes, distinct_rolls, binomial, far_from_mean, rating_gap, difference),
         *(share_by_errors, matches_without_hedging, escape_patterns, average_cube, rest_of_percent, parabola_top),
     )
 }

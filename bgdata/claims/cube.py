@@ -8,7 +8,6 @@ from math import pi, sqrt
 
 import numpy as np
 
-from bgdata.equity.curves import Points
 from bgdata.equity.diffusion import CENTERED, OPPONENT_OWNED, OWNED, drifting_match, drifting_money
 from bgdata.equity.doubling import janowski, jump, money_points
 from bgdata.equity.jump import implied_index
@@ -33,12 +32,6 @@ FITTING = 0.0005 + 0.0005 / 2
 FORMULAS_OF_MWC = {"(E-1)/2": -1, "(E+1)/2": 1}  # what is added to the equity before it is halved
 
 
-def named_point(points: dict[CubeOwner, Points], name: str) -> float:
-    """The decision point of this name in POINTS. Raises KeyError for another name."""
-    owner, field = POINTS[name]
-    return float(getattr(points[owner], field))
-
-
 def janowski_point(mean_win: float, mean_loss: float, index: float, name: str) -> float:
     """Winning chance at which a decision changes by Janowski's model."""
     owner, field = POINTS[name]
@@ -51,11 +44,11 @@ def jump_point(mean_win: float, mean_loss: float, volatility: float, method: str
     owner, field = POINTS[name]
     if method == LINEAR:
         return float(getattr(money_points(jump(volatility), mean_win, mean_loss, owner=owner), field))
-    return float(getattr(solved(mean_win, mean_loss, volatility, method).points(owner), field))
+    return float(getattr(solve_cached(mean_win, mean_loss, volatility, method).points(owner), field))
 
 
 @lru_cache(maxsize=16)
-def solved(mean_win: float, mean_loss: float, volatility: float, jumps: str) -> SolvedJumps:
+def solve_cached(mean_win: float, mean_loss: float, volatility: float, jumps: str) -> SolvedJumps:
     """The solved jump model, cached for the next point."""
     return solve_jumps(mean_win, mean_loss, volatility, jumps=jumps)
 
@@ -74,18 +67,13 @@ def drifting_point(mean_win: float, mean_loss: float, points: int, name: str) ->
 
 
 def drifting_equity(mean_win: float, mean_loss: float, points: int, name: str) -> float:
-    """Equity at an even chance by the same, of the cube in DRIFTING; the number of intervals is even."""
+    """Equity at an even chance if the chance drifts, of a cube in DRIFTING; the number of intervals is even."""
     return float(drifting_money(mean_win, mean_loss, points)[DRIFTING[name], points // 2])
 
 
-def normal_volatility(deviation: float) -> float:
-    """The mean absolute size of normally distributed jumps with this standard deviation."""
-    return deviation * sqrt(2 / pi)
-
-
 def normal_jump_point(mean_win: float, mean_loss: float, deviation: float, name: str) -> float:
-    """As `jump_point` for normal jumps, given by their standard deviation."""
-    return jump_point(mean_win, mean_loss, normal_volatility(deviation), "normal", name)
+    """`jump_point` for normal jumps with this standard deviation, not mean absolute size."""
+    return jump_point(mean_win, mean_loss, deviation * sqrt(2 / pi), "normal", name)
 
 
 def post_crawford_equity(away: int, gammon_rate: float, backgammon_rate: float) -> float:
@@ -111,7 +99,7 @@ def crawford_equity(away: int, gammon_chance: float, post_crawford: Sequence[flo
 def crawford_equity_by_lags(
     away: int, gammon_chance: float, post_crawford: Sequence[float], single: int, gammon: int
 ) -> float:
-    """The same by a formula with two terms that refer to fewer points: Mp(n - single) and Mp(n - gammon)."""
+    """`crawford_equity` by a formula with two terms for fewer points: Mp(n - single) and Mp(n - gammon)."""
 
     def at(n: int) -> float:
         return post_crawford[n - 1] if n >= 1 else -1.0
@@ -152,13 +140,13 @@ def equity_before_game(away: int, opponent_away: int, post_crawford: Sequence[fl
 
 
 def percent_before_game(away: int, opponent_away: int, post_crawford: Sequence[float], gammon_rate: float) -> float:
-    """The same as the chance of winning the match, in percent."""
+    """`equity_before_game` as the chance of winning the match, in percent."""
     return 50 + 50 * equity_before_game(away, opponent_away, post_crawford, gammon_rate)
 
 
 @lru_cache(maxsize=64)
 def table_by_keith(post_crawford: tuple[float, ...], gammon_rate: float) -> MatchEquity:
-    """The table, kept for the next score: each is asked with every printed figure moved a little."""
+    """The table, cached: every score asks for it with each printed figure moved a little."""
     return induced_table("", [(1 - equity) / 2 for equity in post_crawford], gammon_rate)
 
 

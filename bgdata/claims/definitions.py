@@ -29,7 +29,7 @@ from dataclasses import MISSING, dataclass, fields
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bgdata.errors import CorruptFileError
 
@@ -78,6 +78,18 @@ class Claim:
     experiment: str = ""
     obstacle: str = ""
     is_erratum: bool = False
+
+
+Answer = int | float | str
+
+
+class Found(NamedTuple):
+    """An answer to the query of a claim, with its rounding and its standard error."""
+
+    answer: Answer
+    error: float = 0.0  # standard error, 0 if it is not of a sample
+    games: int = 0  # or matches, that it is the mean of
+    bound: float = 0.0  # how far rounding may have moved it: of a table, or of printed figures that it follows from
 
 
 FIELDS = {field.name: field for field in fields(Claim)}
@@ -155,50 +167,49 @@ def read_file(path: Path) -> Iterator[Claim]:
         raise CorruptFileError(f"expected a file of claims, got {path}: {error}") from None
     if set(content) - {"group", "values"} or not isinstance(content.get("group"), list):
         raise CorruptFileError(f"expected [values] and [[group]] in {path}, got {', '.join(content) or 'nothing'}")
-    values = content.get("values", {})
     for number, group in enumerate(content["group"], start=1):
         where = f"group {number} of {path}"
-        for row in group_rows(group, where):
-            yield claim_of(
-                {key: value for key, value in group.items() if key not in OWN_KEYS}, values | row, path.stem, where
-            )
+        given = {key: value for key, value in group.items() if key not in OWN_KEYS}
+        if len(OWN_KEYS & set(group)) == 1:
+            raise CorruptFileError(f"expected both columns and rows in {where}, got one of them")
+        columns = group.get("columns", [])
+        for row in group.get("rows", [[]]):  # without rows, a group is a single claim
+            if len(row) != len(columns):
+                raise CorruptFileError(f"expected {len(columns)} values in every row of {where}, got {row}")
+            values = content.get("values", {}) | dict(zip(columns, row, strict=True))
+            yield parse_claim(given, values, path.stem, where)
 
 
-def group_rows(group: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
-    """The rows of a group as values by name; one without any for a group that is a single claim."""
-    if OWN_KEYS.isdisjoint(group):
-        yield {}
-        return
-    if not OWN_KEYS.issubset(group):
-        raise CorruptFileError(f"expected both columns and rows in {where}, got one of them")
-    for row in group["rows"]:
-        if len(row) != len(group["columns"]):
-            raise CorruptFileError(f"expected {len(group['columns'])} values in every row of {where}, got {row}")
-        yield dict(zip(group["columns"], row, strict=True))
-
-
-def claim_of(given: dict[str, Any], values: Mapping[str, Any], part: str, where: str) -> Claim:
-    """One claim: the fields of a group with the values of a row put into them; a value with the name of a field is
-    that field. Raises CorruptFileError."""
+def parse_claim(given: dict[str, Any], values: Mapping[str, Any], part: str, where: str) -> Claim:
+    """A claim from the fields of a group and the values of a row, which fill the names in braces; a value with the name
+    of a field is that field. Raises CorruptFileError."""
     for key in given:
         if key not in GIVEN:
             raise CorruptFileError(f"expected fields among {', '.join(GIVEN)} in {where}, got {key}")
     merged = given | {key: value for key, value in values.items() if key in FIELDS}
-    missing = [name for name in REQUIRED if name not in merged]
-    if missing:
-        raise CorruptFileError(f"expected a field {missing[0]} in {where}, found none")
-    texts = {name: filled(str(merged[name]), values, where) for name in WORDS if name in merged}
-    lists: dict[str, Any] = {
-        name: patterns(merged[name], values, where) for name in ("needs", "wants") if name in merged
-    }
-    lists |= {"recorded": recorded_numbers(merged["recorded"], where)} if "recorded" in merged else {}
-    complete: dict[str, Any] = merged | texts | lists | {"claim": texts["claim"].replace("_", "-"), "part": part}
-    claim = Claim(**complete)
+    for name in REQUIRED:
+        if name not in merged:
+            raise CorruptFileError(f"expected a field {name} in {where}, found none")
+    for name in WORDS & set(merged):
+        merged[name] = fill_in(str(merged[name]), values, where)
+    for name in {"needs", "wants"} & set(merged):
+        patterns = merged[name]
+        found = [fill_in(str(each), values, where) for each in patterns] if isinstance(patterns, list) else [""]
+        if not all(PATTERN.fullmatch(each) for each in found):
+            raise CorruptFileError(f"expected a list of KIND/VARIANT in {where}, got {patterns!r}")
+        merged[name] = tuple(found)
+    if "recorded" in merged:
+        numbers = merged["recorded"]
+        is_list = isinstance(numbers, list) and 1 <= len(numbers) <= 3
+        if not is_list or any(type(each) not in (int, float) for each in numbers):
+            raise CorruptFileError(f"expected a value, its error and the games as recorded in {where}, got {numbers!r}")
+        merged["recorded"] = tuple(numbers)
+    claim = Claim(**merged | {"claim": merged["claim"].replace("_", "-"), "part": part})
     check_claim(claim, where)
     return claim
 
 
-def filled(text: str, values: Mapping[str, Any], where: str) -> str:
+def fill_in(text: str, values: Mapping[str, Any], where: str) -> str:
     """A text with the values of a row. Raises CorruptFileError for a name that the row does not have."""
     try:
         return text.format_map(values)
@@ -206,55 +217,54 @@ def filled(text: str, values: Mapping[str, Any], where: str) -> str:
         raise CorruptFileError(f"expected names of values in braces in {where}, got {text!r} ({error})") from None
 
 
-def patterns(given: object, values: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    """The texts of a list of KIND/VARIANT, with the values of a row. Raises CorruptFileError."""
-    found = tuple(filled(str(each), values, where) for each in given) if isinstance(given, list) else ()
-    if not isinstance(given, list) or not all(PATTERN.fullmatch(each) for each in found):
-        raise CorruptFileError(f"expected a list of KIND/VARIANT in {where}, got {given!r}")
-    return found
-
-
-def recorded_numbers(given: object, where: str) -> tuple[float, ...]:
-    """A value, its standard error and the games, of which the last may be missing. Raises CorruptFileError."""
-    if not isinstance(given, list) or not 1 <= len(given) <= 3 or any(type(each) not in (int, float) for each in given):
-        raise CorruptFileError(f"expected a value, its error and the games as recorded in {where}, got {given!r}")
-    return tuple(given)
-
-
 def check_claim(claim: Claim, where: str) -> None:
-    """Raise CorruptFileError for a claim that cannot be."""
-    if not re.fullmatch(rf"{claim.part}\.[a-z0-9.-]+", claim.claim):
-        raise CorruptFileError(f"expected a name such as {claim.part}.mean-6x9 in {where}, got {claim.claim!r}")
-    if claim.status not in DECLARED:
-        raise CorruptFileError(
-            f"expected status open or unreachable, or none, as others are found by computing, in {where}, "
-            f"got {claim.status!r}"
-        )
-    if claim.kind not in KINDS:
-        raise CorruptFileError(f"expected a kind among {', '.join(KINDS)} of {claim.claim}, got {claim.kind!r}")
-    if bool(claim.restates) != (claim.kind == PUBLISHED_TWICE):
-        raise CorruptFileError(
-            f"expected restates of a claim that is {PUBLISHED_TWICE}, and of no other, got {claim.restates!r} of "
-            f"{claim.claim}, which is {claim.kind}"
-        )
-    if not claim.explanation and (claim.status or claim.correction or claim.is_erratum):
-        raise CorruptFileError(f"expected an explanation of {claim.claim} in {where}, as it is not simply right")
-    if not (claim.query or claim.status or claim.recorded):
-        raise CorruptFileError(f"expected a query or a status of {claim.claim} in {where}, found neither")
-    if bool(claim.experiment) != bool(claim.obstacle) or (claim.status == OPEN and not claim.experiment):
-        raise CorruptFileError(
-            f"expected an experiment together with an obstacle, and both of what is open, of {claim.claim}, got "
-            f"{claim.experiment!r} and {claim.obstacle!r}"
-        )
-    if bool(claim.recorded) != bool(claim.recorded_with) or (claim.recorded and claim.query and not claim.wants):
-        raise CorruptFileError(
-            f"expected recorded together with recorded_with, and only of what wants something or has no query, in "
-            f"{where}, got {claim.recorded!r} and {claim.recorded_with!r}"
-        )
-    for name in NUMBERS:
-        if not isinstance(getattr(claim, name), int | float):
-            raise CorruptFileError(f"expected a number as {name} of {claim.claim}, got {getattr(claim, name)!r}")
-    if min(claim.published_error, claim.published_games) < 0 or (claim.published_error and claim.published_games):
-        raise CorruptFileError(f"expected published_error or published_games of {claim.claim}, at least 0, got others")
-    if not isinstance(claim.is_erratum, bool):
-        raise CorruptFileError(f"expected true or false as is_erratum of {claim.claim}, got {claim.is_erratum!r}")
+    """Raise CorruptFileError for an invalid claim."""
+    name = claim.claim
+    for field in NUMBERS:
+        if not isinstance(getattr(claim, field), int | float):
+            raise CorruptFileError(f"expected a number as {field} of {name}, got {getattr(claim, field)!r}")
+    rules = [  # (is broken, message)
+        (
+            not re.fullmatch(rf"{claim.part}\.[a-z0-9.-]+", name),
+            f"a name such as {claim.part}.mean-6x9 in {where}, got {name!r}",
+        ),
+        (
+            claim.status not in DECLARED,
+            f"status open or unreachable, or none, as others are found by computing, in {where}, got {claim.status!r}",
+        ),
+        (claim.kind not in KINDS, f"a kind among {', '.join(KINDS)} of {name}, got {claim.kind!r}"),
+        (
+            bool(claim.restates) != (claim.kind == PUBLISHED_TWICE),
+            f"restates of a claim that is {PUBLISHED_TWICE}, and of no other, got {claim.restates!r} of {name}, which "
+            f"is {claim.kind}",
+        ),
+        (
+            not claim.explanation and (claim.status or claim.correction or claim.is_erratum),
+            f"an explanation of {name} in {where}, as it is not simply right",
+        ),
+        (
+            not (claim.query or claim.status or claim.recorded),
+            f"a query or a status of {name} in {where}, found neither",
+        ),
+        (
+            bool(claim.experiment) != bool(claim.obstacle) or (claim.status == OPEN and not claim.experiment),
+            f"an experiment together with an obstacle, and both of what is open, of {name}, got {claim.experiment!r} "
+            f"and {claim.obstacle!r}",
+        ),
+        (
+            bool(claim.recorded) != bool(claim.recorded_with) or (claim.recorded and claim.query and not claim.wants),
+            "recorded together with recorded_with, and only of what wants something or has no query, in "
+            f"{where}, got {claim.recorded!r} and {claim.recorded_with!r}",
+        ),
+        (
+            min(claim.published_error, claim.published_games) < 0 or (claim.published_error and claim.published_games),
+            f"published_error or published_games of {name}, at least 0, got others",
+        ),
+        (
+            not isinstance(claim.is_erratum, bool),
+            f"true or false as is_erratum of {name}, got {claim.is_erratum!r}",
+        ),
+    ]
+    for is_broken, message in rules:
+        if is_broken:
+            raise CorruptFileError(f"expected {message}")

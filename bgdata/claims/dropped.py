@@ -18,8 +18,8 @@ from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.plays import Plays, all_plays
 from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
 from bgdata.bearoff.tables import TwoSidedTable
-from bgdata.claims.bearoff import Tables, open_table, stated_error
-from bgdata.claims.found import Found
+from bgdata.claims.bearoff import Tables, figures, open_table, stated_error
+from bgdata.claims.definitions import Found
 from bgdata.kernel import kernel
 
 WEIGHTS = np.where(np.arange(ROLL_COUNT) < NON_DOUBLES, 2, 1) / 36  # of the rolls of `Plays`
@@ -96,26 +96,21 @@ def largest_mean_change(tables: Tables, points: int, checkers: int) -> float:  #
 
 @lru_cache(maxsize=1)
 def filtered_differences(points: int, checkers: int) -> dict[str, float]:
-    """One-sided less exact equity over all pairs, if nobody had the plays that are dropped."""
+    """The `figures` of one-sided minus exact equity if neither side had the plays that are dropped."""
     from bgdata.bearoff.combine import one_sided_equities
 
     differences = one_sided_equities(solved_rolls(points, checkers, True).chances[1:])
     differences -= filtered_equities(points, checkers)
-    return {
-        "mean": float(differences.mean()),
-        "sd": float(differences.std()),
-        "largest": float(differences.max()),
-        "smallest": float(differences.min()),
-    }
+    return figures(differences)
 
 
 def filtered_difference(tables: Tables, points: int, checkers: int, what: str) -> float:  # noqa: ARG001
-    """The mean, sd, largest or smallest of `filtered_differences`."""
+    """A figure of `filtered_differences`."""
     return filtered_differences(points, checkers)[what]
 
 
 def largest_filtered_change(tables: Tables, points: int, checkers: int) -> Found:
-    """How far equities are from the right ones at most, if nobody had the plays that are dropped."""
+    """The largest error of an equity if neither side had the plays that are dropped."""
     table = open_table(tables, f"bearoff_two_sided/{points}x{checkers}")
     exact = TwoSidedTable(table)
     changes = np.abs(filtered_equities(points, checkers) - exact.decode(exact.stored[1:, 1:, 0]))
@@ -123,7 +118,7 @@ def largest_filtered_change(tables: Tables, points: int, checkers: int) -> Found
 
 
 def changed_pairs(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
-    """Pairs of layouts, none empty, whose equity changes if nobody has the plays that waste pips."""
+    """Pairs of layouts, none empty, whose equity changes if neither side has the plays that waste pips."""
     changes = exact_equities(plays_of(points, checkers)[0])
     changes -= filtered_equities(points, checkers)
     return int((np.abs(changes, out=changes) > CHANGED).sum())
@@ -131,7 +126,7 @@ def changed_pairs(tables: Tables, points: int, checkers: int) -> int:  # noqa: A
 
 @lru_cache(maxsize=1)
 def filtered_equities(points: int, checkers: int) -> NDArray[np.float64]:
-    """`exact_equities` if nobody has the plays that are dropped, kept for the next claim."""
+    """`exact_equities` without the plays that are dropped, cached for the next claim."""
     return exact_equities(filtered_plays(points, checkers))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.claims.bearoff import Tables, open_table
-from bgdata.claims.found import Found
+from bgdata.claims.definitions import Found
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.player import NetworkPlayer

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 from bgdata.claims.bearoff import READINGS as BEAROFF
 from bgdata.claims.counting import FORMULAS as COUNTING
 from bgdata.claims.cube import FORMULAS as CUBE
-from bgdata.claims.definitions import CORRECTED, OPEN, REPRODUCED, Claim, parse_published
+from bgdata.claims.definitions import CORRECTED, OPEN, REPRODUCED, Answer, Claim, Found, parse_published
 from bgdata.claims.dropped import READINGS as DROPPED
-from bgdata.claims.found import Answer, Found
 from bgdata.claims.play import READINGS as PLAY
 from bgdata.errors import CorruptFileError, MissingTableError, QueryError
 from bgdata.store.table import Table
@@ -61,30 +60,47 @@ def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Ite
     """
     for claim in claims:
         missing = [wanted for wanted in (*claim.needs, *claim.wants) if not matching(wanted, tables)]
-        if claim.recorded and not claim.query:
-            yield recorded(claim, "which takes too long for the register")
-        elif not claim.query:
-            yield Judged(claim, None, claim.status, both(claim.explanation, undecided(claim, claim.status)))
-        elif missing:
-            yield unasked(claim, f"there is no {', no '.join(missing)}")
+        if claim.query and missing:
+            yield judge_unasked(claim, f"there is no {', no '.join(missing)}")
+        elif claim.query:
+            yield judge_answer(claim, find_answer(claim, tables, run))
+        elif claim.recorded:
+            yield judge_record(claim, "which takes too long for the register")
         else:
-            yield judged(claim, answered(claim, tables, run))
+            yield Judged(claim, None, claim.status, explain(claim, claim.status))
 
 
-def judged(claim: Claim, found: Found, remark: str = "") -> Judged:
+def judge_unasked(claim: Claim, reason: str) -> Judged:
+    """A claim whose query cannot be asked here: answered from its record, if it has one."""
+    if claim.recorded:
+        return judge_record(claim, f"as {reason}")
+    return Judged(claim, None, OPEN, explain(claim, OPEN, f"not computed, as {reason}"))
+
+
+def judge_record(claim: Claim, reason: str) -> Judged:
+    """A claim that is answered from its record, for this reason."""
+    value, error, games = (*claim.recorded, 0.0, 0)[:3]
+    return judge_answer(claim, Found(value, error, int(games)), f"as measured with {claim.recorded_with}, {reason}")
+
+
+def judge_answer(claim: Claim, found: Found, remark: str = "") -> Judged:
     """An answered claim, with a remark on the answer. It is open, and keeps no answer, if the answer agrees but its
     sample is too small to tell."""
-    answer, error, theirs, bound = (
-        kept(found.answer),
-        kept(found.error),
-        kept(published_error(claim, found)),
-        kept(found.bound),
-    )
-    status = status_of(claim, answer, bound, error, theirs)
+    # as printed, or from the number of games with the spread of ours
+    by_games = found.error * sqrt(found.games / claim.published_games) if claim.published_games else None
+    theirs = round_answer(claim.published_error if by_games is None else by_games)
+    answer, error, bound = round_answer(found.answer), round_answer(found.error), round_answer(found.bound)
+    status = OPEN
+    if agrees(claim.published, answer, bound, error, theirs):
+        status = REPRODUCED
+    elif claim.correction and agrees(claim.correction, answer, bound, error, theirs):
+        status = CORRECTED
     if is_too_small(claim, found) and (status != OPEN or not error):
-        return unanswered(claim, f"{found.games:,} games of ours are too few beside what was published", theirs)
-    why = claim.explanation or (UNEXPLAINED if status == OPEN else "")
-    return Judged(claim, answer, status, both(why, remark, undecided(claim, status)), error, theirs, bound)
+        reason = f"{found.games:,} games of ours are too few beside what was published"
+        return Judged(claim, None, OPEN, explain(claim, OPEN, reason), 0.0, theirs)
+    if not claim.explanation and status == OPEN:
+        remark = "; ".join(filter(None, (UNEXPLAINED, remark)))
+    return Judged(claim, answer, status, explain(claim, status, remark), error, theirs, bound)
 
 
 def is_too_small(claim: Claim, found: Found) -> bool:
@@ -95,55 +111,16 @@ def is_too_small(claim: Claim, found: Found) -> bool:
     return 0 < COARSEST * claim.published_error < found.error
 
 
-def unasked(claim: Claim, reason: str) -> Judged:
-    """A claim whose query cannot be asked here, for this reason: answered from its record, where it has one."""
-    if not claim.recorded:
-        return unanswered(claim, f"not computed, as {reason}")
-    return recorded(claim, f"as {reason}")
-
-
-def recorded(claim: Claim, reason: str) -> Judged:
-    """A claim that is answered from its record, for this reason."""
-    value, error, games = (*claim.recorded, 0.0, 0)[:3]
-    return judged(claim, Found(value, error, int(games)), f"as measured with {claim.recorded_with}, {reason}")
-
-
-def unanswered(claim: Claim, reason: str, theirs: float = 0.0) -> Judged:
-    """A claim that could be answered but is not, for this reason."""
-    return Judged(claim, None, OPEN, both(claim.explanation, reason, undecided(claim, OPEN)), 0.0, theirs)
-
-
-def undecided(claim: Claim, status: str) -> str:
-    """What would decide a claim that is open, and why that is not done here."""
-    if status != OPEN or not claim.experiment:
-        return ""
-    return f"{DECIDES}{claim.experiment}. {OBSTACLE}{claim.obstacle}"
-
-
-def both(*parts: str) -> str:
-    """An explanation, and behind it reasons."""
-    return "; ".join(filter(None, parts))
-
-
-def published_error(claim: Claim, found: Found) -> float:
-    """The standard error of a published figure: as printed, or from its number of games with the spread of ours."""
-    if not claim.published_games:
-        return claim.published_error
-    return found.error * sqrt(found.games / claim.published_games)
+def explain(claim: Claim, status: str, remark: str = "") -> str:
+    """The explanation of a claim, a remark, and if it is open what would decide it and why that is not done here."""
+    is_undecided = status == OPEN and claim.experiment
+    undecided = f"{DECIDES}{claim.experiment}. {OBSTACLE}{claim.obstacle}" if is_undecided else ""
+    return "; ".join(filter(None, (claim.explanation, remark, undecided)))
 
 
 def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:
     """The dataset/variant that a pattern matches."""
     return [name for name in names if fnmatchcase(name, pattern)]
-
-
-def status_of(claim: Claim, answer: Answer, bound: float, *errors: float) -> str:
-    """reproduced within the tolerance; else corrected if it equals the correction of the definition; else open."""
-    if agrees(claim.published, answer, bound, *errors):
-        return REPRODUCED
-    if claim.correction and agrees(claim.correction, answer, bound, *errors):
-        return CORRECTED
-    return OPEN
 
 
 def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
@@ -165,7 +142,7 @@ def margin(half: float, bound: float, *errors: float) -> float:
     return half + bound + ERRORS * hypot(*errors)
 
 
-def answered(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
+def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
     """The answer to the query of a claim. Raises CorruptFileError."""
     if claim.query.startswith("select "):
         values = run(claim.query)
@@ -177,7 +154,7 @@ def answered(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
     name, arguments = parse_call(claim)
     try:
         if name in FORMULAS:
-            return rounded(FORMULAS[name], arguments)
+            return answer_with_bound(FORMULAS[name], arguments)
         answer = READINGS[name](tables, *arguments)
     except (MissingTableError, QueryError):  # of the tables that it asks
         raise
@@ -188,7 +165,7 @@ def answered(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
     return answer if isinstance(answer, Found) else Found(answer)
 
 
-def rounded(formula: Callable[..., Any], arguments: Sequence[Any]) -> Found:
+def answer_with_bound(formula: Callable[..., Any], arguments: Sequence[Any]) -> Found:
     """The answer of a formula. Numbers in quotes among its arguments are printed figures: each may be off by half of
     its last digit, and together these move the answer by at most `bound`, to first order."""
     answer = formula(*(values_of(argument) for argument in arguments))
@@ -229,8 +206,8 @@ def parse_call(claim: Claim) -> tuple[str, list[Any]]:
     raise CorruptFileError(f"expected name(...) or select ... as query of {claim.claim}, got {claim.query!r}")
 
 
-def kept(answer: Any) -> Any:
-    """An answer or its error in the form that is stored: whole numbers and words unchanged, others with nine digits."""
+def round_answer(answer: Any) -> Any:
+    """An answer or its error as it is stored: whole numbers and words unchanged, others with nine digits."""
     if isinstance(answer, bool | int | str):
         return answer
     return round(float(f"{float(answer):.{DIGITS}g}"), DECIMALS) + 0.0  # no -0.0

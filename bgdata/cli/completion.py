@@ -7,7 +7,6 @@ warehouse that cannot be read completes nothing. What it needs is imported then:
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Iterable
 
 import click
@@ -111,11 +110,10 @@ def network_names(warehouse: Warehouse) -> list[str]:
 
 def explained_names(warehouse: Warehouse) -> list[str]:
     """Names of kinds, of their tables, and of everything that the SQL scripts of the catalog create."""
-    from bgdata.store.scripts import catalog_scripts
+    from bgdata.store.scripts import PARTS
 
     tables = (shape.name for kind in warehouse.kinds.values() for shape in kind.tables)
-    scripts = (path.read_text() for path in catalog_scripts())
-    created = (name for text in scripts for name in re.findall(r"(?im)^create\s+(?:view|macro|table)\s+(\w+)", text))
+    created = (name for script in warehouse.kinds.sql.scripts(*PARTS) for name in script.creates)
     return sorted({*warehouse.kinds, *tables, *created})
 
 

@@ -260,11 +260,11 @@ def write_hypergammon_file(warehouse: Warehouse, checkers: int, output: Path) ->
     """Write the hypergammon table of a warehouse, which is built if it is missing; returns a line that says what was
     written. Raises StorageError if the file cannot be written."""
     from bgdata.datasets.contact_endgame import EndgameParameters
-    from bgdata.formats.gnubg_hypergammon import EQUITIES, write_hypergammon
+    from bgdata.formats.gnubg_bearoff_write import HYPERGAMMON_EQUITIES, write_hypergammon
 
     with progress_bars() as progress:
         table = warehouse.build("hypergammon", EndgameParameters(checkers), progress=progress)
-    write_hypergammon(output, checkers, table.array("chances"), table.array("equities")[:, :, EQUITIES])
+    write_hypergammon(output, checkers, table.array("chances"), table.array("equities")[:, :, HYPERGAMMON_EQUITIES])
     return f"wrote {output}: {output.stat().st_size:,} bytes, SHA-256 {sha256_file(output)}"
 
 
@@ -281,8 +281,7 @@ def parse_size(text: str) -> tuple[int, int]:
 def write_one_sided_file(points: int, output: Path, *, gammons: bool, compressed: bool, normal: bool) -> None:
     """Write what `makebearoff -o POINTS` writes: distributions as integers, or as the moments of normal
     distributions."""
-    from bgdata.bearoff.gnubg_counts import one_sided_counts
-    from bgdata.bearoff.gnubg_normal import normal_moments
+    from bgdata.bearoff.gnubg_counts import normal_moments, one_sided_counts
 
     if normal:
         write_one_sided_normal(output, points, normal_moments(points))
@@ -306,11 +305,11 @@ def write_letters(table: Table, output: Path) -> str:
     """Write a two-sided table as letters; returns a line that says what was written. Raises UsageError for a table of
     another kind, and StorageError."""
     from bgdata.bearoff.tables import TwoSidedTable
-    from bgdata.formats.layout_letters import write_layout_letters
+    from bgdata.formats.layout_letters import format_layout_letters
 
     if table.manifest.dataset != "bearoff_two_sided":
         raise UsageError(f"expected a version of bearoff_two_sided, got {table.name}")
-    write_layout_letters(output, TwoSidedTable(table))
+    write_bytes(output, format_layout_letters(TwoSidedTable(table)))
     return f"wrote {output}: {output.stat().st_size:,} bytes"
 
 
@@ -332,49 +331,50 @@ def write_text(table: Table, form: str, output: Path) -> str:
 def write_training(arrays: Arrays, output: Path) -> None:
     """Write gnubg training data, with the comments if the table has any."""
     from bgdata.computations.common.columns import text_column
-    from bgdata.formats.gnubg_training import write_gnubg_training
+    from bgdata.formats.gnubg_training import format_gnubg_training
 
     # rows of a second file may have no comment of their own: written, they stand below those of the first
     index = np.maximum.accumulate(arrays["comment_index"]) if "comment_index" in arrays else None
     comments = text_column(arrays, "comments").to_pylist() if index is not None else ()
-    write_gnubg_training(output, arrays["boards"], arrays["chances"], comment_index=index, comments=comments)
+    boards, chances = arrays["boards"], arrays["chances"]
+    write_bytes(output, format_gnubg_training(boards, chances, comment_index=index, comments=comments))
 
 
 def write_wildbg(arrays: Arrays, output: Path) -> None:
     """Write a CSV file as wildbg reads it."""
-    from bgdata.formats.wildbg_csv import write_wildbg_csv
+    from bgdata.formats.wildbg_csv import format_wildbg_csv
 
-    write_wildbg_csv(output, arrays["boards"], arrays["chances"])
+    write_bytes(output, format_wildbg_csv(arrays["boards"], arrays["chances"]))
 
 
 def write_bgsage(arrays: Arrays, output: Path) -> None:
     """Write rollouts as bgsage does: positions after the play, chances of the player who made it. Rows that were
     imported from bgsage come out as they were."""
     from bgdata.computations.bgsage_rollouts import flipped_chances
-    from bgdata.formats.bgsage_rollouts import write_bgsage_rollouts
+    from bgdata.formats.bgsage_rollouts import format_bgsage_rollouts
     from bgdata.game.codec import flip_boards
 
     written = arrays.get("chances_after_play")
     chances = np.asarray(written) if written is not None else flipped_chances(arrays["chances"].astype(np.float64))
-    write_bgsage_rollouts(output, flip_boards(arrays["boards"]), chances)
+    write_bytes(output, format_bgsage_rollouts(flip_boards(arrays["boards"]), chances))
 
 
 def write_positions(arrays: Arrays, output: Path) -> None:
     """Write Position IDs, one per line."""
-    from bgdata.formats.position_list import write_position_list
+    from bgdata.formats.position_list import format_position_list
 
-    write_position_list(output, arrays["boards"])
+    write_bytes(output, format_position_list(arrays["boards"]))
 
 
 def write_benchmark(arrays: Arrays, output: Path) -> None:
     """Write a gnubg benchmark file: an imported one as it was, or decisions that were rolled out here."""
     from bgdata.computations import gnubg_benchmark
     from bgdata.computations.common import decision_file
-    from bgdata.formats.gnubg_benchmark_write import write_gnubg_benchmark
+    from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark
 
     is_imported = "decisions_lines" in arrays
     benchmark_of = gnubg_benchmark.benchmark_of if is_imported else decision_file.benchmark_of
-    write_gnubg_benchmark(output, benchmark_of(arrays))
+    write_bytes(output, format_gnubg_benchmark(benchmark_of(arrays)))
 
 
 def write_matches(arrays: Arrays, output: Path) -> None:

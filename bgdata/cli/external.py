@@ -249,7 +249,7 @@ def describe(exchange: Exchange) -> str:
     question = exchange.question
     if question is None:
         return exchange.reply
-    if question.asked == "answer":
+    if question.kind == "answer":
         return f"double to {2 * question.stakes.cube.value}: {exchange.reply}"
     return f"{question.roll}: {exchange.reply or NO_PLAY}" if question.roll else exchange.reply
 
@@ -260,7 +260,7 @@ def as_row(exchange: Exchange) -> dict[str, Any]:
     if question is None:
         return {"reply": exchange.reply, "line": exchange.line}
     return {
-        "asked": question.asked,
+        "asked": question.kind,
         "players": question.players,
         "length": question.length,
         "scores": question.scores,

@@ -50,10 +50,10 @@ class KeptRollout:
     def load(self) -> None:
         """Take over the blocks of an earlier run, up to the first that is missing."""
         if self.folder.is_dir():
-            for (begin, _), path in sorted(intact_shards(self.progress, self.folder).items()):
+            for (begin, _), path in sorted(intact_shards(self.progress, self.folder, self.folder.name).items()):
                 with suppress(CorruptFileError, StorageError):  # gone since: somebody else has finished this rollout
                     if begin == self.count:
-                        self.blocks.append(read_shard(path)["blocks"])
+                        self.blocks.append(read_shard(path, self.folder.name)["blocks"])
         self.saved = len(self.blocks)
 
     def save(self) -> None:
@@ -63,7 +63,7 @@ class KeptRollout:
             values = np.concatenate(parts[self.saved :], axis=1)
             with storage_errors("create", self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
-            save_shard({"blocks": values}, begin, begin + values.shape[1], self.folder)
+            save_shard({"blocks": values}, begin, begin + values.shape[1], self.folder, self.folder.name)
             self.saved = len(parts)
 
     def statement(self) -> str:

@@ -21,7 +21,7 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.lock_verdicts import left_out
 from bgdata.store.names import parse_scope
 from bgdata.store.parameters import Parameters, value_text
-from bgdata.store.scripts import sql_checks
+from bgdata.store.scripts import SqlFolders
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, 
     """
     if name in warehouse.kinds:
         declared = warehouse.kinds[name]
-        print_kind(declared, chosen(warehouse, declared, options, settings), form)
+        print_kind(declared, chosen(warehouse, declared, options, settings), warehouse.kinds.sql, form)
         return
     if settings or any(value is not None for value in options.values()):
         raise UsageError(f"expected a kind of dataset before its parameters, got {shown(name)}; see: bgdata list")
@@ -114,11 +114,11 @@ class Explained(NamedTuple):
     origin: list[str]
 
 
-def print_kind(kind: Dataset[Any], parameters: Parameters, form: str) -> None:
+def print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, form: str) -> None:
     """Print the declaration of a kind, and what building a variant would need. Raises InvalidParameterError."""
     kind.check_parameters(parameters)
     if form != "table":
-        write_rows(rows_of(kind.name, kind_parts(kind, parameters)), form)
+        write_rows(rows_of(kind.name, kind_parts(kind, parameters, sql)), form)
         return
     click.echo(f"{kind.name} (revision {kind.revision})\n{kind.summary}\n{kind.source}. Licence: {kind.licence}.\n")
     for shape in kind.tables:
@@ -134,7 +134,7 @@ def print_kind(kind: Dataset[Any], parameters: Parameters, form: str) -> None:
         click.echo(f"  {field.name} [{values}]")
     click.echo("\nSQL checks: each returns the rows that break the claim")
     for shape in kind.tables:
-        for claim, _ in sql_checks(shape.name):
+        for claim, _ in sql.checks(shape.name):
             click.echo(f"  {claim.replace('_', ' ')}")
     for role, wanted in kind.inputs(parameters).items():
         click.echo(f"\ninput {role}: {input_text(wanted)}")

@@ -28,7 +28,8 @@ from bgdata.datasets.match_equity import DATASET, MatchEquityParameters
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.stored_met import find_met
 from bgdata.errors import UsageError
-from bgdata.formats.met_xml import MetTable, write_met
+from bgdata.formats.lines import write_bytes
+from bgdata.formats.met_xml import MetTable, format_met
 from bgdata.game.match import MatchScore
 from bgdata.rows.match_equity import cell_rows, score_rows
 from bgdata.rows.plain import CHANCE, COUNT, Column, Quantity, table_lines
@@ -277,7 +278,7 @@ def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
     """Write a table as an XML file that gnubg loads; returns a line that says what was written. Raises what
     `find_met_or_file` does, UsageError for a table without post-Crawford chances, and StorageError."""
     met = find_met_or_file(warehouse, name)
-    write_met(output, as_file(met))
+    write_bytes(output, format_met(as_file(met)))
     return f"wrote {output}: {output.stat().st_size:,} bytes, to {met.length}-away"
 
 

@@ -38,7 +38,7 @@ from bgdata.game.dice import Roll
 from bgdata.game.match import MatchScore, Money
 from bgdata.game.plays import Verdict, judge_play, legal_plays
 from bgdata.process import when_cut_off
-from bgdata.protocols.session import Asked, Session
+from bgdata.protocols.session import DecisionKind, Session
 from bgdata.rows.positions import ranked_rows
 from bgdata.warehouse import Warehouse
 
@@ -214,8 +214,8 @@ class Dialogue:
     def board(self) -> str:
         """The board as you see it."""
         now = self.session.now
-        if now.asked is not Asked.ANSWER or now.stakes is None:
-            roll = self.session.roll if now.asked is Asked.PLAY else None
+        if now.kind is not DecisionKind.ANSWER or now.stakes is None:
+            roll = self.session.roll if now.kind is DecisionKind.PLAY else None
             return format_board_text(now.position, roll=roll, stakes=now.stakes)
         text = format_board_text(now.position.flip(), stakes=now.stakes.flip(), with_id=False)
         return text.replace("X on roll", "X to answer")
@@ -223,17 +223,17 @@ class Dialogue:
     @property
     def prompt(self) -> str:
         """What you are asked."""
-        asked = self.session.now.asked
-        if asked is Asked.TURN:
+        kind = self.session.now.kind
+        if kind is DecisionKind.TURN:
             return "Enter to roll, or double: "
-        if asked is Asked.PLAY:
+        if kind is DecisionKind.PLAY:
             return f"You roll {self.session.roll}: "
         return "Take, pass or beaver: " if self.may_beaver else "Take or pass: "
 
     @property
     def may_beaver(self) -> bool:
         """Whether you may answer by a beaver."""
-        return self.session.now.asked is Asked.ANSWER and self.session.may_beaver
+        return self.session.now.kind is DecisionKind.ANSWER and self.session.may_beaver
 
     def take_turn(self) -> None:
         """Ask what is to be decided: once a turn with the board. An only play is made at once."""
@@ -241,7 +241,7 @@ class Dialogue:
         if self.seen != (session.game, now.rolls):
             self.seen = (session.game, now.rolls)
             click.echo("\n" + self.board + "\n")
-        if now.asked is Asked.PLAY:
+        if now.kind is DecisionKind.PLAY:
             roll = session.roll
             plays = legal_plays(now.position, roll)
             if len(plays) == 1:
@@ -262,14 +262,14 @@ class Dialogue:
         elif text in ("undo", "u"):
             if not session.undo():
                 click.echo("nothing to take back yet")
-        elif text in ("help", "?") or (not text and session.now.asked is not Asked.TURN):
+        elif text in ("help", "?") or (not text and session.now.kind is not DecisionKind.TURN):
             click.echo(self.help)
         elif session.score and text.startswith("resign"):
             self.resign(text)
-        elif session.now.asked is Asked.PLAY:
+        elif session.now.kind is DecisionKind.PLAY:
             self.make(text)
         elif not self.turn_cube(text):
-            wanted = "take or pass" if session.now.asked is not Asked.TURN else "roll or double"
+            wanted = "take or pass" if session.now.kind is not DecisionKind.TURN else "roll or double"
             click.echo(f"expected {wanted}, got {shown(text)}; help lists the commands")
 
     def make(self, text: str) -> None:
@@ -288,7 +288,7 @@ class Dialogue:
     def turn_cube(self, text: str) -> bool:
         """Carry out an act of the cube, or a roll; whether it is one that is asked for."""
         session = self.session
-        if session.now.asked is Asked.TURN:
+        if session.now.kind is DecisionKind.TURN:
             acts = {"": session.roll_dice, "roll": session.roll_dice, "r": session.roll_dice}
             acts |= {"double": session.double, "d": session.double}
         else:
@@ -306,12 +306,12 @@ class Dialogue:
         if size is None:
             click.echo(f"expected resign, resign gammon or resign backgammon, got {shown(text)}")
             return
-        if now.asked not in (Asked.TURN, Asked.PLAY):
+        if now.kind not in (DecisionKind.TURN, DecisionKind.PLAY):
             click.echo("expected take or pass, got resign; pass gives the game up")
             return
         assert self.program.decisions
         assert now.stakes
-        roll = session.roll if now.asked is Asked.PLAY else None
+        roll = session.roll if now.kind is DecisionKind.PLAY else None
         is_accepted = self.program.decisions.accepts(now.position, now.stakes, size, roll)
         click.echo(f"{self.program.label} {'accepts' if is_accepted else 'refuses'}")
         if is_accepted:
@@ -323,10 +323,10 @@ class Dialogue:
         if now.stakes is None or decisions is None:
             return self.best_plays()
         rules = decisions.rules_for(now.stakes)
-        if now.asked is Asked.PLAY:
+        if now.kind is DecisionKind.PLAY:
             return self.best_plays(now.stakes, rules)
         decision = self.player.decide_cube(now.position, now.stakes, rules)
-        if now.asked is Asked.BEAVER:
+        if now.kind is DecisionKind.BEAVER:
             value = now.stakes.cube.value
             return f"take {2 * value * decision.no_double:+.4f}, pass {-value:+.4f}, in points"
         return describe_decision(decision, now.stakes, rules)

@@ -11,7 +11,7 @@ import click
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, position_index
 from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner
 from bgdata.bearoff.race_study import measured_error
-from bgdata.bearoff.tables import Equities, fitted
+from bgdata.bearoff.tables import Equities, fit_layout
 from bgdata.cli.options import format_option, gnubg_option, score_options
 from bgdata.cli.output import say_left_out, write_rows
 from bgdata.cli.own_tables import build_default_met, build_small_tables
@@ -97,7 +97,7 @@ def print_layouts(position: Position) -> None:
 def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
     """The row of a position in a file of gnubg. Raises NotCoveredError, CorruptFileError, or UsageError."""
     file = open_gnubg_bearoff(path)
-    indexes = [position_index(fitted(row, file.points)) for row in (on_roll, opponent)]
+    indexes = [position_index(fit_layout(row, file.points)) for row in (on_roll, opponent)]
     if max(indexes) >= len(file):
         raise NotCoveredError(f"expected a position with at most {file.checkers} checkers a side for {path}")
     found: Found = {"source": str(path), "method": "gnubg"}

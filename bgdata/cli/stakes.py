@@ -81,10 +81,11 @@ def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
         return find_met(warehouse, text)
     from bgdata.computations.met_xml import described
     from bgdata.datasets.met_xml import met_name
-    from bgdata.formats.met_ini import read_met_file
+    from bgdata.formats.lines import read_bytes
+    from bgdata.formats.met_ini import parse_met_file
 
     path = Path(text)
-    found = read_met_file(path)
+    found = parse_met_file(read_bytes(path))
     for problem in found.quarantined:
         if not problem.reason.startswith("expected a table that is whole"):
             raise CorruptFileError(f"expected a match equity table in {path}, found in {problem}")

@@ -16,7 +16,7 @@ from bgdata.game.outcome import game_outcome
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position
 from bgdata.process import go_on
-from bgdata.protocols.session import Asked, Moment, Session
+from bgdata.protocols.session import DecisionKind, Moment, Session
 
 if TYPE_CHECKING:
     from bgdata.equity.cube import CubeRules
@@ -63,13 +63,13 @@ class Program:
     def act(self, session: Session) -> str:
         """Decide what is asked, and say what was done: nothing for a roll without a double."""
         now = session.now
-        if now.asked is Asked.PLAY:
+        if now.kind is DecisionKind.PLAY:
             roll, play = session.roll, self.play(session)
             session.make(play)
             return f"rolls {roll}: {play}"
         assert self.decisions
         assert now.stakes
-        if now.asked is not Asked.TURN:
+        if now.kind is not DecisionKind.TURN:
             return self._answer(session)
         if not self.decisions.doubles(now.position, now.stakes):
             session.roll_dice()
@@ -83,7 +83,7 @@ class Program:
         now = session.now
         assert self.decisions
         assert now.stakes
-        answer = self.decisions.answer(now.position, now.stakes, by_roller=now.asked is Asked.BEAVER)
+        answer = self.decisions.answer(now.position, now.stakes, by_roller=now.kind is DecisionKind.BEAVER)
         if answer is Answer.PASS:
             session.pass_double()
             return "passes"
@@ -133,7 +133,7 @@ def until_left(session: Session) -> Iterator[None]:
 
 def watched_act(session: Session, program: Program, player: LookaheadPlayer) -> str:
     """Have a program decide what is asked, and say so: nothing for a roll without a double."""
-    if session.now.asked is not Asked.PLAY:
+    if session.now.kind is not DecisionKind.PLAY:
         said = program.act(session)
         return f"{'':>3}  {program.label:<18}{said}" if said else ""
     number, roll, play = session.now.rolls + 1, session.roll, program.play(session)

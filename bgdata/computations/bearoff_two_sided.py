@@ -21,7 +21,7 @@ from bgdata.bearoff.two_sided_rows import (
     Scale,
     finished_layers,
     first_row,
-    rows_of_layer,
+    layer_rows,
 )
 from bgdata.computations.common.columns import decoded
 from bgdata.computations.common.two_sided_parts import Parts, clear_parts
@@ -85,7 +85,7 @@ def solve_in_memory(parameters: TwoSidedParameters, job: Job, scale: Scale, rows
             layers.put(solved)
             job.progress.advance(len(solved.values) // len(COLUMNS))
         for layer in finished_layers(window.slots, totals):
-            write_rows(rows, rows_of_layer(window, layer, [(0, layers.take(layer))], scale))
+            write_rows(rows, layer_rows(window, layer, [(0, layers.take(layer))], scale))
         release(window, totals.stop)
 
 
@@ -136,7 +136,7 @@ def write_layer(
 ) -> None:
     """Write the rows of a layer of which all pairs are solved."""
     found = [(columns[0], parts.take(window, group, layer)) for group, columns in enumerate(groups)]
-    write_rows(rows, rows_of_layer(window, layer, found, scale))
+    write_rows(rows, layer_rows(window, layer, found, scale))
 
 
 def check_kept_rows(job: Job) -> None:
@@ -186,11 +186,12 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
         count = layout_count(parameters.points, parameters.checkers)
         shape = (count, count, len(COLUMNS))
         is_resumed = job.keeps and any(job.folder.glob("checkpoint-*"))
+        has_parts = job.keeps and (is_resumed or keeps_parts(parameters))
         with job.create("equities", scale.dtype, shape, keep=True) as writer, ExitStack() as stack:
             rows: list[ArrayWriter] = [writer]
-            if is_large(parameters):
+            if is_large(parameters) or has_parts:
                 rows.append(stack.enter_context(job.create(ROW_HASHES, np.uint8, (count, 32), keep=True)))
-            if job.keeps and (is_resumed or keeps_parts(parameters)):
+            if has_parts:
                 try:
                     solve_in_parts(parameters, job, scale, rows)
                 except (CorruptFileError, DigestMismatchError) as error:
@@ -199,8 +200,10 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
                     solve_in_parts(parameters, job, scale, rows)
             else:
                 solve_in_memory(parameters, job, scale, rows)
-        if is_resumed and is_large(parameters):
+        if is_resumed:
             check_kept_rows(job)
+        if has_parts and not is_large(parameters):  # no part of the version
+            (job.folder / f"{ROW_HASHES}.npy").unlink()
 
     def batches(self, computed: Computed[TwoSidedParameters]) -> Iterator[pa.RecordBatch]:
         equities = computed.arrays["equities"]

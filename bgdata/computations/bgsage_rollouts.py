@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from bgdata.computations.common.columns import fixed_lists
 from bgdata.computations.common.imports import PositionImportComputation
-from bgdata.formats.bgsage_rollouts import BgsageRollouts, clipped, parse_bgsage_entries, parse_bgsage_rollouts
+from bgdata.formats.bgsage_rollouts import BgsageRollouts, clip_chances, parse_bgsage_entries, parse_bgsage_rollouts
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import flip_boards
 from bgdata.store.arrays import Array
@@ -36,7 +36,7 @@ class BgsageComputation(PositionImportComputation):
         return found | {
             "boards": boards,
             "classes": position_classes(boards).astype(np.uint8),
-            "chances": flipped_chances(clipped(written)).astype(np.float32),
+            "chances": flipped_chances(clip_chances(written)).astype(np.float32),
             "chances_after_play": written,
             "equities_after_play": numbers(intakes, "equities"),
             "standard_errors": numbers(intakes, "standard_errors"),

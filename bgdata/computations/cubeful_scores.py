@@ -7,15 +7,14 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from bgdata.computations.game_scores import open_judge
+from bgdata.computations.common.cube_players import first_met
+from bgdata.computations.common.rechecking import check_rows
+from bgdata.computations.game_scores import open_again, open_judge, open_players
 from bgdata.datasets.common.cube_players import MET
 from bgdata.datasets.cubeful_scores import CubefulScoreParameters
-from bgdata.equity.stored_met import met_names, met_of_arrays
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
-from bgdata.evaluation.choices import Chooser, KernelPlayer
-from bgdata.evaluation.player import Player, open_player_of_version
+from bgdata.evaluation.player import Player
 from bgdata.play.cubeful_lockstep import play_cubeful
-from bgdata.play.cubeful_series import CubefulResults, CubefulRules
+from bgdata.play.cubeful_series import CubefulRules
 from bgdata.play.series import pair_error
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
@@ -30,7 +29,7 @@ class CubefulScoresComputation(Computation[CubefulScoreParameters]):
 
     def compute(self, build: Build[CubefulScoreParameters]) -> None:
         parameters, job, count = build.parameters, build.job, build.parameters.games
-        series = Series.of(build)
+        players = open_players(parameters, build.warehouse, tables=parameters.tables)
         state: dict[str, Array] = {
             "outcomes": np.zeros(count, np.int16),
             "games": np.zeros(count, np.int16),
@@ -38,7 +37,7 @@ class CubefulScoresComputation(Computation[CubefulScoreParameters]):
             "lucks": np.zeros(count),
         }
         step = max(2, STEP_GAMES // max(1, parameters.length) // 2 * 2)
-        job.fill("games", state, step, lambda rows: series.played(rows.start, rows.stop - rows.start))
+        job.fill("games", state, step, lambda rows: play_series(build, players, rows.start, rows.stop - rows.start))
         for name, values in state.items():
             job.save(name, values)
 
@@ -73,73 +72,32 @@ class CubefulScoresComputation(Computation[CubefulScoreParameters]):
     def check_sample(self, recheck: Recheck[CubefulScoreParameters]) -> str:
         """Play some games again, where both players are as they were and quick."""
         table, parameters = recheck.table, recheck.parameters
-        try:
-            series = Series.of(recheck)
-        except BgdataError as error:
-            raise CheckSkippedError(f"no game can be played again: {error}") from error
-        if slow := [player.label for player in series.players if not isinstance(player, KernelPlayer)]:
-            raise CheckSkippedError(f"games of {slow[0]} take too long to play again")
+        players = open_again(parameters, recheck.warehouse, tables=parameters.tables)
         count = min(recheck.rows, MOST_CHECKED, parameters.games)
         for number in recheck.generator.permutation(parameters.games)[:count].tolist():
-            for name, values in series.played(number, 1).items():
-                expected, found = values[0], table.array(name)[number]
-                if expected.tobytes() != found.tobytes():
-                    raise CheckFailedError(
-                        f"expected {expected} among the {name} of {table.name} in {number}, found {found}"
-                    )
+            check_rows(table, np.array([number]), play_series(recheck, players, number, 1))
         return sampled(count, parameters.games, "games")
 
 
-class Series:
-    """What is played: two players, the rules, the dice, and who measures luck. Raises UnknownPlayerError,
-    MissingTableError, and InvalidParameterError for another version of a player."""
-
-    def __init__(
-        self, players: tuple[Player, Player], rules: CubefulRules, seed: int, estimator: Chooser | None
-    ) -> None:
-        self.players, self.rules, self.seed, self.estimator = players, rules, seed, estimator
-
-    @classmethod
-    def of(cls, context: Context[CubefulScoreParameters]) -> Series:
-        """The series of a version."""
-        parameters, inputs = context.parameters, dict(context.inputs)
-        met = None
-        if MET in inputs:
-            arrays = inputs.pop(MET).arrays()
-            met = met_of_arrays(arrays, met_names(arrays)[0])
-        rules = CubefulRules(parameters.length, met=met)
-        return cls(open_players(context), rules, parameters.seed, open_judge(inputs))
-
-    def played(self, first: int, count: int) -> dict[str, Array]:
-        """The arrays of games or matches first, first + 1, ...; pairs are those of even numbers."""
-        found = play_cubeful(self.players, self.rules, count, self.seed, first, self.estimator)
-        numbers, last = np.arange(first, first + count), found.offsets[1:] - 1
-        is_won = found.column("winner")[last] == numbers % 2
-        outcomes = np.where(is_won, 1, -1) * (1 if self.rules.length else found.column("points")[last])
-        lucks = np.where(numbers % 2 == 0, found.lucks, -found.lucks)
-        return {
-            "outcomes": outcomes.astype(np.int16),
-            "games": np.diff(found.offsets).astype(np.int16),
-            "turns": turns_of(found),
-            "lucks": lucks if self.estimator else np.full(count, np.nan),
-        }
-
-
-def turns_of(found: CubefulResults) -> Array:
-    """int32[matches]: rolls of all games of a match."""
-    turns: Array = np.add.reduceat(found.column("turns"), found.offsets[:-1]).astype(np.int32)
-    return turns
-
-
-def open_players(context: Context[CubefulScoreParameters]) -> tuple[Player, Player]:
-    """The two players. Raises what `open_player_of_version` raises."""
-    wanted = context.parameters
-    sides = (
-        (wanted.player, wanted.ply, wanted.version),
-        (wanted.opponent, wanted.opponent_ply, wanted.opponent_version),
-    )
-    first, second = (open_player_of_version(*side, context.warehouse, tables=wanted.tables) for side in sides)
-    return first, second
+def play_series(
+    context: Context[CubefulScoreParameters], players: tuple[Player, Player], first: int, count: int
+) -> dict[str, Array]:
+    """The arrays of games or matches first, first + 1, ...; pairs are those of even numbers. Raises
+    MissingTableError."""
+    parameters, inputs = context.parameters, dict(context.inputs)
+    met = first_met(inputs.pop(MET).arrays()) if MET in inputs else None
+    rules, estimator = CubefulRules(parameters.length, met=met), open_judge(inputs)
+    found = play_cubeful(players, rules, count, parameters.seed, first, estimator)
+    numbers, last = np.arange(first, first + count), found.offsets[1:] - 1
+    is_won = found.column("winner")[last] == numbers % 2
+    outcomes = np.where(is_won, 1, -1) * (1 if rules.length else found.column("points")[last])
+    lucks = np.where(numbers % 2 == 0, found.lucks, -found.lucks)
+    return {
+        "outcomes": outcomes.astype(np.int16),
+        "games": np.diff(found.offsets).astype(np.int16),
+        "turns": np.add.reduceat(found.column("turns"), found.offsets[:-1]).astype(np.int32),
+        "lucks": lucks if estimator else np.full(count, np.nan),
+    }
 
 
 COMPUTATION = CubefulScoresComputation

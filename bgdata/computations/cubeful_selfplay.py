@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from bgdata.computations.common.columns import constant, text_arrays, text_column
 from bgdata.computations.common.cube_players import folders_of, open_played
-from bgdata.computations.common.games import GameRows, TurnRows, slices, turn_places
-from bgdata.computations.common.rechecking import check_arrays
-from bgdata.computations.selfplay import opened, play_texts
+from bgdata.computations.common.games import GameRows, TurnRows, save_games, slices, turn_places
+from bgdata.computations.common.rechecking import check_arrays, check_replayed
+from bgdata.computations.selfplay import open_seat, play_texts
 from bgdata.datasets.common.cube_players import sides_of
 from bgdata.datasets.common.games import ACTIONS
 from bgdata.datasets.cubeful_selfplay import CubefulParameters
@@ -41,13 +41,10 @@ class CubefulSelfPlayComputation(Computation[CubefulParameters]):
         parameters, job = build.parameters, build.job
         settings = settings_of(parameters, folders_of(build))
         parts = ranges(parameters.games, max(1, SHARD_GAMES // max(1, parameters.length)))
-        shards = list(compute_shards(job, "games", Work(f"{__name__}:played", settings), parts))
-        for name in PARTS:
-            job.save(name, np.concatenate([shard[name] for shard in shards]))
-        n_turns = np.concatenate([np.zeros(1, np.int64), *(shard["n_turns"] for shard in shards)])
-        job.save("first_turns", np.cumsum(n_turns))
+        shards = list(compute_shards(job, "games", Work(f"{__name__}:play_shard", settings), parts))
+        first_turns = save_games(job, shards, PARTS)
         matches = 1 + int(shards[-1]["games"][-1, 0])
-        for name, values in texts_of(settings, len(n_turns) - 1, matches).items():
+        for name, values in texts_of(settings, len(first_turns) - 1, matches).items():
             job.save(name, values)
 
     def batches(self, computed: Computed[CubefulParameters]) -> Iterator[pa.RecordBatch]:
@@ -100,7 +97,7 @@ class CubefulSelfPlayComputation(Computation[CubefulParameters]):
         places = match_places(parameters, games_found)
         check_arrays(table, texts_of(settings, len(games_found), 1 + int(games_found[-1, 0])))
         for match in recheck.generator.permutation(parameters.games)[: min(recheck.rows, MOST_REPLAYED)].tolist():
-            expected = played(settings, match, match + 1)
+            expected = play_shard(settings, match, match + 1)
             games = slice(*places[match : match + 2].tolist())
             turns = slice(int(first_turns[games.start]), int(first_turns[games.stop]))
             if not np.array_equal(np.diff(first_turns[games.start : games.stop + 1]), expected["n_turns"]):
@@ -108,17 +105,13 @@ class CubefulSelfPlayComputation(Computation[CubefulParameters]):
                     f"expected games of {expected['n_turns'].tolist()} turns in match {match} of {table.name} as it is "
                     "played again, found others"
                 )
-            for name in PARTS:
-                found = np.asarray(table.array(name)[games if name == "games" else turns])
-                if found.tobytes() != expected[name].tobytes():
-                    raise CheckFailedError(
-                        f"expected the {name} of match {match} of {table.name} as it is played again, found others"
-                    )
+            check_replayed(table, f"match {match}", games, {"games": expected["games"]})
+            check_replayed(table, f"match {match}", turns, {name: expected[name] for name in PARTS[1:]})
         return sampled(min(recheck.rows, MOST_REPLAYED, parameters.games), parameters.games, "matches")
 
 
 def settings_of(parameters: CubefulParameters, folders: Mapping[str, str]) -> Settings:
-    """What `played` needs in a worker."""
+    """What `play_shard` needs in a worker."""
     wanted = ("cube", "seed", "length", "jacoby", "ply")
     return {**folders, **{name: getattr(parameters, name) for name in wanted}}
 
@@ -132,7 +125,7 @@ def texts_of(settings: Settings, games: int, matches: int) -> dict[str, Array]:
 def titles(settings: Settings) -> list[str]:
     """Names of player 0 and player 1 for people: the network, its version, its ply unless it is 0, and how each handles
     the cube."""
-    label, version, _ = opened("network", {role: str(value) for role, value in settings.items()})
+    label, version, _ = open_seat("network", {role: str(value) for role, value in settings.items()})
     words = [word.replace(":", " ") for word in str(settings["cube"]).split()]  # .mat files allow no colon in a name
     player = f"{label} {version}" + (f" {settings['ply']}-ply" if settings["ply"] else "")
     return [f"{player} cube {word}" for word in (words[0], words[-1])]
@@ -144,7 +137,7 @@ def match_places(parameters: CubefulParameters, games: Array) -> Array:
     return np.append(first, len(games))
 
 
-def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """Matches begin to end - 1, as a shard holds them. Raises WorkerError if the kernels of the worker differ."""
     chooser, rules = open_played(settings)
     sides, ply = sides_of(str(settings["cube"])), int(settings["ply"])

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from bgdata.computations.common.columns import chance_columns, constant
 from bgdata.computations.common.games import slices
-from bgdata.computations.common.rechecking import check_arrays
+from bgdata.computations.common.rechecking import check_arrays, check_chances
 from bgdata.computations.common.rollouts import SAMPLE_ROWS, network_text, open_roller
 from bgdata.computations.common.sources import place_columns, places_of, split_column
 from bgdata.datasets.engine_labels import EngineParameters
-from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
+from bgdata.errors import CheckSkippedError, InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation.chances import cubeless_equities, ordered_chances
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.lookahead import evaluate_ahead
@@ -25,7 +25,6 @@ from bgdata.store.dataset import Computation, sampled
 from bgdata.store.table import Table
 
 STEP = 4096  # positions asked for at a time at ply 0, between which a killed run goes on: programs are slow to start
-TOLERANCE = 1e-5  # of a chance asked for again: programs add in an order of their own
 
 
 class EngineLabelsComputation(Computation[EngineParameters]):
@@ -37,7 +36,11 @@ class EngineLabelsComputation(Computation[EngineParameters]):
         places = places_of(inputs["source"])
         n, step = len(places.boards), max(1, STEP >> 3 * parameters.ply)
         state: dict[str, Array] = {"chances": np.zeros((n, 5), np.float32)}
-        job.fill("positions", state, step, lambda rows: {"chances": asked(engine, parameters, places.boards[rows])})
+
+        def ask(rows: slice) -> dict[str, Array]:
+            return {"chances": chances_by(engine, parameters, places.boards[rows])}
+
+        job.fill("positions", state, step, ask)
         for name, values in {**places._asdict(), **state}.items():
             job.save(name, values)
         job.save("engine", engine_text(parameters, inputs))
@@ -71,12 +74,7 @@ class EngineLabelsComputation(Computation[EngineParameters]):
                 f"the positions are those of the source, but the engine cannot be asked: {error}"
             ) from error
         chosen = np.sort(recheck.generator.permutation(len(places.rows))[: min(recheck.rows, 10 * SAMPLE_ROWS)])
-        found, expected = table.array("chances")[chosen], asked(engine, recheck.parameters, places.boards[chosen])
-        for place in np.flatnonzero(~(np.abs(found - expected) <= TOLERANCE).all(axis=1))[:1]:
-            raise CheckFailedError(
-                f"expected chances of {expected[place].tolist()} in row {chosen[place]} of {table.name}, found "
-                f"{found[place].tolist()}"
-            )
+        check_chances(table, chosen, chances_by(engine, recheck.parameters, places.boards[chosen]))
         return sampled(len(chosen), len(places.rows))
 
 
@@ -91,7 +89,7 @@ def open_engine(context: Context[EngineParameters]) -> Evaluator:
     )
 
 
-def asked(engine: Evaluator, parameters: EngineParameters, boards: Array) -> Array:
+def chances_by(engine: Evaluator, parameters: EngineParameters, boards: Array) -> Array:
     """float32[n, 5]: chances of any boards, held to 0 to 1 and to their order, which moves them by rounding alone."""
     ahead = parameters.ply if parameters.engine == "network" else 0  # programs look ahead by themselves
     return ordered_chances(evaluate_ahead(engine, boards, ahead).chances)

@@ -7,14 +7,17 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
+from bgdata.computations.common.games import slices
+from bgdata.computations.common.rechecking import check_rows
+from bgdata.datasets.common.players import PairingParameters
 from bgdata.datasets.game_scores import GameParameters
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
+from bgdata.errors import BgdataError, CheckSkippedError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser, KernelPlayer
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.evaluation.player import Player, open_player_of_version
+from bgdata.play.corpus import play_games_with_luck
 from bgdata.play.games import Games, play_games
-from bgdata.play.luck.games import play_games_with_luck
 from bgdata.play.series import pair_error, result_of
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -39,19 +42,17 @@ class GameScoresComputation(Computation[GameParameters]):
             "turns": np.zeros(count, np.int32),
             "lucks": np.zeros(count),
         }
-        job.fill(
-            "games",
-            state,
-            step,
-            lambda rows: played(players, judge, rows.stop - rows.start, parameters.seed, rows.start),
-        )
+
+        def play_rows(rows: slice) -> dict[str, Array]:
+            return play_series(players, judge, rows.stop - rows.start, parameters.seed, rows.start)
+
+        job.fill("games", state, step, play_rows)
         for name, values in state.items():
             job.save(name, values)
 
     def batches(self, computed: Computed[GameParameters]) -> Iterator[pa.RecordBatch]:
         games, lucks = games_of(computed.arrays), np.asarray(computed.arrays["lucks"])
-        for start in range(0, len(games.numbers), self.kind.row_group_rows):
-            rows = slice(start, start + self.kind.row_group_rows)
+        for rows in slices(len(games.numbers), self.kind.row_group_rows):
             yield pa.record_batch(
                 {
                     "number": games.numbers[rows].astype(np.int32),
@@ -80,29 +81,15 @@ class GameScoresComputation(Computation[GameParameters]):
     def check_sample(self, recheck: Recheck[GameParameters]) -> str:
         """Play some games again, where both players are as they were and quick."""
         table, parameters = recheck.table, recheck.parameters
-        try:
-            players = open_players(parameters, recheck.warehouse)
-        except BgdataError as error:
-            raise CheckSkippedError(f"no game can be played again: {error}") from error
-        slow = [player.label for player in players if not isinstance(player, KernelPlayer)]
-        if slow:
-            raise CheckSkippedError(f"games of {slow[0]} take too long to play again")
+        players = open_again(parameters, recheck.warehouse)
         judge = open_judge(recheck.inputs)
         count = min(recheck.rows, MOST_JUDGED) if judge else recheck.rows
         for number in recheck.generator.permutation(parameters.games)[:count].tolist():
-            expected, found = (
-                described(*(values[row] for values in arrays))
-                for arrays, row in (
-                    (played(players, judge, 1, parameters.seed, number).values(), 0),
-                    ((table.array(array.name) for array in self.kind.arrays), number),
-                )
-            )
-            if found != expected:
-                raise CheckFailedError(f"expected {expected} in game {number} of {table.name}, found {found}")
+            check_rows(table, np.array([number]), play_series(players, judge, 1, parameters.seed, number))
         return sampled(min(count, parameters.games), parameters.games, "games")
 
 
-def played(
+def play_series(
     players: tuple[Player, Player], judge: Chooser | None, count: int, seed: int, first: int
 ) -> dict[str, Array]:
     """The arrays of games first, first + 1, ..., in the order in which they are declared."""
@@ -113,23 +100,34 @@ def played(
     return {"outcomes": games.outcomes, "turns": games.turns, "lucks": lucks}
 
 
-def described(outcome: float, turns: float, luck: float) -> str:
-    """A game as text, with luck to the last bit."""
-    return f"{outcome} points in {turns} turns" + ("" if np.isnan(luck) else f" with luck of {float(luck)!r}")
-
-
 def open_judge(inputs: Mapping[str, Table]) -> Chooser | None:
     """The network among the inputs, with its tables, that measures luck; None where luck is not measured."""
     tables = dict(inputs)
     return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables)).chooser if tables else None
 
 
-def open_players(parameters: GameParameters, warehouse: Versions | None) -> tuple[Player, Player]:
-    """The two players. Raises what `open_player_of_version` raises."""
+def open_players(
+    pairing: PairingParameters, warehouse: Versions | None, *, tables: bool = True
+) -> tuple[Player, Player]:
+    """The two players; with `tables` networks play with the bearoff tables of the warehouse. Raises what
+    `open_player_of_version` raises."""
     return (
-        open_player_of_version(parameters.player, parameters.ply, parameters.version, warehouse),
-        open_player_of_version(parameters.opponent, parameters.opponent_ply, parameters.opponent_version, warehouse),
+        open_player_of_version(pairing.player, pairing.ply, pairing.version, warehouse, tables=tables),
+        open_player_of_version(
+            pairing.opponent, pairing.opponent_ply, pairing.opponent_version, warehouse, tables=tables
+        ),
     )
+
+
+def open_again(pairing: PairingParameters, warehouse: Versions | None, *, tables: bool = True) -> tuple[Player, Player]:
+    """The two players, to play again. Raises CheckSkippedError where one is not what it was, or is slow."""
+    try:
+        players = open_players(pairing, warehouse, tables=tables)
+    except BgdataError as error:
+        raise CheckSkippedError(f"no game can be played again: {error}") from error
+    if slow := [player.label for player in players if not isinstance(player, KernelPlayer)]:
+        raise CheckSkippedError(f"games of {slow[0]} take too long to play again")
+    return players
 
 
 def games_of(arrays: Mapping[str, Array]) -> Games:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from bgdata.computations.common.columns import text_arrays, text_column
 from bgdata.datasets.ladder import SMALLEST, LadderParameters
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
-from bgdata.play.ratings import Pairing, Ratings, expected_points, rated
+from bgdata.play.ratings import Pairing, Ratings, expected_points, fit_ratings
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation, sampled
@@ -120,7 +120,7 @@ def arrays_of(context: Context[LadderParameters]) -> dict[str, Array]:
         Pairing(players.index(first), players.index(second), *mean_of(points))
         for (first, second), points in sorted(results.items())
     ]
-    found = rated(len(players), zero, pairings, scale_of(context.parameters))
+    found = fit_ratings(len(players), zero, pairings, scale_of(context.parameters))
     order = sorted(range(len(players)), key=lambda player: (-found.values[player], players[player]))
     places = np.argsort(order)
     counts = [2 * len(points) for _, points in sorted(results.items())]
@@ -199,7 +199,7 @@ def fitted(arrays: Mapping[str, Array], zero: int, scale: float) -> Ratings:
     columns = (np.asarray(arrays[name]).tolist() for name in ("points", "errors"))
     pairs = np.asarray(arrays["pairs"]).tolist()
     pairings = [Pairing(*pair, *figures) for pair, *figures in zip(pairs, *columns, strict=True)]
-    return rated(len(arrays["plies"]), zero, pairings, scale)
+    return fit_ratings(len(arrays["plies"]), zero, pairings, scale)
 
 
 def expectations(arrays: Mapping[str, Array], scale: float) -> Array:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from bgdata.computations.common.columns import chance_columns, chosen_texts, constant
 from bgdata.computations.common.games import slices
-from bgdata.computations.common.rechecking import check_arrays
+from bgdata.computations.common.rechecking import check_arrays, check_rows
 from bgdata.computations.common.rollouts import network_text, open_roller
 from bgdata.computations.common.sources import Places, place_columns, places_of, split_column
 from bgdata.datasets.lookahead_labels import LookaheadParameters
@@ -37,8 +37,8 @@ class LookaheadLabelsComputation(Computation[LookaheadParameters]):
             "static_chances": np.zeros((n, 5), np.float32),
             "sources": np.zeros(n, np.uint8),
         }
-        job.fill("positions", state, STEP, lambda rows: looked_into(player, places.boards[rows]))
-        for name, values in labelled(parameters, places, state).items():
+        job.fill("positions", state, STEP, lambda rows: evaluate_both(player, places.boards[rows]))
+        for name, values in label_arrays(parameters, places, state).items():
             job.save(name, values)
         job.save("network", network_text(parameters, inputs))
 
@@ -81,35 +81,29 @@ class LookaheadLabelsComputation(Computation[LookaheadParameters]):
         player = open_roller(recheck)
         every = places_of(inputs["source"])
         places = every.chosen(np.sort(recheck.generator.permutation(len(every.rows))[: recheck.rows]))
-        expected = labelled(recheck.parameters, places, looked_into(player, places.boards))
+        expected = label_arrays(recheck.parameters, places, evaluate_both(player, places.boards))
         where = np.flatnonzero(np.isin(table.array("rows"), places.rows))
-        for name, values in expected.items():
-            found = np.asarray(table.array(name))[where]
-            if len(found) != len(values):
-                raise CheckFailedError(
-                    f"expected {len(values)} of {len(places.rows)} positions in {table.name}, found {len(found)}"
-                )
-            wrong = np.flatnonzero((found != values).any(axis=tuple(range(1, values.ndim))))
-            if len(wrong):
-                raise CheckFailedError(
-                    f"expected {name} of {values[wrong[0]].tolist()} in row {where[wrong[0]]} of {table.name}, "
-                    f"found {found[wrong[0]].tolist()}"
-                )
+        count = len(expected["rows"])
+        if len(where) != count:
+            raise CheckFailedError(
+                f"expected {count} of {len(places.rows)} positions in {table.name}, found {len(where)}"
+            )
+        check_rows(table, where, expected)
         return sampled(len(places.rows), len(every.rows), "positions")
 
 
-def looked_into(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
+def evaluate_both(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
     """Chances at 1-ply and at 0-ply of any boards, and the places of their sources in LABEL_SOURCES."""
     found, static = player.evaluate_ahead(boards, 1), player.evaluate_many(boards).chances
     sources = np.minimum(found.sources, LABEL_SOURCES.index("lookahead")).astype(np.uint8)
     return {"chances": ordered_chances(found.chances), "static_chances": static, "sources": sources}
 
 
-def labelled(parameters: LookaheadParameters, places: Places, looked: Mapping[str, Array]) -> dict[str, Array]:
+def label_arrays(parameters: LookaheadParameters, places: Places, evaluated: Mapping[str, Array]) -> dict[str, Array]:
     """Every declared array but the network's name, of those positions whose equity changes by enough."""
-    changes = cubeless_equities(looked["chances"]) - cubeless_equities(looked["static_chances"])
+    changes = cubeless_equities(evaluated["chances"]) - cubeless_equities(evaluated["static_chances"])
     which = np.abs(changes) >= parameters.least_change
-    found = {**places._asdict(), **looked, "changes": changes}
+    found = {**places._asdict(), **evaluated, "changes": changes}
     return {name: values[which] for name, values in found.items()}
 
 

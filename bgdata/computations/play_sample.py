@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from bgdata.computations.common.columns import chosen_texts, class_column, position_columns
 from bgdata.computations.common.games import slices, turn_places
-from bgdata.computations.common.rechecking import check_arrays
+from bgdata.computations.common.rechecking import check_arrays, check_rows
 from bgdata.computations.common.rollouts import open_roller
 from bgdata.computations.position_sample import chosen_rows, file_classes
 from bgdata.datasets.play_sample import PlaySampleParameters
-from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.choices import Chooser
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import flip_boards
@@ -101,10 +101,7 @@ class PlaySampleComputation(Computation[PlaySampleParameters]):
         boards, dice = np.asarray(corpus.array("turn_boards"))[places], np.asarray(corpus.array("dice"))[places]
         expected = plays_of(chooser, boards, dice, recheck.parameters.window())
         turns = {name: np.asarray(table.array(name))[first][expected.turns] for name in ("games", "turns")}
-        for name, values in {**expected._asdict(), **turns}.items():
-            found = np.asarray(table.array(name))[here]
-            if not np.array_equal(found, values):
-                raise CheckFailedError(f"expected the {name} of the best plays in {table.name}, found others")
+        check_rows(table, here, {**expected._asdict(), **turns})
         games, after = np.asarray(table.array("games")), np.ascontiguousarray(table.array("boards"))
         splits = splits_of_games(recheck.parameters.seed, games)
         check_arrays(table, {"classes": position_classes(after).astype(np.uint8), "splits": splits})

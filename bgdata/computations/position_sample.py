@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from bgdata.computations.common.columns import chosen_texts, class_column, position_columns
 from bgdata.computations.common.games import slices, turn_places
+from bgdata.computations.common.rechecking import check_rows
 from bgdata.datasets.position_sample import SampleParameters
-from bgdata.errors import CheckFailedError
 from bgdata.game.classes import PositionClass
-from bgdata.game.random import mixed
+from bgdata.game.random import mix_bits
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -60,7 +60,7 @@ class PositionSampleComputation(Computation[SampleParameters]):
         corpus = recheck.inputs["games"]
         first_turns, boards = np.asarray(corpus.array("first_turns")), corpus.array("turn_boards")
         games, turns = np.asarray(table.array("games")), np.asarray(table.array("turns"))
-        seed = self.kind.parameters.from_manifest(table.manifest.parameters).seed
+        seed = recheck.parameters.seed
         chosen = recheck.generator.permutation(len(games))[: recheck.rows]
         places = first_turns[games[chosen]] + turns[chosen]
         expected = {
@@ -68,12 +68,7 @@ class PositionSampleComputation(Computation[SampleParameters]):
             "classes": corpus.array("turn_classes")[places],
             "splits": splits_of_games(seed, games[chosen]),
         }
-        for name, values in expected.items():
-            found = np.asarray(table.array(name))[chosen]
-            wrong = np.flatnonzero((found != values).reshape(len(chosen), -1).any(axis=1))
-            if len(wrong):
-                row = int(chosen[wrong[0]])
-                raise CheckFailedError(f"expected {name} of the game's turn in row {row} of {table.name}, found others")
+        check_rows(table, chosen, expected)
         return sampled(len(chosen), len(games))
 
 
@@ -108,7 +103,7 @@ def board_hashes(boards: Array) -> Array:
     hashes = np.zeros(len(boards), np.uint64)
     for word in padded.view("<u8").T:
         with np.errstate(over="ignore"):
-            hashes = mixed(hashes + word.astype(np.uint64))
+            hashes = mix_bits(hashes + word.astype(np.uint64))
     return hashes
 
 

@@ -108,7 +108,7 @@ def compared(races: Races, advance: Callable[[int], object] = lambda _: None) ->
     """Every array of a version."""
     count = len(races.groups)
     sizes = races.groups.max(axis=0) + 1
-    sums = start_sums(sizes)
+    sums = start_sums(int((sizes**2).sum()))
     step = max(1, BLOCK_PAIRS // count)
     for begin in range(0, count, step):
         end = min(begin + step, count)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.race_rules import FOUND, NAMES, RULES, penalized_pips, side_counts
-from bgdata.bearoff.race_scores import N_DECISIONS, STEPS, SUMS, is_tested, merged, pair_sums
+from bgdata.bearoff.race_scores import N_DECISIONS, STEPS, SUMS, is_tested, merge_sums, pair_sums
 from bgdata.bearoff.race_search import FoundRule, Pairs, found_rule
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.computations.bearoff_two_sided import error_bound
@@ -21,7 +21,7 @@ from bgdata.datasets.race_rules import DECISIONS, LONGER_CHECKERS, PARTS, WEIGHT
 from bgdata.equity.cube_life import margins
 from bgdata.evaluation.bearoff_kernels import layout_indexes
 from bgdata.game.dice import PIPS_PER_ROLL
-from bgdata.game.random import GAMMA, mixed
+from bgdata.game.random import GAMMA, mix_bits
 from bgdata.kernel import kernel, prange
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -166,7 +166,7 @@ def scored(races: Races, advance: Callable[[int], object] = lambda _: None) -> d
         sums_of(each.played[:, 0], each.played[:, 1:], each.margins(*each.played.T)[:, None], each.occurrences[:, None])
         for each in (races, races.longer)
     ]
-    return arrays_of(np.stack([merged(np.stack(blocks)), *played], axis=2), found)
+    return arrays_of(np.stack([merge_sums(np.stack(blocks)), *played], axis=2), found)
 
 
 def found_rules(races: Races) -> list[FoundRule]:
@@ -181,7 +181,7 @@ def searched_pairs(layouts: int) -> tuple[Array, Array]:
     """(int64[n], int64[n]) position indexes: all pairs of so many layouts, or SEARCH_PAIRS of them, drawn by a hash."""
     numbers = np.arange(min(layouts**2, SEARCH_PAIRS), dtype=np.uint64)
     if layouts**2 > SEARCH_PAIRS:
-        numbers = mixed(numbers + GAMMA) % np.uint64(layouts**2)
+        numbers = mix_bits(numbers + GAMMA) % np.uint64(layouts**2)
     own, other = np.divmod(numbers.astype(np.int64), layouts)
     return own + 1, other + 1
 
@@ -196,7 +196,7 @@ def training(races: Races, on_roll: Array, opponent: Array, occurrences: Array) 
 
 def arrays_of(sums: Array, found: Sequence[FoundRule]) -> dict[str, Array]:
     """Every array of a version, in key order, from int64[rules, decisions, weightings, halves, SUMS]."""
-    parts = np.stack([merged(sums, axis=3), sums[..., 1, :]], axis=3)
+    parts = np.stack([merge_sums(sums, axis=3), sums[..., 1, :]], axis=3)
     shape = parts.shape[:-1]
     sources = [*(rule.source for rule in RULES.values()), *map(formula, found)]
     kinds = list(np.ndindex(shape))

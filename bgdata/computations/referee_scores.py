@@ -10,16 +10,15 @@ import pyarrow as pa
 from bgdata.computations.bearoff_two_sided import error_bound
 from bgdata.computations.common.columns import position_columns
 from bgdata.computations.common.endgames import ERROR_BOUND
+from bgdata.computations.common.games import slices
+from bgdata.computations.common.rechecking import check_rows
 from bgdata.datasets.contact_endgame import POINTS as ANYWHERE
 from bgdata.datasets.referee_scores import RefereeParameters
 from bgdata.endgames.layouts import all_layouts
-from bgdata.errors import CheckFailedError
 from bgdata.evaluation.bearoff import map_tables
-from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.player import open_player_of_version
 from bgdata.evaluation.value_errors import clustered_standard_error
-from bgdata.play.contact_referee import contact_decisions, contact_verdicts
-from bgdata.play.referee import Decisions, Verdicts, exact_decisions, verdicts
+from bgdata.play.referee import Decisions, Verdicts, contact_decisions, contact_verdicts, exact_decisions, verdicts
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, sampled
@@ -42,19 +41,15 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
         job.progress.advance(len(chosen))
         for name, values in {**decisions._asdict(), "chosen": chosen}.items():
             job.save(name, values)
-        for name, values in judged(build.inputs["table"], parameters, decisions, chosen)._asdict().items():
+        for name, values in judge(build.inputs["table"], parameters, decisions, chosen)._asdict().items():
             job.save(name, values)
 
     def batches(self, computed: Computed[RefereeParameters]) -> Iterator[pa.RecordBatch]:
-        count = len(computed.arrays["losses"])
-        for start in range(0, count, self.kind.row_group_rows):
-            part = {
-                name: np.asarray(values[start : start + self.kind.row_group_rows])
-                for name, values in computed.arrays.items()
-            }
+        for rows in slices(len(computed.arrays["losses"]), self.kind.row_group_rows):
+            part = {name: np.asarray(values[rows]) for name, values in computed.arrays.items()}
             yield pa.record_batch(
                 {
-                    "decision": np.arange(start, start + len(part["losses"]), dtype=np.int32),
+                    "decision": np.arange(rows.start, rows.stop, dtype=np.int32),
                     **position_columns(part["boards"]),
                     "die1": np.ascontiguousarray(part["rolls"][:, 0]),
                     "die2": np.ascontiguousarray(part["rolls"][:, 1]),
@@ -81,21 +76,11 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
         """Judge the choices again, in the decisions of the seed."""
         table, parameters = recheck.table, recheck.parameters
         decisions = decisions_of(recheck.inputs["table"], parameters)
-        verdicts = judged(recheck.inputs["table"], parameters, decisions, np.asarray(table.array("chosen")))
+        verdicts = judge(recheck.inputs["table"], parameters, decisions, np.asarray(table.array("chosen")))
         expected = {**decisions._asdict(), **verdicts._asdict()}
-        for row in recheck.generator.permutation(parameters.decisions)[: recheck.rows].tolist():
-            for name, values in expected.items():
-                if not np.array_equal(values[row], table.array(name)[row]):
-                    raise CheckFailedError(
-                        f"expected {name} of {values[row].tolist()} for decision {row} of {table.name}, "
-                        f"found {table.array(name)[row].tolist()}"
-                    )
+        rows = recheck.generator.permutation(parameters.decisions)[: recheck.rows]
+        check_rows(table, rows, {name: values[rows] for name, values in expected.items()})
         return sampled(min(recheck.rows, parameters.decisions), parameters.decisions, "decisions")
-
-
-def tables_of(two_sided: Table) -> BearoffArrays:
-    """A two-sided table alone, mapped for kernels. Raises CorruptFileError."""
-    return map_tables(two_sided, None, None)
 
 
 def tolerance(parameters: RefereeParameters) -> float:
@@ -108,14 +93,14 @@ def decisions_of(table: Table, parameters: RefereeParameters) -> Decisions:
     """The decisions of a recipe. Raises UsageError as `exact_decisions` does."""
     if parameters.points == ANYWHERE:
         return contact_decisions(all_layouts(parameters.checkers), parameters.decisions, parameters.seed)
-    return exact_decisions(tables_of(table), parameters.decisions, parameters.seed)
+    return exact_decisions(map_tables(table, None, None), parameters.decisions, parameters.seed)
 
 
-def judged(table: Table, parameters: RefereeParameters, decisions: Decisions, chosen: Array) -> Verdicts:
+def judge(table: Table, parameters: RefereeParameters, decisions: Decisions, chosen: Array) -> Verdicts:
     """What choices lose by a table. Raises InvalidPositionError for one that is not legal."""
     if parameters.points == ANYWHERE:
         return contact_verdicts(table.array("equities"), decisions, chosen, tolerance(parameters))
-    return verdicts(tables_of(table), decisions, chosen, tolerance(parameters))
+    return verdicts(map_tables(table, None, None), decisions, chosen, tolerance(parameters))
 
 
 COMPUTATION = RefereeScoresComputation

@@ -8,16 +8,15 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.computations.common.columns import chance_columns, chosen_texts, class_column, position_columns
-from bgdata.computations.common.rechecking import check_arrays
-from bgdata.computations.common.rollouts import open_roller
+from bgdata.computations.common.rechecking import check_arrays, check_rows
+from bgdata.computations.common.rollouts import empty_rollouts, open_roller, rolled_out
 from bgdata.datasets.reference_checks import ReferenceCheckParameters
 from bgdata.datasets.reference_positions import THEMES
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
+from bgdata.errors import BgdataError, CheckSkippedError
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.player import Player, open_player_of_version
 from bgdata.game.board_kernels import position_classes
-from bgdata.play.player_rollouts import rolled_by
-from bgdata.play.rollout import RolloutResult, roll_out
+from bgdata.play.rollout import rolled_by
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation, sampled
@@ -25,6 +24,7 @@ from bgdata.store.table import Table
 
 STEP = 20  # positions rolled out together, between which a killed run goes on: programs are slow to start
 MOST_REPLAYED = 5  # positions that a verification rolls out again
+ROLLED = ("chances", "standard_errors", "equities", "equity_standard_errors", "trials")  # what rollouts fill
 ROUNDING = 1e-6  # points, of equities from chances in float32: where tables end all games, errors are smaller than that
 
 
@@ -34,15 +34,8 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
     def compute(self, build: Build[ReferenceCheckParameters]) -> None:
         player, reference, job = open_player(build), build.inputs["reference"], build.job
         rows = sampled_rows(np.asarray(reference.array("themes")), build.parameters.positions)
-        n = len(rows)
-        state: dict[str, Array] = {
-            "chances": np.zeros((n, 5), np.float32),
-            "standard_errors": np.zeros((n, 5), np.float32),
-            "equities": np.zeros(n),
-            "equity_standard_errors": np.zeros(n),
-            "trials": np.zeros(n, np.int64),
-        }
-        job.fill("positions", state, STEP, lambda part: rolled_out(build, player, rows[part]))
+        state = empty_rollouts(ROLLED, len(rows))
+        job.fill("positions", state, STEP, lambda part: rolled_out_by(build, player, rows[part]))
         for name, values in {**state, **derived_arrays(reference, rows, state)}.items():
             job.save(name, values)
 
@@ -95,12 +88,7 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
             raise CheckSkippedError(f"the player cannot be asked: {error}") from error
         count = min(recheck.rows, MOST_REPLAYED, len(rows))
         chosen = np.sort(recheck.generator.permutation(len(rows))[:count])
-        for name, values in rolled_out(recheck, player, rows[chosen]).items():
-            if not np.array_equal(values, arrays[name][chosen]):
-                raise CheckFailedError(
-                    f"expected {name} of {values.tolist()} in rows {rows[chosen].tolist()} of {table.name}, found "
-                    f"{arrays[name][chosen].tolist()}"
-                )
+        check_rows(table, chosen, rolled_out_by(recheck, player, rows[chosen]))
         return sampled(count, len(rows), "positions")
 
 
@@ -124,25 +112,14 @@ def sampled_rows(themes: Array, count: int) -> Array:
     return np.sort(np.concatenate(found)).astype(np.int32)
 
 
-def rolled_out(context: Context[ReferenceCheckParameters], player: Player, rows: Array) -> dict[str, Array]:
+def rolled_out_by(context: Context[ReferenceCheckParameters], player: Player, rows: Array) -> dict[str, Array]:
     """The arrays of some rows of the reference positions; what a row has depends on nothing else."""
     parameters, chooser = context.parameters, open_roller(context).chooser
     positions = context.inputs["reference"].array("boards")
     boards = np.ascontiguousarray(positions[rows])
     items = rows.astype(np.int64) + len(positions)  # those of the reference are its rows: other dice by any seed
     by_player = rolled_by(player, boards, chooser, parameters.seed, parameters.how(), items)
-    limits = parameters.limits()
-    result: RolloutResult = roll_out(
-        boards, chooser, limits.trials, parameters.seed, parameters.how(),
-        until=limits.until, most_trials=limits.most_trials, items=items, through=lambda _: by_player,
-    )  # fmt: skip
-    return {
-        "chances": result.legal_chances(),
-        "standard_errors": result.standard_errors.astype(np.float32),
-        "equities": result.equities,
-        "equity_standard_errors": result.equity_standard_errors,
-        "trials": result.trials,
-    }
+    return rolled_out(parameters, parameters.seed, chooser, boards, items, ROLLED, lambda _: by_player)
 
 
 def derived_arrays(reference: Table, rows: Array, found: Mapping[str, Array]) -> dict[str, Array]:

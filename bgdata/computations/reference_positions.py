@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 
 from bgdata.computations.common.columns import chance_columns, chosen_texts, class_column, position_columns
 from bgdata.computations.common.games import slices
-from bgdata.computations.common.rechecking import check_arrays, quickest
-from bgdata.computations.common.rollouts import BEAROFF_ROLES, network_text, open_roller
-from bgdata.computations.rollout_labels import rolled_out
+from bgdata.computations.common.rechecking import check_arrays, check_rows, quickest
+from bgdata.computations.common.rollouts import BEAROFF_ROLES, empty_rollouts, network_text, open_roller, rolled_out
 from bgdata.datasets.reference_positions import NAMED_NETWORK, THEMES, ReferenceParameters
 from bgdata.datasets.training_games import STARTS
 from bgdata.errors import CheckFailedError, InvalidParameterError, UsageError
@@ -25,7 +24,7 @@ from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.themes import position_themes
 from bgdata.play.splits import SPLITS, halves_of_games
-from bgdata.play.theme_sample import Positions, Sources, drawn_positions, game_plan, sample_positions
+from bgdata.play.theme_sample import Sources, drawn_positions, game_plan, sample_positions
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation
@@ -34,12 +33,7 @@ STEP = 4  # positions rolled out at a time, between which a killed run goes on
 CANDIDATES = 60  # of which verify rolls out again those with the fewest games: each takes seconds
 REPLAYED_TRIALS = 6000  # in all; one position at least
 MOST_REPLAYED = 500  # games that verify plays again
-ROLLED = {  # what rollouts fill: dtype, and how many values a row
-    "chances": (np.float32, (5,)),
-    "standard_errors": (np.float32, (5,)),
-    "equity_standard_errors": (np.float64, ()),
-    "trials": (np.int64, ()),
-}
+ROLLED = ("chances", "standard_errors", "equity_standard_errors", "trials")  # what rollouts fill
 
 
 class ReferencePositionsComputation(Computation[ReferenceParameters]):
@@ -49,12 +43,19 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
         parameters, job = build.parameters, build.job
         sources = sources_of(build)
         job.progress.start(f"{job.title}: positions", len(THEMES) * parameters.positions, "positions")
-        sample = sample_of(parameters, sources, job.progress.advance)
+        try:
+            sample = sample_positions(
+                sources, parameters.positions, parameters.seed, parameters.most_games, job.progress.advance
+            )
+        except UsageError as error:
+            raise InvalidParameterError(str(error)) from None
         boards, chooser = sample.boards, open_roller(build).chooser
-        state: dict[str, Array] = {
-            name: np.zeros((len(boards), *shape), dtype) for name, (dtype, shape) in ROLLED.items()
-        }
-        job.fill("rollouts", state, STEP, lambda rows: rolled_rows(parameters, chooser, boards, rows.start, STEP))
+        state, items = empty_rollouts(ROLLED, len(boards)), np.arange(len(boards))
+
+        def rolled(rows: slice) -> dict[str, Array]:
+            return rolled_out(parameters, parameters.seed, chooser, boards[rows], items[rows], ROLLED)
+
+        job.fill("rollouts", state, STEP, rolled)
         job.save("boards", boards)
         job.save("games", sample.games.astype(np.int32))
         job.save("turns", sample.turns.astype(np.int32))
@@ -123,7 +124,8 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
         rows = quickest({row: int(trials[row]) for row in chosen[:CANDIDATES].tolist()}, REPLAYED_TRIALS)
         chooser = open_roller(recheck).chooser
         for row in rows:
-            check_rollout(recheck, chooser, boards, row)
+            own = np.array([row])
+            check_rows(table, own, rolled_out(parameters, parameters.seed, chooser, boards[own], own, ROLLED))
         return (
             f"{len(chosen):,} of {len(boards):,} positions drawn from their games again, {len(rows)} rolled out again"
         )
@@ -147,23 +149,6 @@ def sources_of(context: Context[ReferenceParameters]) -> Sources:
 
     players = [(chooser(first), chooser(second)) for first, second in context.parameters.players()]
     return Sources(players, lambda boards: roller.evaluate_many(boards).chances)
-
-
-def sample_of(parameters: ReferenceParameters, sources: Sources, found: Callable[[int], None]) -> Positions:
-    """The positions; `found` is told how many there are more. Raises InvalidParameterError, naming the theme, where the
-    games have too few of one."""
-    try:
-        return sample_positions(sources, parameters.positions, parameters.seed, parameters.most_games, found)
-    except UsageError as error:
-        raise InvalidParameterError(str(error)) from None
-
-
-def rolled_rows(
-    parameters: ReferenceParameters, chooser: Chooser, boards: Array, start: int, count: int
-) -> dict[str, Array]:
-    """What rollouts say of some rows; it depends on these rows alone."""
-    found = rolled_out(parameters, chooser, boards, start, count)
-    return {name: found[name] for name in ROLLED}
 
 
 def derived_arrays(parameters: ReferenceParameters, boards: Array, games: Array) -> dict[str, Array]:
@@ -194,17 +179,6 @@ def check_drawn(recheck: Recheck[ReferenceParameters], rows: Array) -> None:
             raise CheckFailedError(
                 f"expected in row {row} of {table.name} the position that is drawn from game {found['games'][row]} "
                 f"for {THEMES[found['themes'][row]]}, found that of turn {found['turns'][row]}"
-            )
-
-
-def check_rollout(recheck: Recheck[ReferenceParameters], chooser: Chooser, boards: Array, row: int) -> None:
-    """Raise CheckFailedError unless a position comes out the same when it is rolled out again."""
-    table = recheck.table
-    for name, values in rolled_rows(recheck.parameters, chooser, boards, row, 1).items():
-        found = table.array(name)[row]
-        if not np.array_equal(values[0], found):
-            raise CheckFailedError(
-                f"expected {name} of {values[0].tolist()} in row {row} of {table.name}, found {found.tolist()}"
             )
 
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from bgdata.computations.common.columns import chance_columns, chosen_texts, class_column, position_columns
 from bgdata.computations.common.games import slices
-from bgdata.computations.common.rechecking import check_arrays
+from bgdata.computations.common.rechecking import check_arrays, check_chances
 from bgdata.computations.common.rollouts import SAMPLE_ROWS
 from bgdata.datasets.reference_positions import THEMES
 from bgdata.datasets.reference_scores import EVERY_THEME, GROUPS, HALVES, ReferenceScoreParameters, statistic_name
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
+from bgdata.errors import BgdataError, CheckSkippedError
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.named import as_evaluator
@@ -28,7 +28,6 @@ from bgdata.store.dataset import Computation, sampled
 from bgdata.store.table import Table
 
 STEP = 4096  # positions asked for at a time at ply 0, between which a killed run goes on: programs are slow to start
-TOLERANCE = 1e-5  # of a chance asked for again: programs add in an order of their own
 COPIED = ("boards", "themes", "splits", "games", "equity_standard_errors")  # from the reference positions
 
 
@@ -70,7 +69,7 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
         found: dict[str, float] = {}
         for split in HALVES:
             for group in GROUPS:
-                rows = rows_of(arrays, split, group)
+                rows = is_in_group(arrays, split, group)
                 if rows.any():
                     columns = (arrays[name][rows] for name in ("equity_errors", "equity_standard_errors", "games"))
                     figures = error_summary(*columns)._asdict()
@@ -88,11 +87,7 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
             raise CheckSkippedError(f"the player cannot be asked: {error}") from error
         chosen = np.sort(recheck.generator.permutation(len(found))[: min(recheck.rows, 10 * SAMPLE_ROWS)])
         expected = evaluator.evaluate_many(np.ascontiguousarray(reference.array("boards")[chosen])).chances
-        for place in np.flatnonzero(~(np.abs(found[chosen] - expected) <= TOLERANCE).all(axis=1))[:1]:
-            raise CheckFailedError(
-                f"expected chances of {expected[place].tolist()} in row {chosen[place]} of {table.name}, found "
-                f"{found[chosen[place]].tolist()}"
-            )
+        check_chances(table, chosen, expected)
         return sampled(len(chosen), len(found))
 
 
@@ -114,7 +109,7 @@ def equities(chances: Array) -> Array:
     return cubeless_equities(chances).astype(np.float64)
 
 
-def rows_of(arrays: Mapping[str, Array], split: str, group: str) -> Array:
+def is_in_group(arrays: Mapping[str, Array], split: str, group: str) -> Array:
     """bool[n]: the positions of a split that are of a theme, or of any."""
     is_split: Array = arrays["splits"] == SPLITS.index(split)
     return is_split if group == EVERY_THEME else is_split & (arrays["themes"] == THEMES.index(group))

@@ -12,7 +12,7 @@ from bgdata.computations.common.benchmarks import BenchmarkRows, decision_column
 from bgdata.computations.common.columns import constant
 from bgdata.computations.common.decision_file import CHANCE_DECIMALS, DECIMALS, with_lines
 from bgdata.computations.common.decision_sample import SampledTurns, decision_hashes, sampled_turns
-from bgdata.computations.common.rechecking import check_arrays, quickest
+from bgdata.computations.common.rechecking import check_arrays, check_rows, quickest
 from bgdata.computations.common.rollouts import network_text, open_roller
 from bgdata.datasets.common.benchmarks import ROLLOUTS
 from bgdata.datasets.rollout_decisions import DecisionParameters
@@ -20,8 +20,7 @@ from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.choices import Chooser
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
-from bgdata.play.rollout_decisions import Decision, roll_out_decision
-from bgdata.play.settled_plays import roll_out_unsettled
+from bgdata.play.rollout_decisions import roll_out_decision, roll_out_unsettled
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation
@@ -59,7 +58,9 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         job.save("network", network_text(parameters, inputs))
         for name, values in sample._asdict().items():
             job.save(f"decisions_{name}", values)
-        for name, values in {**play_places(counts), **kept_plays(state, counts[:, 0])}.items():
+        is_play = np.arange(most) < counts[:, :1]
+        plays = {f"plays_{name}": values[is_play] for name, values in state.items()}
+        for name, values in {**play_places(counts), **plays}.items():
             job.save(name, values)
 
     def batches(self, computed: Computed[DecisionParameters]) -> Iterator[pa.RecordBatch]:
@@ -116,12 +117,7 @@ def check_decision(recheck: Recheck[DecisionParameters], chooser: Chooser, row: 
     plays, n_legal_plays = rolled_out(recheck.parameters, chooser, sample, row)
     if n_legal_plays != arrays["decisions_n_legal_plays"][row]:
         raise CheckFailedError(f"expected {n_legal_plays} legal plays in decision {row} of {table.name}, found others")
-    for name, values in plays.items():
-        found = arrays[f"plays_{name}"][first : first + count]
-        if not np.array_equal(values, found):
-            raise CheckFailedError(
-                f"expected {name} of {values.tolist()} in decision {row} of {table.name}, found {found.tolist()}"
-            )
+    check_rows(table, np.arange(first, first + count), {f"plays_{name}": values for name, values in plays.items()})
 
 
 def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
@@ -149,7 +145,13 @@ def rolled_out(
     parameters: DecisionParameters, chooser: Chooser, sample: SampledTurns, row: int
 ) -> tuple[dict[str, Array], int]:
     """(the arrays of the plays of a decision, the number of its legal plays); they depend on this decision alone."""
-    found = one_decision(parameters, chooser, sample, row)
+    high, low = sample.dice[row].tolist()
+    given = sample.boards[row], (high, low), chooser, int(sample.seeds[row]), parameters.how()
+    limits, window = parameters.limits(), parameters.window()
+    if parameters.settled_at is None:
+        found = roll_out_decision(*given, window, limits)
+    else:
+        found = roll_out_unsettled(*given, window, limits, parameters.settled_at)
     equities = np.round(found.result.equities, DECIMALS)
     chances = flipped_chances(found.result.legal_chances().astype(np.float64))
     return {
@@ -161,16 +163,6 @@ def rolled_out(
         "loss_standard_errors": found.loss_standard_errors,
         "trials": found.result.trials,
     }, found.n_plays
-
-
-def one_decision(parameters: DecisionParameters, chooser: Chooser, sample: SampledTurns, row: int) -> Decision:
-    """A decision rolled out, plays that are settled no further if they are to be."""
-    high, low = sample.dice[row].tolist()
-    limits, window = parameters.limits(), parameters.window()
-    board, seed, how = sample.boards[row], int(sample.seeds[row]), parameters.how()
-    if parameters.settled_at is None:
-        return roll_out_decision(board, (high, low), chooser, seed, how, window, limits)
-    return roll_out_unsettled(board, (high, low), chooser, seed, how, window, limits, parameters.settled_at)
 
 
 def play_places(counts: Array) -> dict[str, Array]:
@@ -187,27 +179,15 @@ def play_places(counts: Array) -> dict[str, Array]:
     }
 
 
-def kept_plays(state: Mapping[str, Array], n_plays: Array) -> dict[str, Array]:
-    """The plays of all decisions one after the other, from arrays with room for the most that one may have."""
-    is_play = np.arange(state["trials"].shape[1]) < n_plays[:, None]
-    return {f"plays_{name}": values[is_play] for name, values in state.items()}
-
-
 def check_turns(table: Table, corpus: Table, chosen: list[int]) -> None:
     """Raise CheckFailedError unless decisions are the turns of the corpus that they name, with the seeds of those."""
     seed = int(table.manifest.parameters["sample_seed"])
     first_turns, boards, dice = (corpus.array(name) for name in ("first_turns", "turn_boards", "dice"))
-    for row in chosen:
-        place = first_turns[table.array("decisions_games")[row]] + table.array("decisions_turns")[row]
-        roll = -np.sort(-np.asarray(dice[place]))
-        hashed = decision_hashes(np.asarray(boards[place])[None], roll[None], seed) >> np.uint64(1)
-        expected = {"boards": boards[place], "dice": roll, "seeds": hashed.astype(np.int64)[0]}
-        for name, values in expected.items():
-            if not np.array_equal(table.array(f"decisions_{name}")[row], values):
-                raise CheckFailedError(
-                    f"expected {name} of {values.tolist()} in decision {row} of {table.name}, as in its game and turn, "
-                    f"found {table.array(f'decisions_{name}')[row].tolist()}"
-                )
+    rows = np.array(chosen, np.int64)
+    places = first_turns[table.array("decisions_games")[rows]] + table.array("decisions_turns")[rows]
+    found, rolls = np.asarray(boards[places]), -np.sort(-np.asarray(dice[places]), axis=1)
+    seeds = (decision_hashes(found, rolls, seed) >> np.uint64(1)).astype(np.int64)
+    check_rows(table, rows, {"decisions_boards": found, "decisions_dice": rolls, "decisions_seeds": seeds})
 
 
 def check_games(parameters: DecisionParameters, table: Table) -> None:

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.computations.common.columns import constant, text_arrays, text_column
-from bgdata.computations.common.games import GameRows, TurnRows, slices, turn_places
-from bgdata.computations.common.rechecking import check_arrays
+from bgdata.computations.common.games import GameRows, TurnRows, save_games, slices, turn_places
+from bgdata.computations.common.rechecking import check_arrays, check_replayed
 from bgdata.datasets.selfplay import PLAIN_PLAYERS, SESSION_GAMES, TABLES, SelfPlayParameters
-from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
+from bgdata.errors import BgdataError, CheckSkippedError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.named import find_network
@@ -36,6 +36,7 @@ from bgdata.store.versions import Versions
 SHARD_GAMES = {False: 1000, True: 50}  # by luck: some seconds of work on one core
 MOST_REPLAYED = 50  # games that a verification plays again
 GAME_PARTS = ("outcomes", "begins")  # arrays that shards hold
+LUCK_PARTS = ("begins", "first_turns", "lucks")  # what net luck follows from
 TURN_PARTS = ("turn_boards", "turn_classes", "turn_moves", "dice", "equities", "lucks")
 
 
@@ -51,18 +52,15 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
                 f"got {parameters.version or 'none'}"
             )
         parts = ranges(parameters.games, SHARD_GAMES[parameters.luck])
-        work = Work(f"{__name__}:played", seat.settings(parameters))
+        work = Work(f"{__name__}:play_shard", seat.settings(parameters))
         shards = list(compute_shards(job, "games", work, parts))
-        for name in (*GAME_PARTS, *TURN_PARTS):
-            job.save(name, np.concatenate([shard[name] for shard in shards]))
-        turns = np.concatenate([np.zeros(1, np.int64), *(shard["n_turns"] for shard in shards)])
-        job.save("first_turns", np.cumsum(turns))
+        save_games(job, shards, (*GAME_PARTS, *TURN_PARTS))
         for name, values in text_arrays("players", [seat.title] * 2).items():
             job.save(name, values)
 
     def batches(self, computed: Computed[SelfPlayParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
-        luck_0 = net_lucks_of(arrays)
+        luck_0 = net_lucks(*(np.asarray(arrays[name]) for name in LUCK_PARTS))
         name = text_column(arrays, "players")[0].as_py()
         for rows in slices(len(arrays["outcomes"]), self.kind.row_group_rows):
             outcomes, luck = np.asarray(arrays["outcomes"])[rows], luck_0[rows]
@@ -94,7 +92,7 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
         found = {name: float((np.abs(outcomes) == points).mean()) for name, points in sizes.items()}
         found |= {"turns_per_game": len(arrays["dice"]) / len(outcomes)} | mean_and_error(outcomes, "")
         if computed.parameters.luck:
-            found |= mean_and_error(outcomes - net_lucks_of(arrays), "hedged_")
+            found |= mean_and_error(outcomes - net_lucks(*(np.asarray(arrays[name]) for name in LUCK_PARTS)), "hedged_")
         return found
 
     def check_sample(self, recheck: Recheck[SelfPlayParameters]) -> str:
@@ -110,15 +108,10 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
         check_arrays(table, text_arrays("players", [seat.title] * 2))
         settings, first_turns = seat.settings(parameters), np.asarray(table.array("first_turns"))
         for game in recheck.generator.permutation(parameters.games)[: min(recheck.rows, MOST_REPLAYED)].tolist():
-            expected = played(settings, game, game + 1)
+            expected = play_shard(settings, game, game + 1)
             turns = slice(*first_turns[game : game + 2].tolist())
-            found = {name: table.array(name)[game : game + 1] for name in GAME_PARTS}
-            found |= {name: table.array(name)[turns] for name in TURN_PARTS}
-            for name, values in found.items():
-                if np.asarray(values).tobytes() != expected[name].tobytes():
-                    raise CheckFailedError(
-                        f"expected the {name} of game {game} of {table.name} as it is played again, found others"
-                    )
+            check_replayed(table, f"game {game}", slice(game, game + 1), {name: expected[name] for name in GAME_PARTS})
+            check_replayed(table, f"game {game}", turns, {name: expected[name] for name in TURN_PARTS})
         return sampled(min(recheck.rows, MOST_REPLAYED, parameters.games), parameters.games, "games")
 
 
@@ -136,11 +129,11 @@ class Seat:
         name = context.parameters.player
         tables = tables_of(name, context.warehouse) if name.startswith("network/") else context.inputs
         folders = {role: str(table.folder.resolve()) for role, table in tables.items()}
-        label, version, _ = opened(name, folders)
+        label, version, _ = open_seat(name, folders)
         return cls(f"{label} {version}", version, folders)
 
     def settings(self, parameters: SelfPlayParameters) -> Settings:
-        """What `played` needs in a worker."""
+        """What `play_shard` needs in a worker."""
         wanted: dict[str, str | int] = {
             "player": parameters.player,
             "seed": parameters.seed,
@@ -158,7 +151,7 @@ def tables_of(name: str, warehouse: Versions) -> dict[str, Table]:
     return {role: table for role, table in found.items() if table is not None}
 
 
-def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Chooser]:
+def open_seat(name: str, folders: Mapping[str, str]) -> tuple[str, str, Chooser]:
     """(label, version, chooser) of a player. Raises CorruptFileError."""
     if name in PLAIN_PLAYERS:
         player = PubEval() if name == "pubeval" else RandomPlayer()
@@ -168,12 +161,12 @@ def opened(name: str, folders: Mapping[str, str]) -> tuple[str, str, Chooser]:
     return network.label, network.version, network.chooser
 
 
-def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """Games begin to end - 1 of a `Seat`, as a shard holds them."""
     folders = {role: str(value) for role, value in settings.items()}
     name, luck = str(settings["player"]), bool(settings["luck"])
-    *_, chooser = opened(name, folders)
-    judge = opened("network", folders)[-1] if luck and name in PLAIN_PLAYERS else chooser
+    *_, chooser = open_seat(name, folders)
+    judge = open_seat("network", folders)[-1] if luck and name in PLAIN_PLAYERS else chooser
     found: Corpus = self_play(chooser, end - begin, int(settings["seed"]), begin, with_luck=luck, estimator=judge)
     return {
         "outcomes": found.outcomes,
@@ -186,11 +179,6 @@ def played(settings: Settings, begin: int, end: int) -> dict[str, Array]:
         "equities": found.equities,
         "lucks": found.lucks,
     }
-
-
-def net_lucks_of(arrays: Mapping[str, Array]) -> Array:
-    """float64[games]: luck of player 0 less that of player 1, NaN where it was not measured."""
-    return net_lucks(*(np.asarray(arrays[name]) for name in ("begins", "first_turns", "lucks")))
 
 
 def mean_and_error(points: Array, prefix: str) -> dict[str, float]:

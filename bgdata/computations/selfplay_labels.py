@@ -10,12 +10,18 @@ import pyarrow as pa
 from bgdata.computations.bearoff_two_sided import error_bound
 from bgdata.computations.common.columns import chance_columns, chosen_texts, class_column, position_columns
 from bgdata.computations.common.games import slices
+from bgdata.computations.common.rechecking import check_rows
 from bgdata.datasets.selfplay_labels import SelfPlayLabelParameters
-from bgdata.errors import CheckFailedError, CorruptFileError
+from bgdata.errors import CorruptFileError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.play.luck.labels import luck_adjusted_equities
-from bgdata.play.rescoring import GameOutcomes, Labels, rescored_labels, rescoring_report
+from bgdata.play.rescoring import (
+    GameOutcomes,
+    Labels,
+    luck_adjusted_equities,
+    rescored_labels,
+    rescoring_report,
+)
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -30,7 +36,7 @@ class SelfPlayLabelsComputation(Computation[SelfPlayLabelParameters]):
 
     def compute(self, build: Build[SelfPlayLabelParameters]) -> None:
         games = np.arange(build.parameters.games)
-        for name, values in labelled(build.parameters, build.inputs, games).items():
+        for name, values in label_games(build.parameters, build.inputs, games).items():
             build.job.save(name, values)
 
     def batches(self, computed: Computed[SelfPlayLabelParameters]) -> Iterator[pa.RecordBatch]:
@@ -71,17 +77,11 @@ class SelfPlayLabelsComputation(Computation[SelfPlayLabelParameters]):
         n_turns = np.diff(recheck.inputs["games"].array("first_turns"))
         chosen = np.sort(recheck.generator.permutation(parameters.games)[: recheck.rows])
         places = np.flatnonzero(np.isin(np.repeat(np.arange(parameters.games), n_turns), chosen))
-        for name, expected in labelled(parameters, recheck.inputs, chosen).items():
-            found = np.asarray(recheck.table.array(name))[places]
-            for row in places[differing(found, expected)][:1]:
-                raise CheckFailedError(
-                    f"expected {name} of the game's turn, labelled again, in row {row} of {recheck.table.name}, "
-                    "found others"
-                )
+        check_rows(recheck.table, places, label_games(parameters, recheck.inputs, chosen))
         return sampled(len(chosen), parameters.games, "games")
 
 
-def labelled(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
+def label_games(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
     """Every declared array for the turns of ascending games. Raises CorruptFileError."""
     corpus, tables = inputs["games"], {role: table for role, table in inputs.items() if role != "games"}
     check_corpus(corpus)
@@ -136,12 +136,6 @@ def outcome_chances(points: Array) -> Array:
     """float32[n, 5]: the chances of finished games, worth so many points to the player."""
     reached = [points > 0, points > 1, points > 2, points < -1, points < -2]
     return np.stack(reached, axis=1).astype(np.float32)
-
-
-def differing(found: Array, expected: Array) -> Array:
-    """bool[n]: whether rows differ; not a number equals itself."""
-    is_same = (found == expected) | ((found != found) & (expected != expected))
-    return np.asarray(~is_same.reshape(len(found), -1).all(axis=1))
 
 
 COMPUTATION = SelfPlayLabelsComputation

@@ -19,10 +19,9 @@ from bgdata.computations.common.columns import (
 )
 from bgdata.computations.common.cube_players import folders_of
 from bgdata.computations.common.games import slices
-from bgdata.computations.common.rechecking import check_arrays
+from bgdata.computations.common.rechecking import check_arrays, check_replayed
 from bgdata.computations.common.rollouts import BEAROFF_ROLES, network_text, open_roller
 from bgdata.datasets.training_games import STARTS, TrainingGameParameters
-from bgdata.errors import CheckFailedError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
@@ -49,7 +48,8 @@ class TrainingGamesComputation(Computation[TrainingGameParameters]):
 
     def compute(self, build: Build[TrainingGameParameters]) -> None:
         parameters, job = build.parameters, build.job
-        work = Work(f"{__name__}:shard", settings_of(build))
+        settings = {**folders_of(build), "parameters": json.dumps(parameters.to_json())}
+        work = Work(f"{__name__}:play_shard", settings)
         shards = list(compute_shards(job, "games", work, ranges(parameters.games, SHARD_GAMES)))
         for name in ROW_ARRAYS:
             job.save(name, np.concatenate([shard[name] for shard in shards]))
@@ -91,48 +91,37 @@ class TrainingGamesComputation(Computation[TrainingGameParameters]):
         table, parameters = recheck.table, recheck.parameters
         check_arrays(table, {"network": network_text(parameters, recheck.inputs)})
         player, games = open_roller(recheck), np.asarray(table.array("games"))
-        doubts = doubtful_positions(recheck.inputs["doubts"]) if parameters.doubts else None
+        doubts = doubtful_positions(recheck.inputs["doubts"].folder) if parameters.doubts else None
         count = min(recheck.rows, MOST_REPLAYED, parameters.games)
         for game in recheck.generator.permutation(parameters.games)[:count].tolist():
             rows = slice(*np.searchsorted(games, [game, game + 1]).tolist())
-            for name, values in played(player, parameters, range(game, game + 1), doubts).items():
-                if np.asarray(table.array(name)[rows]).tobytes() != values.tobytes():
-                    raise CheckFailedError(
-                        f"expected the {name} of game {game} of {table.name} as it is played again, found others"
-                    )
+            check_replayed(
+                table, f"game {game}", rows, play_and_label(player, parameters, range(game, game + 1), doubts)
+            )
         return sampled(count, parameters.games, "games")
 
 
-def settings_of(build: Build[TrainingGameParameters]) -> Settings:
-    """What `shard` needs in a worker."""
-    return {**folders_of(build), "parameters": json.dumps(build.parameters.to_json())}
-
-
-def shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """The rows of games begin to end - 1, by array."""
     tables = {role: Table(Path(str(settings[role]))) for role in ("network", *BEAROFF_ROLES)}
     player = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
     parameters = TrainingGameParameters.from_manifest(json.loads(str(settings["parameters"])))
-    doubts = doubts_in(Path(str(settings["doubts"]))) if parameters.doubts else None
-    return played(player, parameters, range(begin, end), doubts)
+    doubts = doubtful_positions(Path(str(settings["doubts"]))) if parameters.doubts else None
+    return play_and_label(player, parameters, range(begin, end), doubts)
 
 
-@functools.lru_cache(1)
-def doubts_in(folder: Path) -> Array:
-    """`doubtful_positions` of a version, found once for all shards of a worker."""
-    return doubtful_positions(Table(folder))
-
-
-def doubtful_positions(table: Table) -> Array:
-    """int8[n, 26]: the positions of training games, for training, that 0-ply and 1-ply of their network disagreed about
-    most: one of DOUBTED, at least one."""
+@functools.lru_cache(1)  # a worker finds them once for all its shards
+def doubtful_positions(folder: Path) -> Array:
+    """int8[n, 26]: the positions of a version of training games, for training, that 0-ply and 1-ply of their network
+    disagreed about most: one of DOUBTED, at least one."""
+    table = Table(folder)
     rows = np.flatnonzero(np.asarray(table.array("splits")) == SPLITS.index("train"))
     values = (np.asarray(table.array(f"{name}_equities")[rows]) for name in ("lookahead", "static"))
     order = np.argsort(-np.abs(np.subtract(*values)), kind="stable")
     return np.asarray(table.array("boards")[np.sort(rows[order[: max(1, len(rows) // DOUBTED)]])])
 
 
-def played(
+def play_and_label(
     player: NetworkPlayer, parameters: TrainingGameParameters, games: range, doubts: Array | None = None
 ) -> dict[str, Array]:
     """The rows of some games, by array; `doubts` are the positions to begin at where a game begins as doubtful."""

@@ -9,10 +9,9 @@ from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 from bgdata.datasets.bearoff_one_sided import DATASET as ONE_SIDED
 from bgdata.datasets.bearoff_two_sided import DATASET as TWO_SIDED
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS, SPLITS_ARRAY
 from bgdata.datasets.common.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.datasets.common.race import RaceParameters
-from bgdata.datasets.common.sources import SPLITS_ARRAY
 from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray

@@ -6,31 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bgdata.datasets.common.cube_players import met_inputs
-from bgdata.datasets.common.networks import default_network
-from bgdata.datasets.common.players import check_player_name, player_slug
-from bgdata.datasets.selfplay import TABLES
+from bgdata.datasets.common.players import PairingParameters, luck_inputs
 from bgdata.equity.cube_life_index import DEFAULT_INDEX
 from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
 
-FEWEST = 4  # games: a standard error needs two pairs
 LONGEST = 25  # match, in points
 TURNS = 60  # of a game with the cube, for estimates
 
 
 @dataclass(frozen=True)
-class CubefulScoreParameters(Parameters):
-    """The two players with their plies and the versions that they report, the points that win the match (0 for money
+class CubefulScoreParameters(PairingParameters):
+    """Two players, the points that win the match (0 for money
     games), the number of games or matches and the seed of their dice, whether the luck of every roll is measured by the
     network of the package, and whether networks play with the bearoff tables of the warehouse."""
 
     player: str = "network/tiny"
-    ply: int = 0
     version: str = "b49ded87"
     opponent: str = "network/tiny"
-    opponent_ply: int = 0
     opponent_version: str = "b49ded87"
     length: int = 0
     games: int = 4
@@ -69,26 +64,19 @@ class CubefulScores(Dataset[CubefulScoreParameters]):
     smallest = CubefulScoreParameters(length=3, tables=False)
 
     def slug(self, parameters: CubefulScoreParameters) -> str:
-        player = player_slug(parameters.player, parameters.ply)
-        opponent = player_slug(parameters.opponent, parameters.opponent_ply)
         unit = f"matches-to-{parameters.length}" if parameters.length else "games"
         rest = ("-luck" if parameters.luck else "") + ("" if parameters.tables else "-without-tables")
-        return f"{player}-against-{opponent}-{parameters.games}-{unit}-seed-{parameters.seed}{rest}"
+        return f"{parameters.pairing}-{parameters.games}-{unit}-seed-{parameters.seed}{rest}"
 
     def check_parameters(self, parameters: CubefulScoreParameters) -> None:
-        check_player_name(parameters.player)
-        check_player_name(parameters.opponent)
-        if parameters.games < FEWEST or parameters.games % 2 or parameters.games >= 1 << 31:
-            raise InvalidParameterError(f"expected an even number of at least {FEWEST} games, got {parameters.games}")
+        parameters.check_pairing(parameters.games, parameters.seed)
         if not 0 <= parameters.length <= LONGEST:
             raise InvalidParameterError(
                 f"expected a match length of 1 to {LONGEST} points, or 0 for money, got {parameters.length}"
             )
-        if not 0 <= parameters.seed < 1 << 63:
-            raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
 
     def inputs(self, parameters: CubefulScoreParameters) -> Mapping[str, tuple[str, Parameters]]:
-        judge = {"network": default_network(), **TABLES} if parameters.luck else {}
+        judge = luck_inputs() if parameters.luck else {}
         return judge | met_inputs(parameters.length, str(DEFAULT_INDEX))
 
     def estimate(self, parameters: CubefulScoreParameters) -> Estimate:

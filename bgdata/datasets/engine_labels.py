@@ -6,14 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bgdata.datasets.common.columns import CHANCE_COLUMNS
+from bgdata.datasets.common.columns import CHANCE_COLUMNS, EQUITY_COLUMN, SPLITS_ARRAY
 from bgdata.datasets.common.imports import CHANCES_ARRAY
 from bgdata.datasets.common.rollouts import NetworkChoice
 from bgdata.datasets.common.sources import (
     PLACE_ARRAYS,
     PLACE_COLUMNS,
     SPLIT_COLUMN,
-    SPLITS_ARRAY,
     UNNAMED,
     check_splits,
     source_input,
@@ -72,7 +71,7 @@ class EngineLabels(Dataset[EngineParameters]):
     columns = (
         *PLACE_COLUMNS,
         *CHANCE_COLUMNS,
-        Column("cubeless_equity", "FLOAT", "points", "What the five chances are worth to the player on roll"),
+        EQUITY_COLUMN,
         Column("engine", "VARCHAR", "", "Program or network, and its version"),
         Column("ply", "INTEGER", "", "How many rolls it looked ahead; 0 is the static evaluation"),
         SPLIT_COLUMN,
@@ -109,15 +108,11 @@ class EngineLabels(Dataset[EngineParameters]):
             )
         parameters.choice().check_network()
         if parameters.engine != "network":
-            self.check_no_network(parameters)
+            for name in ("network", "network_version", "table_points", "table_checkers"):  # a program asks neither
+                if (given := getattr(parameters, name)) != getattr(self.parameters, name):
+                    raise InvalidParameterError(f"expected no {name} with the program {parameters.engine}, got {given}")
         source_input(parameters.source, parameters.source_recipe)
         check_splits(parameters.source)
-
-    def check_no_network(self, parameters: EngineParameters) -> None:
-        """Raise InvalidParameterError for a network or tables beside a program: it asks neither."""
-        for name in ("network", "network_version", "table_points", "table_checkers"):
-            if (given := getattr(parameters, name)) != getattr(self.parameters, name):
-                raise InvalidParameterError(f"expected no {name} with the program {parameters.engine}, got {given}")
 
     def inputs(self, parameters: EngineParameters) -> Mapping[str, Input]:
         source = {"source": source_input(parameters.source, parameters.source_recipe)}

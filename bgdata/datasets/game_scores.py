@@ -5,29 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bgdata.datasets.common.networks import default_network
-from bgdata.datasets.common.players import check_player_name, player_slug
-from bgdata.datasets.selfplay import TABLES
-from bgdata.errors import InvalidParameterError
+from bgdata.datasets.common.players import PairingParameters, luck_inputs
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
 
-FEWEST = 4  # games: a standard error needs two pairs
-
 
 @dataclass(frozen=True)
-class GameParameters(Parameters):
-    """The two players with their plies and the versions that they report, the number and the seed of the games, and
+class GameParameters(PairingParameters):
+    """Two players, the number and the seed of the games, and
     whether the luck of every roll is measured by the network of the package, which takes 20 times as long for kernel
     players."""
 
-    player: str = "pubeval"
-    ply: int = 0
-    version: str = "2"
-    opponent: str = "random"
-    opponent_ply: int = 0
-    opponent_version: str = "1"
     games: int = 40
     seed: int = 2
     luck: bool = False
@@ -59,23 +48,14 @@ class GameScores(Dataset[GameParameters]):
     smallest = GameParameters()
 
     def slug(self, parameters: GameParameters) -> str:
-        player = player_slug(parameters.player, parameters.ply)
-        opponent = player_slug(parameters.opponent, parameters.opponent_ply)
         luck = "-luck" if parameters.luck else ""
-        return f"{player}-against-{opponent}-{parameters.games}-seed-{parameters.seed}{luck}"
+        return f"{parameters.pairing}-{parameters.games}-seed-{parameters.seed}{luck}"
 
     def check_parameters(self, parameters: GameParameters) -> None:
-        check_player_name(parameters.player)
-        check_player_name(parameters.opponent)
-        if parameters.games >= 1 << 31:
-            raise InvalidParameterError(f"expected fewer than 2^31 games, got {parameters.games}")
-        if parameters.games < FEWEST or parameters.games % 2:
-            raise InvalidParameterError(f"expected an even number of at least {FEWEST} games, got {parameters.games}")
-        if not 0 <= parameters.seed < 1 << 63:
-            raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
+        parameters.check_pairing(parameters.games, parameters.seed)
 
     def inputs(self, parameters: GameParameters) -> Mapping[str, tuple[str, Parameters]]:
-        return {"network": default_network(), **TABLES} if parameters.luck else {}
+        return luck_inputs() if parameters.luck else {}
 
     def estimate(self, parameters: GameParameters) -> Estimate:
         return Estimate(

@@ -6,14 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bgdata.datasets.common.columns import CHANCE_COLUMNS
+from bgdata.datasets.common.columns import CHANCE_COLUMNS, EQUITY_COLUMN, SPLITS_ARRAY
 from bgdata.datasets.common.imports import CHANCES_ARRAY
 from bgdata.datasets.common.rollouts import NetworkChoice
 from bgdata.datasets.common.sources import (
     PLACE_ARRAYS,
     PLACE_COLUMNS,
     SPLIT_COLUMN,
-    SPLITS_ARRAY,
     UNNAMED,
     check_splits,
     source_input,
@@ -48,7 +47,7 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
     columns = (
         *PLACE_COLUMNS,
         *CHANCE_COLUMNS,
-        Column("cubeless_equity", "FLOAT", "points", "What the five chances are worth to the player on roll"),
+        EQUITY_COLUMN,
         Column("static_equity", "FLOAT", "points", "Equity by the network at 0-ply"),
         Column("change", "FLOAT", "points", "cubeless_equity less static_equity: what looking ahead was worth"),
         Column("label_source", "VARCHAR", "", "Who says so: lookahead, exact or combined (tables), or outcome"),

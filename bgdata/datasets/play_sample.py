@@ -6,9 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.datasets.common.columns import (
+    CLASS_COLUMN,
+    GAME_SPLIT_COLUMN,
+    POSITION_COLUMNS,
+    SPLITS_ARRAY,
+    TURN_COLUMN,
+    TURN_PLACE_ARRAYS,
+)
 from bgdata.datasets.common.rollouts import NetworkChoice
-from bgdata.datasets.position_sample import corpus_of
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import InvalidParameterError
@@ -61,22 +67,21 @@ class PlaySample(Dataset[PlaySampleParameters]):
     source = "Computed: turns chosen from a version of selfplay by a hash of the position, plays by a network"
     columns = (
         Column("game", "INTEGER", "", "Number of the first game of the corpus that has the position before the turn"),
-        Column("turn", "INTEGER", "", "Number of the turn in that game, from 0"),
+        TURN_COLUMN,
         Column("rank", "SMALLINT", "", "Rank of the play by the network at 0-ply, 1 for the best"),
         *POSITION_COLUMNS,
         CLASS_COLUMN,
         Column("loss", "DOUBLE", "points", "Loss of the play against the best at 0-ply"),
-        Column("split", "VARCHAR", "", "train, validation or test: the same for all positions of a game"),
+        GAME_SPLIT_COLUMN,
     )
     key = ("game", "turn", "rank")
     arrays = (
         FlatArray("boards", "int8", "row, 26 integers", "Boards after the play, of the opponent, who is on roll"),
         FlatArray("classes", "uint8", "row", "Class of the position, numbered as by gnubg"),
-        FlatArray("games", "int32", "row", "Number of the game"),
-        FlatArray("turns", "int32", "row", "Number of the turn in it"),
+        *TURN_PLACE_ARRAYS,
         FlatArray("ranks", "uint8", "row", "Rank of the play, from 1"),
         FlatArray("losses", "float32", "row", "Loss of the play at 0-ply in points"),
-        FlatArray("splits", "uint8", "row", "Train, validation or test: 0, 1 or 2"),
+        SPLITS_ARRAY,
     )
     parameters = PlaySampleParameters
     defaults = ()
@@ -85,14 +90,14 @@ class PlaySample(Dataset[PlaySampleParameters]):
     )
 
     def slug(self, parameters: PlaySampleParameters) -> str:
-        corpus, within = SELFPLAY.slug(corpus_of(parameters)), number_text(parameters.within).replace(".", "-")
+        corpus, within = SELFPLAY.slug(parameters.corpus), number_text(parameters.within).replace(".", "-")
         classes = "" if parameters.classes == CLASSES else f"{'-'.join(parameters.classes)}-of-"
         return (
             f"{classes}{corpus}-most-{parameters.most}-plays-{parameters.plays}-within-{within}-by-{parameters.network}"
         )
 
     def check_parameters(self, parameters: PlaySampleParameters) -> None:
-        SELFPLAY.check_parameters(corpus_of(parameters))
+        SELFPLAY.check_parameters(parameters.corpus)
         if not 1 <= parameters.most < 1 << 31:
             raise InvalidParameterError(f"expected at least 1 turn of each class, got {parameters.most}")
         if not 1 <= parameters.plays <= MOST_PLAYS:
@@ -102,7 +107,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
         parameters.check_network()
 
     def inputs(self, parameters: PlaySampleParameters) -> Mapping[str, tuple[str, Parameters]]:
-        return {"games": (SELFPLAY.name, corpus_of(parameters)), **parameters.network_inputs()}
+        return {"games": (SELFPLAY.name, parameters.corpus), **parameters.network_inputs()}
 
     def estimate(self, parameters: PlaySampleParameters) -> Estimate:
         rows = min(3 * parameters.most, 40 * parameters.games) * parameters.plays

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.datasets.common.columns import (
+    CLASS_COLUMN,
+    GAME_SPLIT_COLUMN,
+    POSITION_COLUMNS,
+    SPLITS_ARRAY,
+    TURN_COLUMN,
+    TURN_PLACE_ARRAYS,
+)
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import InvalidParameterError
@@ -30,42 +37,36 @@ class PositionSample(Dataset[SampleParameters]):
     source = "Computed: chosen from a version of selfplay by a hash of the position"
     columns = (
         Column("game", "INTEGER", "", "Number of the first game of the corpus that has the position"),
-        Column("turn", "INTEGER", "", "Number of the turn in that game, from 0"),
+        TURN_COLUMN,
         *POSITION_COLUMNS,
         CLASS_COLUMN,
-        Column("split", "VARCHAR", "", "train, validation or test: the same for all positions of a game"),
+        GAME_SPLIT_COLUMN,
     )
     key = ("game", "turn")
     arrays = (
         FlatArray("boards", "int8", "row, 26 integers", "Boards of the player on roll"),
         FlatArray("classes", "uint8", "row", "Class of the position, numbered as by gnubg"),
-        FlatArray("games", "int32", "row", "Number of the game"),
-        FlatArray("turns", "int32", "row", "Number of the turn in it"),
-        FlatArray("splits", "uint8", "row", "Train, validation or test: 0, 1 or 2"),
+        *TURN_PLACE_ARRAYS,
+        SPLITS_ARRAY,
     )
     parameters = SampleParameters
     defaults = (SampleParameters(),) if SELFPLAY.defaults else ()
     smallest = SampleParameters(**vars(SELFPLAY.smallest), most=40)
 
     def slug(self, parameters: SampleParameters) -> str:
-        return f"{SELFPLAY.slug(corpus_of(parameters))}-most-{parameters.most}"
+        return f"{SELFPLAY.slug(parameters.corpus)}-most-{parameters.most}"
 
     def check_parameters(self, parameters: SampleParameters) -> None:
-        SELFPLAY.check_parameters(corpus_of(parameters))
+        SELFPLAY.check_parameters(parameters.corpus)
         if not 1 <= parameters.most < 1 << 31:
             raise InvalidParameterError(f"expected at least 1 position of each class, got {parameters.most}")
 
     def inputs(self, parameters: SampleParameters) -> Mapping[str, tuple[str, Parameters]]:
-        return {"games": (SELFPLAY.name, corpus_of(parameters))}
+        return {"games": (SELFPLAY.name, parameters.corpus)}
 
     def estimate(self, parameters: SampleParameters) -> Estimate:
         rows = min(3 * parameters.most, 40 * parameters.games)
         return Estimate(rows, 80 * rows, (1 << 28) + 6000 * parameters.games)
-
-
-def corpus_of(parameters: SelfPlayParameters) -> SelfPlayParameters:
-    """The corpus that is sampled, by parameters that name more than it."""
-    return SelfPlayParameters(**{name: getattr(parameters, name) for name in SelfPlayParameters.names()})
 
 
 DATASET = PositionSample()

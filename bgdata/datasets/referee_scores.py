@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.columns import POSITION_COLUMNS
+from bgdata.datasets.common.games import check_seed
 from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.datasets.contact_endgame import POINTS as ANYWHERE
 from bgdata.datasets.contact_endgame import EndgameParameters
@@ -35,7 +36,7 @@ class RefereeParameters(Parameters):
 
 class RefereeScores(Dataset[RefereeParameters]):
     """One row for each decision, in the order of `play.referee.exact_decisions`, or of
-    `play.contact_referee.contact_decisions`."""
+    `play.referee.contact_decisions`."""
 
     name = "referee_scores"
     revision = 2  # 2: the standard error knows which decisions are of one game
@@ -82,8 +83,7 @@ class RefereeScores(Dataset[RefereeParameters]):
         check_player_name(parameters.player)
         if not FEWEST <= parameters.decisions <= MOST:
             raise InvalidParameterError(f"expected {FEWEST} to {MOST:,} decisions, got {parameters.decisions}")
-        if not 0 <= parameters.seed < 1 << 63:
-            raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
+        check_seed(parameters.seed)
 
     def inputs(self, parameters: RefereeParameters) -> Mapping[str, tuple[str, Parameters]]:
         if parameters.points == ANYWHERE:

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.datasets.common.columns import (
+    CHANCE_COLUMNS,
+    CLASS_COLUMN,
+    EQUITY_COLUMN,
+    POSITION_COLUMNS,
+    TURN_COLUMN,
+    TURN_PLACE_ARRAYS,
+)
+from bgdata.datasets.common.games import check_count
 from bgdata.datasets.common.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.datasets.common.rollouts import ERROR_COLUMNS, NETWORK_ARRAY, NETWORK_COLUMN, RollerParameters
 from bgdata.datasets.selfplay import PLAIN_PLAYERS
@@ -27,7 +35,6 @@ THEMES = (  # in the order of `game.themes.Theme`, which imports kernels
     *("back-game-against", "containment", "bear-in-against-contact", "bear-off-against-contact", "crashed", "race"),
     "bear-off",
 )
-MOST_GAMES = 1 << 30
 MOST_POSITIONS = 1 << 20  # of each theme
 NAMED_NETWORK = re.compile(rf"network/([a-z0-9-]+)/({VERSION.pattern})")
 
@@ -73,12 +80,12 @@ class ReferencePositions(Dataset[ReferenceParameters]):
         Column("start", "VARCHAR", "", f"Where the game began: {', '.join(STARTS)}"),
         Column("is_perturbed", "BOOLEAN", "", "Whether one or two checkers were moved to random points"),
         Column("game", "INTEGER", "", "Number of the game, from 0"),
-        Column("turn", "INTEGER", "", "Number of the turn in that game, from 0"),
+        TURN_COLUMN,
         *POSITION_COLUMNS,
         CLASS_COLUMN,
         *CHANCE_COLUMNS,
         *ERROR_COLUMNS,
-        Column("cubeless_equity", "FLOAT", "points", "What the five chances are worth to the player on roll"),
+        EQUITY_COLUMN,
         Column("standard_error", "DOUBLE", "points", "Standard error of cubeless_equity"),
         Column("trials", "BIGINT", "games", "Games played"),
         Column("is_reached", "BOOLEAN", "", "Whether the standard error is as small as was wanted"),
@@ -96,8 +103,7 @@ class ReferencePositions(Dataset[ReferenceParameters]):
         FlatArray("sources", "uint8", "row", "Place of its source among the parameter `sources`"),
         FlatArray("starts", "uint8", "row", f"How the game began: {', '.join(STARTS)} from 0 on"),
         FlatArray("perturbed", "uint8", "row", "Whether checkers were moved to random points: 1, else 0"),
-        FlatArray("games", "int32", "row", "Number of the game"),
-        FlatArray("turns", "int32", "row", "Number of the turn in it"),
+        *TURN_PLACE_ARRAYS,
         FlatArray("splits", "uint8", "row", "Validation or test: 1 or 2"),
         NETWORK_ARRAY,
     )
@@ -116,8 +122,7 @@ class ReferencePositions(Dataset[ReferenceParameters]):
                 f"expected an even number of positions of each theme, from 2 to {MOST_POSITIONS:,}, "
                 f"got {parameters.positions}"
             )
-        if not 1 <= parameters.most_games < MOST_GAMES:
-            raise InvalidParameterError(f"expected 1 to {MOST_GAMES:,} games, got {parameters.most_games}")
+        check_count(parameters.most_games)
         if not 1 <= len(set(parameters.sources)) == len(parameters.sources) <= 100:
             raise InvalidParameterError(
                 f"expected 1 to 100 different sources, got {shown(' '.join(parameters.sources))}"

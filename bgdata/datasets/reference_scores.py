@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, EQUITY_COLUMN, POSITION_COLUMNS
 from bgdata.datasets.common.imports import CHANCES_ARRAY
 from bgdata.datasets.common.players import check_player_name, player_slug
 from bgdata.datasets.reference_positions import DATASET as REFERENCE
@@ -61,7 +61,7 @@ class ReferenceScores(Dataset[ReferenceScoreParameters]):
         POSITION_COLUMNS[0],
         CLASS_COLUMN,
         *CHANCE_COLUMNS,
-        Column("cubeless_equity", "FLOAT", "points", "What the five chances are worth to the player on roll"),
+        EQUITY_COLUMN,
         Column("equity_error", "DOUBLE", "points", "cubeless_equity less that of the rollout"),
         Column("standard_error", "DOUBLE", "points", "Standard error of the rollout"),
     )

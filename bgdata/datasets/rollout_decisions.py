@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from bgdata.datasets.common.benchmarks import DECISIONS, PLAYS, ROLLOUTS
 from bgdata.datasets.common.rollouts import NETWORK_ARRAY, RollerParameters
-from bgdata.datasets.position_sample import corpus_of
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.errors import InvalidParameterError, UsageError
@@ -35,6 +34,7 @@ class DecisionParameters(SelfPlayParameters, RollerParameters):
     it. With `settled_at` a play gets no more games once it is that many standard errors behind the best.
     """
 
+    # left out of recipes at their default: sets that have shipped keep their keys and digests
     later = (*RollerParameters.later, "one_per_game", "settled_at")
 
     until: float | None = 0.005
@@ -104,11 +104,11 @@ class RolloutDecisions(Dataset[DecisionParameters]):
 
     def slug(self, parameters: DecisionParameters) -> str:
         again = f"-sample-{parameters.sample_seed}" if parameters.sample_seed else ""
-        corpus = SELFPLAY.slug(corpus_of(parameters))
+        corpus = SELFPLAY.slug(parameters.corpus)
         return f"{parameters.position_class}-{parameters.decisions}-of-{corpus}{again}{parameters.how_text}"
 
     def check_parameters(self, parameters: DecisionParameters) -> None:
-        SELFPLAY.check_parameters(corpus_of(parameters))
+        SELFPLAY.check_parameters(parameters.corpus)
         if parameters.position_class not in CLASSES:
             raise InvalidParameterError(f"expected a class of {', '.join(CLASSES)}, got {parameters.position_class}")
         parameters.check_roller(0)
@@ -127,7 +127,7 @@ class RolloutDecisions(Dataset[DecisionParameters]):
             )
 
     def inputs(self, parameters: DecisionParameters) -> Mapping[str, tuple[str, Parameters]]:
-        return {"games": (SELFPLAY.name, corpus_of(parameters)), **parameters.network_inputs()}
+        return {"games": (SELFPLAY.name, parameters.corpus), **parameters.network_inputs()}
 
     def published(self, parameters: DecisionParameters) -> Path | None:
         return published_folder(PUBLISHED, parameters, self.slug(parameters))

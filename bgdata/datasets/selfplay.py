@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.columns import text_declarations
-from bgdata.datasets.common.games import GAMES, TURNS
+from bgdata.datasets.common.games import GAMES, TURNS, check_count, check_seed
 from bgdata.datasets.common.networks import default_network
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import InvalidParameterError
@@ -19,7 +19,6 @@ from bgdata.store.versions import VERSION
 
 PLAIN_PLAYERS = ("pubeval", "random")  # who only choose plays
 PLAYERS = re.compile(rf"network(/[a-z0-9-]+(/{VERSION.pattern})?)?|{'|'.join(PLAIN_PLAYERS)}")
-MOST_GAMES = 1 << 30
 SESSION_GAMES = 10_000  # that make one money session in files of other programs
 TABLES = {  # what the network of the package plays bearoffs by, wherever it plays
     "two_sided": ("bearoff_two_sided", TwoSidedParameters(6, 6)),
@@ -39,6 +38,11 @@ class SelfPlayParameters(Parameters):
     games: int = 10_000
     seed: int = 1
     luck: bool = False
+
+    @property
+    def corpus(self) -> SelfPlayParameters:
+        """The games alone, of parameters of a kind that is made from them."""
+        return SelfPlayParameters(**{name: getattr(self, name) for name in SelfPlayParameters.names()})
 
 
 class SelfPlay(Dataset[SelfPlayParameters]):
@@ -82,10 +86,8 @@ class SelfPlay(Dataset[SelfPlayParameters]):
             raise InvalidParameterError(
                 f"expected the player network, network/NAME, pubeval or random, got {parameters.player!r}"
             )
-        if not 1 <= parameters.games < MOST_GAMES:
-            raise InvalidParameterError(f"expected 1 to {MOST_GAMES:,} games, got {parameters.games}")
-        if not 0 <= parameters.seed < 1 << 63:
-            raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
+        check_count(parameters.games)
+        check_seed(parameters.seed)
         if parameters.player == "network" and parameters.version:
             raise InvalidParameterError(f"expected no version of network, got {parameters.version!r}")
 

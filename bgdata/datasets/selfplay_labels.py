@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from bgdata.datasets.bearoff_one_sided import DATASET as ONE_SIDED
 from bgdata.datasets.bearoff_two_sided import DATASET as TWO_SIDED
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.datasets.common.columns import (
+    CHANCE_COLUMNS,
+    CLASS_COLUMN,
+    EQUITY_COLUMN,
+    GAME_SPLIT_COLUMN,
+    POSITION_COLUMNS,
+    SPLITS_ARRAY,
+    TURN_COLUMN,
+    TURN_PLACE_ARRAYS,
+)
 from bgdata.datasets.common.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.datasets.common.race import RaceParameters
 from bgdata.datasets.common.sources import CORPUS
@@ -40,28 +49,27 @@ class SelfPlayLabels(Dataset[SelfPlayLabelParameters]):
     source = "Computed: games rescored by bearoff tables, as Lc0 rescores its own by endgame tablebases"
     columns = (
         Column("game", "INTEGER", "", f"Number of the game in its corpus, from 0; {CORPUS}"),
-        Column("turn", "INTEGER", "", "Number of the turn in that game, from 0"),
+        TURN_COLUMN,
         *POSITION_COLUMNS,
         CLASS_COLUMN,
         Column("outcome", "TINYINT", "points", "Points that the player on roll won in the end, -3 to 3"),
         *CHANCE_COLUMNS,
-        Column("cubeless_equity", "FLOAT", "points", "What the five chances are worth to the player on roll"),
+        EQUITY_COLUMN,
         Column("label_source", "VARCHAR", "", "Where they are from: outcome, exact (two-sided table) or combined"),
         Column("turns_later", "INTEGER", "turns", "When the table covers the game, 0: here; null for the outcome"),
         Column("hedged_equity", "FLOAT", "points", "The label less the luck of the rolls up to it, null if unknown"),
-        Column("split", "VARCHAR", "", "train, validation or test: the same for all positions of a game"),
+        GAME_SPLIT_COLUMN,
     )
     key = ("game", "turn")
     arrays = (
         *POSITION_ARRAYS,
         CHANCES_ARRAY,
-        FlatArray("games", "int32", "row", "Number of the game"),
-        FlatArray("turns", "int32", "row", "Number of the turn in it"),
+        *TURN_PLACE_ARRAYS,
         FlatArray("outcomes", "int8", "row", "Points that the player on roll won, -3 to 3"),
         FlatArray("sources", "uint8", "row", "Outcome, exact or combined: 0, 1 or 2"),
         FlatArray("turns_later", "int32", "row", "Turns until a table covers the game; -1: never"),
         FlatArray("hedged_equities", "float32", "row", "The label less the luck of the rolls up to it, NaN if unknown"),
-        FlatArray("splits", "uint8", "row", "Train, validation or test: 0, 1 or 2"),
+        SPLITS_ARRAY,
     )
     parameters = SelfPlayLabelParameters
     defaults = tuple(SelfPlayLabelParameters(**vars(corpus)) for corpus in SELFPLAY.defaults)
@@ -69,17 +77,17 @@ class SelfPlayLabels(Dataset[SelfPlayLabelParameters]):
 
     def slug(self, parameters: SelfPlayLabelParameters) -> str:
         combined = f"-combined-{parameters.one_sided_points}" if parameters.one_sided_points else ""
-        return f"{SELFPLAY.slug(corpus_of(parameters))}-{parameters.points}x{parameters.checkers}{combined}"
+        return f"{SELFPLAY.slug(parameters.corpus)}-{parameters.points}x{parameters.checkers}{combined}"
 
     def check_parameters(self, parameters: SelfPlayLabelParameters) -> None:
-        SELFPLAY.check_parameters(corpus_of(parameters))
+        SELFPLAY.check_parameters(parameters.corpus)
         TWO_SIDED.check_parameters(TwoSidedParameters(parameters.points, parameters.checkers))
         if parameters.one_sided_points:
             ONE_SIDED.check_parameters(RaceParameters(parameters.one_sided_points))
 
     def inputs(self, parameters: SelfPlayLabelParameters) -> Mapping[str, tuple[str, Parameters]]:
         found: dict[str, tuple[str, Parameters]] = {
-            "games": (SELFPLAY.name, corpus_of(parameters)),
+            "games": (SELFPLAY.name, parameters.corpus),
             "two_sided": (TWO_SIDED.name, TwoSidedParameters(parameters.points, parameters.checkers)),
         }
         if parameters.one_sided_points:
@@ -90,11 +98,6 @@ class SelfPlayLabels(Dataset[SelfPlayLabelParameters]):
     def estimate(self, parameters: SelfPlayLabelParameters) -> Estimate:
         rows = (120 if parameters.player == "random" else 55) * parameters.games
         return Estimate(rows, 90 * rows, (1 << 28) + 300 * rows)
-
-
-def corpus_of(parameters: SelfPlayLabelParameters) -> SelfPlayParameters:
-    """The corpus that is labelled."""
-    return SelfPlayParameters(**{name: getattr(parameters, name) for name in SelfPlayParameters.names()})
 
 
 DATASET = SelfPlayLabels()

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from bgdata.datasets.common.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.datasets.common.columns import (
+    CHANCE_COLUMNS,
+    CLASS_COLUMN,
+    EQUITY_COLUMN,
+    GAME_SPLIT_COLUMN,
+    POSITION_COLUMNS,
+    SPLITS_ARRAY,
+    TURN_COLUMN,
+    TURN_PLACE_ARRAYS,
+)
+from bgdata.datasets.common.games import check_count
 from bgdata.datasets.common.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.datasets.common.rollouts import NETWORK_ARRAY, NETWORK_COLUMN, NetworkChoice
 from bgdata.errors import InvalidParameterError
@@ -20,7 +30,6 @@ STARTS = (  # in the order of `play.starts.Start`, which imports kernels
     *("primes", "holding", "bear-in", "crashed", "anywhere", "doubtful"),
 )
 DOUBTFUL = STARTS[-1]
-MOST_GAMES = 1 << 30
 MOST_LIKELY = 21  # as in `evaluation.roll_values`, which imports kernels
 TURNS = 40  # of a game, about: set-ups are over sooner than games from the opening
 
@@ -85,27 +94,26 @@ class TrainingGames(Dataset[TrainingGameParameters]):
     source = "Computed: TD(lambda) returns over 1-ply chances; see play.training_games"
     columns = (
         Column("game", "INTEGER", "", "Number of the game, from 0"),
-        Column("turn", "INTEGER", "", "Number of the turn in that game, from 0"),
+        TURN_COLUMN,
         *POSITION_COLUMNS,
         CLASS_COLUMN,
         Column("start", "VARCHAR", "", f"Where the game began: {', '.join(STARTS)}"),
         *CHANCE_COLUMNS,
-        Column("cubeless_equity", "FLOAT", "points", "What the five chances are worth to the player on roll"),
+        EQUITY_COLUMN,
         Column("lookahead_equity", "FLOAT", "points", "Equity by the network at 1-ply"),
         Column("static_equity", "FLOAT", "points", "Equity by the network at 0-ply"),
         NETWORK_COLUMN,
-        Column("split", "VARCHAR", "", "train, validation or test: the same for all positions of a game"),
+        GAME_SPLIT_COLUMN,
     )
     key = ("game", "turn")
     arrays = (
         *POSITION_ARRAYS,
         CHANCES_ARRAY,
-        FlatArray("games", "int32", "row", "Number of the game"),
-        FlatArray("turns", "int32", "row", "Number of the turn in it"),
+        *TURN_PLACE_ARRAYS,
         FlatArray("starts", "uint8", "row", f"How the game began: {', '.join(STARTS)} from 0 on"),
         FlatArray("lookahead_equities", "float32", "row", "Cubeless equity at 1-ply"),
         FlatArray("static_equities", "float32", "row", "Cubeless equity at 0-ply"),
-        FlatArray("splits", "uint8", "row", "Train, validation or test: 0, 1 or 2"),
+        SPLITS_ARRAY,
         NETWORK_ARRAY,
     )
     parameters = TrainingGameParameters
@@ -121,8 +129,7 @@ class TrainingGames(Dataset[TrainingGameParameters]):
         parameters.check_network()
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", parameters.name):
             raise InvalidParameterError(f"expected a name of small letters, digits and -, got {parameters.name!r}")
-        if not 1 <= parameters.games < MOST_GAMES:
-            raise InvalidParameterError(f"expected 1 to {MOST_GAMES:,} games, got {parameters.games}")
+        check_count(parameters.games)
         if not 0 <= parameters.seed < 1 << 62:
             raise InvalidParameterError(f"expected a seed from 0 to 2^62 - 1, got {parameters.seed}")
         if not 0 <= parameters.likely <= MOST_LIKELY:

@@ -12,15 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.layouts import fill_layouts, pip_counts, pip_layers
+from bgdata.bearoff.layouts import BINOMIAL, fill_layouts, pip_counts, pip_layers
 from bgdata.game.codec import Boards
 from bgdata.kernel import Array, kernel
 
 POINTS = 25
 BAR = 25  # as a point
 MOST_CHECKERS = 4
-_LARGEST = POINTS + MOST_CHECKERS
-BINOMIAL = np.array([[comb(n, r) for r in range(POINTS + 1)] for n in range(_LARGEST + 1)])
 NO_SHIFT = 31  # of a mask of points, whose bits are 1 to 24
 
 
@@ -77,15 +75,11 @@ def fill_hits(counts: Array, shifts: Array, hit: Array) -> None:
             hit[layout, bits] = layout_rank(moved)
 
 
-def _sums(bits: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    found: NDArray[np.uint32] = bits.sum(axis=1, dtype=np.uint32)
+def bits_of(is_set: NDArray[np.bool_]) -> NDArray[np.uint32]:
+    """uint32[layouts]: the points of bool[layouts, 24] from the ace point, as bits 1 to 24."""
+    bits = np.uint32(1) << np.arange(1, BAR, dtype=np.uint32)
+    found: NDArray[np.uint32] = np.where(is_set, bits, np.uint32(0)).sum(axis=1, dtype=np.uint32)
     return found
-
-
-def seen_across(counts: NDArray[np.int8], least: int) -> NDArray[np.uint32]:
-    """uint32[layouts]: points with `least` checkers or more, as bits of the points of the other side."""
-    bits = np.uint32(1) << (BAR - np.arange(1, BAR, dtype=np.uint32))
-    return _sums(np.where(counts[:, : BAR - 1] >= least, bits, np.uint32(0)))
 
 
 def all_layouts(checkers: int) -> Layouts:
@@ -93,29 +87,20 @@ def all_layouts(checkers: int) -> Layouts:
     counts = np.zeros((layout_count(checkers), POINTS), np.int8)
     fill_layouts(counts)
     pips = pip_counts(counts)
-    blocked, made = np.unique(seen_across(counts, 2), return_inverse=True)
+    seen = counts[:, BAR - 2 :: -1]  # from the other side
+    blocked, made = np.unique(bits_of(seen >= 2), return_inverse=True)
     shifts = np.full((len(counts), MOST_CHECKERS), NO_SHIFT, np.uint8)
     hit = np.zeros((len(counts), 1 << MOST_CHECKERS), np.int32)
     fill_hits(counts, shifts, hit)
-    points = seen_across(counts, 1)
+    points, blots = bits_of(seen >= 1), bits_of(seen == 1)
     return Layouts(
-        checkers,
-        counts,
-        pips,
-        *pip_layers(pips),
-        made.astype(np.int32),
-        blocked,
-        points,
-        points & ~blocked[made],
-        shifts,
-        hit,
+        checkers, counts, pips, *pip_layers(pips), made.astype(np.int32), blocked, points, blots, shifts, hit
     )
 
 
 def own_points(counts: NDArray[np.int8]) -> NDArray[np.uint32]:
     """uint32[layouts]: points 1 to 24 with a checker, as bits of the own points."""
-    bits = np.uint32(1) << np.arange(1, BAR, dtype=np.uint32)
-    return _sums(np.where(counts[:, : BAR - 1] > 0, bits, np.uint32(0)))
+    return bits_of(counts[:, : BAR - 1] > 0)
 
 
 def boards_of(on_roll: NDArray[np.int8], opponent: NDArray[np.int8]) -> Boards:

@@ -7,7 +7,7 @@ same layout reached over other points is another play.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,32 +131,25 @@ def list_doubles(
 
 @kernel()
 def list_plays(
-    begin: int,
-    end: int,
-    layouts: Array,
-    own: Array,
-    blocked: Array,
-    dice: Array,
-    start: Array,
-    results: Array,
-    touched: Array,
+    begin: int, end: int, layouts: Layouts, own: Array, start: Array, results: Array, touched: Array
 ) -> None:
     """Fills results[play] and touched[play] of layouts begin to end, from `start` on; with no room in them, `start`
     gets how many plays each roll has."""
-    is_counting = len(results) == 0
-    sets, found_results, found_touched = len(blocked), np.empty(MOST_PLAYS, np.int32), np.empty(MOST_PLAYS, np.uint32)
+    is_counting, sets = len(results) == 0, len(layouts.blocked)
+    found_results, found_touched = np.empty(MOST_PLAYS, np.int32), np.empty(MOST_PLAYS, np.uint32)
     counts, points, masks = np.empty(POINTS, np.int8), np.empty(4, np.int64), np.empty(5, np.int64)
     for layout in range(begin, end):
-        counts[:] = layouts[layout]
+        counts[:] = layouts.counts[layout]
         for which in range(sets):
-            if own[layout] & blocked[which] or layout == 0:
+            blocked: Any = np.int64(layouts.blocked[which])
+            if own[layout] & blocked or layout == 0:
                 continue
-            for roll in range(len(dice)):
-                high, low = dice[roll]
+            for roll in range(len(DICE)):
+                high, low = DICE[roll]
                 if high != low:
-                    count = list_two_dice(counts, high, low, blocked[which], found_results, found_touched)
+                    count = list_two_dice(counts, high, low, blocked, found_results, found_touched)
                 else:
-                    count = list_doubles(counts, high, blocked[which], found_results, found_touched, points, masks)
+                    count = list_doubles(counts, high, blocked, found_results, found_touched, points, masks)
                 if count == 0:
                     found_results[0], found_touched[0] = layout, 0
                     count = 1
@@ -172,14 +165,11 @@ def all_plays(layouts: Layouts) -> Plays:
     """Every legal play of the layouts, whatever an opponent of as many checkers has made."""
     start = np.zeros(len(layouts) * len(layouts.blocked) * ROLL_COUNT + 1, np.int64)
     own = own_points(layouts.counts)
-    given = (layouts.counts, own, layouts.blocked.astype(np.int64), DICE, start)
-    none = np.empty(0, np.int32), np.empty(0, np.uint32)
-    in_threads(list_plays, len(layouts), *given, *none)
-    np.cumsum(start, out=start)
-    plays = Plays(
-        start, np.empty(start[-1], np.int32), np.empty(start[-1], np.uint32), np.empty(len(start) - 1, np.uint32)
-    )
-    in_threads(list_plays, len(layouts), *given, plays.results, plays.touched)
+    for _ in range(2):  # first without room for plays, to count them
+        results, touched = np.empty(start[-1], np.int32), np.empty(start[-1], np.uint32)
+        in_threads(list_plays, len(layouts), layouts, own, start, results, touched)
+        if len(results) == 0:
+            np.cumsum(start, out=start)
     begins = np.minimum(start[:-1], start[-1] - 1)
-    plays.reach[:] = np.where(np.diff(start) > 0, np.bitwise_or.reduceat(plays.touched, begins), 0)
-    return plays
+    reach = np.where(np.diff(start) > 0, np.bitwise_or.reduceat(touched, begins), 0).astype(np.uint32)
+    return Plays(start, results, touched, reach)

@@ -71,7 +71,7 @@ def is_possible(layouts: Layouts) -> NDArray[np.bool_]:
 
 
 def are_pairs(layouts: Layouts, on_roll: NDArray[np.int64], opponent: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """As `is_possible`, for pairs of layouts in arrays that are broadcast."""
+    """bool[...]: whether pairs of layouts, in arrays that broadcast, share no point and have a checker."""
     apart = (own_points(layouts.counts)[on_roll] & layouts.points[opponent]) == 0
     found: NDArray[np.bool_] = apart & ((on_roll > 0) | (opponent > 0))
     return found
@@ -183,7 +183,7 @@ def keep_slack(
                 slack[item] = np.uint8(min(units, MOST_SLACK))
 
 
-def lefts_of(bounds: Bounds) -> NDArray[np.float32]:
+def scratch_of(bounds: Bounds) -> NDArray[np.float32]:
     """Room for the work of `solve_opponents` on every thread."""
     lanes = bounds.lanes * (2 if len(bounds.slack) else 1)
     return np.empty((thread_count(), (3 * SETS * bounds.steps.ring + 1) * 6 * lanes), np.float32)
@@ -208,7 +208,7 @@ def layers_of(steps: Steps) -> Iterator[tuple[int, int]]:
 
 def solve_round(bounds: Bounds) -> float:
     """Solve all pairs again; the largest change of a worth, or of bounds the most units that one grew."""
-    steps, most, count, lefts = bounds.steps, 0.0, len(bounds.layouts), lefts_of(bounds)
+    steps, most, count, lefts = bounds.steps, 0.0, len(bounds.layouts), scratch_of(bounds)
     for first, last in layers_of(steps):
         values, moves = values_of(bounds, lefts, first, last), np.zeros(count)
         keep, more = (keep_slack, (bounds.slack, bounds.unit)) if len(bounds.slack) else (keep_worths, ())
@@ -258,7 +258,7 @@ def fill_equities(
     They are NaN where two sides share a point or neither has checkers. Where one side has borne off it has won the
     points that the other one has lost.
     """
-    steps, chosen, lefts = bounds.steps, np.array(columns), lefts_of(bounds)
+    steps, chosen, lefts = bounds.steps, np.array(columns), scratch_of(bounds)
     equities[...] = np.nan
     points = np.where(chosen == JACOBY, 1, lost[1:, None])
     equities[0, 1:], equities[1:, 0] = points, -points

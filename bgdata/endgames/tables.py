@@ -4,40 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from bgdata.bearoff.tables import Equities, form_checked
+from bgdata.bearoff.index import rank
+from bgdata.bearoff.tables import Equities, MappedTable, open_array
 from bgdata.errors import NotCoveredError, shown
-from bgdata.game.board import BAR, CHECKERS
+from bgdata.game.board import BAR
 from bgdata.store.table import Table
 
-_BINOMIAL = [[math.comb(n, r) for r in range(BAR + 1)] for n in range(BAR + CHECKERS + 1)]
 
-
-class EndgameTable:
-    """A table of a few checkers a side anywhere: exact equities of every pair of layouts that share no point.
-
-    A pickled table is just the path of its version.
-    """
+class EndgameTable(MappedTable):
+    """A table of a few checkers a side anywhere: exact equities of every pair of layouts that share no point."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
         self.checkers = int(table.manifest.parameters["checkers"])
         count = math.comb(BAR + self.checkers, BAR)  # layouts
-        self.stored = form_checked(table, "equities", (count, count, 4), np.float32)
+        self.stored = open_array(table, "equities", (count, count, 4), np.float32)
 
-    def __repr__(self) -> str:
-        return f"EndgameTable({self.table.name}: {self.table.manifest.rows:,} pairs of layouts)"
-
-    def _repr_html_(self) -> str:
-        from bgdata.store.table_html import version_html
-
-        return version_html(self.table, self.middle_rows)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.table,)
+    def __len__(self) -> int:
+        return self.table.manifest.rows
 
     def probe(self, on_roll: Sequence[int], opponent: Sequence[int]) -> Equities:
         """The equities of the player on roll; each side's checkers on its points 1 to 24 and on the bar. Raises
@@ -62,12 +49,3 @@ class EndgameTable:
             if len(found) == count:
                 break
         return found
-
-
-def rank(counts: Sequence[int]) -> int:
-    """The index of a layout of 25 counts, as `layouts.layout_rank` finds it."""
-    index = above = 0
-    for column in range(1, BAR + 1):
-        above += counts[BAR - column]
-        index += _BINOMIAL[above + column - 1][column]
-    return index

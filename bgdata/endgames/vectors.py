@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 from bgdata.endgames.layouts import MOST_CHECKERS
 from bgdata.endgames.steps import NOWHERE
 from bgdata.kernel import Array, kernel
-from bgdata.vectors import opened, splat, vector_at
+from bgdata.vectors import splat, unpack, vector_at
 
 _INDEX, _FLOAT = ir.IntType(64), ir.FloatType()
 
@@ -47,7 +47,7 @@ def items_after(builder: Any, given: list[Any], offset: Any, stride: int) -> lis
     return found
 
 
-def storing_lowest(lanes: int, width: int) -> Any:
+def make_store_lowest(lanes: int, width: int) -> Any:
     """The instruction for so many lanes, `width` from one place to the next."""
 
     @intrinsic
@@ -58,7 +58,7 @@ def storing_lowest(lanes: int, width: int) -> Any:
         """target[at + lane] = the lowest of source[offset + item + lane] for four items: see `items_after`."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            target_, at_, source_, offset_, *given = opened(context, builder, signature, arguments)
+            target_, at_, source_, offset_, *given = unpack(context, builder, signature, arguments)
             items = items_after(builder, given, offset_, width)
             found = [builder.load(vector_at(builder, source_, item, _FLOAT, lanes), align=4) for item in items]
             builder.store(lowest(builder, found), vector_at(builder, target_, at_, _FLOAT, lanes), align=4)
@@ -70,7 +70,7 @@ def storing_lowest(lanes: int, width: int) -> Any:
     return store_lowest
 
 
-def storing_lowest_bounds(lanes: int) -> Any:
+def make_store_lowest_bounds(lanes: int) -> Any:
     """The instruction for worths of so many lanes."""
 
     @intrinsic
@@ -83,7 +83,7 @@ def storing_lowest_bounds(lanes: int) -> Any:
         lanes + lane]; slack is uint8."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            target_, at_, worths_, slack_, unit_, *given = opened(context, builder, signature, arguments)
+            target_, at_, worths_, slack_, unit_, *given = unpack(context, builder, signature, arguments)
             wide = ir.VectorType(_FLOAT, lanes)
             units = splat(builder, unit_, wide)
             items = items_after(builder, given, _INDEX(0), lanes)
@@ -105,7 +105,7 @@ def storing_lowest_bounds(lanes: int) -> Any:
     return store_lowest_bounds
 
 
-def adding(lanes: int) -> Any:
+def make_add_lanes(lanes: int) -> Any:
     """The instruction for so many lanes."""
 
     @intrinsic
@@ -114,7 +114,7 @@ def adding(lanes: int) -> Any:
         float64."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            totals_, weight_, source_, *items = opened(context, builder, signature, arguments)
+            totals_, weight_, source_, *items = unpack(context, builder, signature, arguments)
             wide = ir.VectorType(ir.DoubleType(), lanes)
             weights = splat(builder, weight_, wide)
             found = [builder.load(vector_at(builder, source_, item, _FLOAT, lanes), align=4) for item in items]
@@ -128,11 +128,11 @@ def adding(lanes: int) -> Any:
     return add_lanes
 
 
-_lowest_of_4, _lowest_of_8 = (storing_lowest(lanes, lanes) for lanes in (4, 8))  # of places that have as many lanes
-_die_of_4, _die_of_8, _die_of_16 = (storing_lowest(lanes, 6 * lanes) for lanes in (4, 8, 16))  # of those for each die
-_dice_of_4, _dice_of_8, _dice_of_16 = (storing_lowest(6 * lanes, 6 * lanes) for lanes in (4, 8, 16))
-_lowest_bounds_of_4, _lowest_bounds_of_8 = map(storing_lowest_bounds, (4, 8))
-_add_4, _add_8, _add_16 = map(adding, (4, 8, 16))
+_lowest_of_4, _lowest_of_8 = (make_store_lowest(lanes, lanes) for lanes in (4, 8))  # of places that have as many lanes
+_die_of_4, _die_of_8, _die_of_16 = (make_store_lowest(lanes, 6 * lanes) for lanes in (4, 8, 16))  # for each die
+_dice_of_4, _dice_of_8, _dice_of_16 = (make_store_lowest(6 * lanes, 6 * lanes) for lanes in (4, 8, 16))
+_lowest_bounds_of_4, _lowest_bounds_of_8 = map(make_store_lowest_bounds, (4, 8))
+_add_4, _add_8, _add_16 = map(make_add_lanes, (4, 8, 16))
 
 
 @kernel(borrows=True)

@@ -171,10 +171,26 @@ def decide_cube(
         raise InvalidParameterError(f"expected five chances, got {shown(str(chances))}") from None
     row = check_chances(given)[0]
     check_rules(stakes, rules)
-    is_match = isinstance(stakes.score, MatchScore) and not rules.as_money
-    found, points = match_model(row, stakes, rules) if is_match else money_model(row, stakes, rules)
-    method = Method(MODEL_NAMES[rules.strategy.model])
-    if exact is not None and not (rules.as_money and isinstance(stakes.score, MatchScore)):
+    score, strategy, met = stakes.score, rules.strategy, rules.met
+    is_match = isinstance(score, MatchScore) and not rules.as_money
+    if is_match:
+        assert isinstance(score, MatchScore)
+        assert met is not None
+        check_scores(met, score, stakes.cube.value)
+        game, owner = MatchGame(score.away, score.opponent_away, score.is_crawford), OWNER_CODES[stakes.cube.owner]
+        situation = (strategy, met.cells, game, stakes.cube.value, owner, row)
+        found, points = CubeEquities(*match_equities(*situation)), Points(*match_points(*situation))
+    else:
+        is_jacoby = isinstance(score, Money) and score.is_jacoby
+        owner = check_money(strategy, stakes.cube.owner, is_jacoby=is_jacoby)
+        found = CubeEquities(*money_equities(strategy, row, owner, is_jacoby, rules.has_beavers))
+        win, mean_win, mean_loss = mean_points(row)
+        turned = 0 if owner == OPPONENT else owner  # of the opponent's cube only the take point is meaningful
+        points = Points(*money_points_of(strategy, mean_win, mean_loss, turned, is_jacoby, rules.has_beavers))
+        if stakes.is_crawford:  # nobody has a cube
+            found = found._replace(no_double=win * mean_win - (1 - win) * mean_loss)
+    method = Method(MODEL_NAMES[strategy.model])
+    if exact is not None and not (rules.as_money and isinstance(score, MatchScore)):
         beaver = 2 * exact.double_take if rules.has_beavers else exact.double_take
         found, method = exact._replace(double_beaver=beaver), Method.EXACT
     why_not = why_no_double(stakes, rules)
@@ -198,32 +214,6 @@ def decide_cube(
 
 
 _NO_DOUBLES = {"double_take": NOT_ALLOWED, "double_beaver": NOT_ALLOWED, "double_pass": NOT_ALLOWED}
-
-
-def money_model(chances: np.ndarray, stakes: Stakes, rules: CubeRules) -> tuple[CubeEquities, Points]:
-    """Equities and decision points in money play by the model, of the Crawford game of a match those without a cube. If
-    the opponent owns the cube, the points are those of a centered cube, and only the take point is meaningful."""
-    is_jacoby = isinstance(stakes.score, Money) and stakes.score.is_jacoby
-    owner = check_money(rules.strategy, stakes.cube.owner, is_jacoby=is_jacoby)
-    found = money_equities(rules.strategy, chances, owner, is_jacoby, rules.has_beavers)
-    win, mean_win, mean_loss = mean_points(chances)
-    turned = 0 if owner == OPPONENT else owner
-    points = money_points_of(rules.strategy, mean_win, mean_loss, turned, is_jacoby, rules.has_beavers)
-    equities = CubeEquities(*found)
-    if stakes.is_crawford:
-        equities = equities._replace(no_double=win * mean_win - (1 - win) * mean_loss)
-    return equities, Points(*points)
-
-
-def match_model(chances: np.ndarray, stakes: Stakes, rules: CubeRules) -> tuple[CubeEquities, Points]:
-    """mwc and decision points at a match score by the model. Raises InvalidScoreError."""
-    score, met = stakes.score, rules.met
-    assert isinstance(score, MatchScore)
-    assert met is not None
-    check_scores(met, score, stakes.cube.value)
-    game, owner = MatchGame(score.away, score.opponent_away, score.is_crawford), OWNER_CODES[stakes.cube.owner]
-    given = (rules.strategy, met.cells, game, stakes.cube.value, owner, chances)
-    return CubeEquities(*match_equities(*given)), Points(*match_points(*given))
 
 
 def check_scores(met: MatchEquity, score: MatchScore, cube_value: int) -> None:

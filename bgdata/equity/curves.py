@@ -58,7 +58,7 @@ def curve_equity(curve: Curve, win: float) -> float:
 
 
 @kernel()
-def mixed(live: Curve, index: float) -> Curve:
+def mix(live: Curve, index: float) -> Curve:
     """Janowski's mixture: `index` times the live curve, plus the rest times the line of the dead cube between its
     ends."""
     rise = live.win - live.lose
@@ -83,7 +83,7 @@ def first_reaching(curve: Curve, equity: float) -> float:
 
 
 @kernel()
-def scaled(curve: Curve, factor: float) -> Curve:
+def scale(curve: Curve, factor: float) -> Curve:
     """The curve in the units of another cube value."""
     return Curve(
         curve.low, curve.high, factor * curve.lose, factor * curve.at_low, factor * curve.at_high, factor * curve.win
@@ -91,7 +91,7 @@ def scaled(curve: Curve, factor: float) -> Curve:
 
 
 @kernel()
-def mirrored(curve: Curve) -> Curve:
+def mirror(curve: Curve) -> Curve:
     """The curve as the opponent sees it, with equities of the other sign."""
     return Curve(1.0 - curve.high, 1.0 - curve.low, -curve.win, -curve.at_high, -curve.at_low, -curve.lose)
 
@@ -105,17 +105,6 @@ def doubled_equity(taken: Curve, passed: float, beaver_factor: float, win: float
 
 
 @kernel()
-def knot_below(now: Curve, taken: Curve, zero: float, bound: float) -> float:
-    """The largest winning chance below `bound` at which one of two curves bends, or the second one is 0; 0 if there is
-    none."""
-    found = 0.0
-    for knot in (now.low, now.high, taken.low, taken.high, zero):
-        if knot < bound:
-            found = max(found, knot)
-    return found
-
-
-@kernel()
 def double_point(now: Curve, taken: Curve, passed: float, beaver_factor: float) -> float:
     """The winning chance from which doubling is worth at least as much as the curve `now`, up to where the opponent
     passes; NEVER if playing on is worth more even there."""
@@ -125,7 +114,10 @@ def double_point(now: Curve, taken: Curve, passed: float, beaver_factor: float) 
     if gain_above < 0.0:
         return NEVER
     while above > 0.0:
-        below = knot_below(now, taken, zero, above)
+        below = 0.0  # the next winning chance at which a curve bends, or `taken` is 0
+        for knot in (now.low, now.high, taken.low, taken.high, zero):
+            if knot < above:
+                below = max(below, knot)
         gain = doubled_equity(taken, passed, beaver_factor, below) - curve_equity(now, below)
         if gain < 0.0:
             return piece(0.0, gain, gain_above, below, above)

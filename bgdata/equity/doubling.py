@@ -24,11 +24,17 @@ from bgdata.equity.curves import (
     double_point,
     first_reaching,
     owner_code,
-    scaled,
+    scale,
 )
-from bgdata.equity.janowski import both_indexes, index_of, janowski_curve, situation_rows
-from bgdata.equity.janowski_first import first_equity, first_points
-from bgdata.equity.jump import DEFAULT_VOLATILITY, check_volatility, jump_curve
+from bgdata.equity.janowski import (
+    both_indexes,
+    first_equity,
+    first_points,
+    index_of,
+    janowski_curve,
+    situation_rows,
+)
+from bgdata.equity.jump import DEFAULT_VOLATILITY, MOST_VOLATILITY, jump_curve
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import Array, kernel
@@ -37,7 +43,7 @@ JANOWSKI, JUMP, JANOWSKI_FIRST = MODELS = (0, 1, 2)
 MONEY_ONLY = (JANOWSKI_FIRST,)  # those that know no match score
 NO_JACOBY = (JANOWSKI_FIRST,)  # those that do not know the Jacoby rule
 MODEL_NAMES = ("janowski", "jump", "janowski-first")  # in their order
-NOT_ALLOWED = -np.inf  # the equity of a double that the rules, or the score, leave no sense
+NOT_ALLOWED = -np.inf  # the equity of a double that the rules forbid, or that cannot help at the score
 
 
 class Action(IntEnum):
@@ -77,15 +83,6 @@ class CubeEquities(NamedTuple):
     double_pass: float
 
 
-class EquityColumns(NamedTuple):
-    """`CubeEquities` of many positions, float64[n] each."""
-
-    no_double: NDArray[np.float64]
-    double_take: NDArray[np.float64]
-    double_beaver: NDArray[np.float64]
-    double_pass: NDArray[np.float64]
-
-
 class PointColumns(NamedTuple):
     """`Points` of many situations, float64[...] each."""
 
@@ -111,7 +108,8 @@ def jump(volatility: float = DEFAULT_VOLATILITY, local_volatility: float | None 
     InvalidParameterError."""
     local = volatility if local_volatility is None else local_volatility
     for given in (volatility, local):
-        check_volatility(given)
+        if not 0 <= given <= MOST_VOLATILITY:
+            raise InvalidParameterError(f"expected a jump volatility from 0 to {MOST_VOLATILITY:g}, got {given:g}")
     return Strategy(JUMP, volatility=float(volatility), local_volatility=float(local))
 
 
@@ -193,13 +191,6 @@ def no_double_equity(
 
 
 @kernel(borrows=True)
-def money_equity(strategy: Strategy, chances: NDArray[np.floating], owner: int, is_jacoby: bool) -> float:
-    """No-double equity of the player on roll, in points per unit cube, from chances[0:5]."""
-    win, mean_win, mean_loss = mean_points(chances)
-    return no_double_equity(strategy, win, mean_win, mean_loss, owner, is_jacoby)
-
-
-@kernel(borrows=True)
 def money_equities(
     strategy: Strategy, chances: NDArray[np.floating], owner: int, is_jacoby: bool, has_beavers: bool
 ) -> CubeEquities:
@@ -221,30 +212,14 @@ def money_points_of(
         index = index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
         return first_points(mean_win, mean_loss, owner, index)
     now = money_curve(strategy, mean_win, mean_loss, owner, is_jacoby)
-    taken = scaled(money_curve(later(strategy), mean_win, mean_loss, OPPONENT, False), 2.0)
-    own = scaled(money_curve(later(strategy), mean_win, mean_loss, ON_ROLL, False), 2.0)
+    taken = scale(money_curve(later(strategy), mean_win, mean_loss, OPPONENT, False), 2.0)
+    own = scale(money_curve(later(strategy), mean_win, mean_loss, ON_ROLL, False), 2.0)
     return Points(
         first_reaching(own, -1.0),
         double_point(now, taken, 1.0, 2.0 if has_beavers else 1.0),
         first_reaching(taken, 1.0),
         first_reaching(now, 1.0),
     )
-
-
-@kernel()
-def fill_money_points(
-    strategy: Strategy,
-    situations: NDArray[np.float64],
-    owner: int,
-    is_jacoby: bool,
-    has_beavers: bool,
-    points: NDArray[np.float64],
-) -> None:
-    """Fills points[row, 0:4], as `Points`, from situations[row, 0:3]: any chance, mean points of a win, of a loss."""
-    for row in range(len(situations)):
-        found = money_points_of(strategy, situations[row, 1], situations[row, 2], owner, is_jacoby, has_beavers)
-        points[row, 0], points[row, 1] = found.take_point, found.double_point
-        points[row, 2], points[row, 3] = found.cash_point, found.too_good_point
 
 
 @kernel()
@@ -285,26 +260,9 @@ def money_points(
     if code == OPPONENT:
         raise InvalidParameterError("expected a cube that is centered or owned by the player on roll, got opponent")
     situations, shape = situation_rows(0.5, mean_win, mean_loss)
-    points = np.empty((len(situations), 4))
-    fill_money_points(strategy, situations, code, is_jacoby, has_beavers, points)
-    return PointColumns(*(column.reshape(shape) for column in points.T))
-
-
-def decide_money(
-    strategy: Strategy,
-    chances: Array,
-    *,
-    owner: CubeOwner = CubeOwner.CENTERED,
-    is_jacoby: bool = False,
-    has_beavers: bool = False,
-) -> tuple[EquityColumns, NDArray[np.int8]]:
-    """Equities, float64[n] each, and the best actions, int8[n] numbers of `Action`, from float[n, 5] chances of the
-    player on roll before the roll. Raises InvalidParameterError."""
-    code = check_money(strategy, owner, is_jacoby=is_jacoby)
-    rows = check_chances(chances)
-    equities, actions = np.empty((len(rows), 4)), np.empty(len(rows), np.int8)
-    fill_money_equities(strategy, rows, code, is_jacoby, has_beavers, equities, actions)
-    return EquityColumns(*equities.T), actions
+    means = situations[:, 1:].tolist()
+    points = np.array([money_points_of(strategy, won, lost, code, is_jacoby, has_beavers) for won, lost in means])
+    return PointColumns(*(column.reshape(shape) for column in points.reshape(-1, 4).T))
 
 
 def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int:

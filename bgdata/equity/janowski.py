@@ -10,6 +10,18 @@ Each player may have an index of its own: an owned cube has the index of its own
 Under the Jacoby rule, gammons count nothing while the cube is centered, so W = L = 1 until it is turned.
 
 Source: R. Janowski, Take-Points in Money Games (1993).
+
+The model *as first published* (Computational Backgammon, 20 March 2012) was withdrawn eight days later: equity is
+straight in P between the take and the cash point, by the general formulas of Janowski's paper, with S = W + L + x/2:
+
+    cube of the player on roll   S P - L
+    cube of the opponent         S P - L - x/2
+    cube in the middle           4 / (4 - x) (S P - L - x/4)
+
+So the window from take to cash point depends on x, and outside of it equity is held at -1 and 1. Nobody is too good to
+double but where the equity of a dead cube exceeds 1, which was the error: who plays on still has the cube. Nobody has
+that program: these are its formulas by its printed figures, of which fewer come out with the other centered cubes that
+we tried. It is for money play without the Jacoby rule.
 """
 
 from __future__ import annotations
@@ -20,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgdata.equity.cube_life_index import DEFAULT_INDEX, check_cube_life_index
-from bgdata.equity.curves import CENTERED, ON_ROLL, Curve, curve_equity, mixed, owner_code
+from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT, Curve, Points, curve_equity, mix, owner_code
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import kernel
@@ -66,7 +78,38 @@ def janowski_curve(
     mean_win: float, mean_loss: float, owner: int, own_index: float, opponent_index: float, is_jacoby: bool
 ) -> Curve:
     """The model's equity, by owner code."""
-    return mixed(live_curve(mean_win, mean_loss, owner, is_jacoby), index_of(owner, own_index, opponent_index))
+    return mix(live_curve(mean_win, mean_loss, owner, is_jacoby), index_of(owner, own_index, opponent_index))
+
+
+@kernel()
+def first_window(mean_win: float, mean_loss: float, index: float) -> LivePoints:
+    """The take and cash points of the model as first published, from the cube life index."""
+    width = mean_win + mean_loss + 0.5 * index
+    return LivePoints((mean_loss - 0.5) / width, (mean_loss + 0.5 + 0.5 * index) / width)
+
+
+@kernel()
+def first_equity(win: float, mean_win: float, mean_loss: float, owner: int, index: float) -> float:
+    """The no-double equity of the model as first published, by owner code."""
+    window, dead = first_window(mean_win, mean_loss, index), win * (mean_win + mean_loss) - mean_loss
+    if owner != ON_ROLL and win <= window.take_point:
+        return min(-1.0, dead)
+    if owner != OPPONENT and win >= window.cash_point:
+        return max(1.0, dead)
+    owned = win * (mean_win + mean_loss + 0.5 * index) - mean_loss
+    if owner == CENTERED:
+        return 4.0 / (4.0 - index) * (owned - 0.25 * index)
+    return owned if owner == ON_ROLL else owned - 0.5 * index
+
+
+@kernel()
+def first_points(mean_win: float, mean_loss: float, owner: int, index: float) -> Points:
+    """Where decisions change by the model as first published, for a centered cube or one that the player on roll owns:
+    Janowski's formulas, but for the too-good point, which is that of a dead cube."""
+    window, width = first_window(mean_win, mean_loss, index), mean_win + mean_loss + 0.5 * index
+    above_loss = index if owner == ON_ROLL else 0.5 * index * (3.0 - index) / (2.0 - index)
+    too_good_point = (mean_loss + 1.0) / (mean_win + mean_loss)
+    return Points(window.take_point, (mean_loss + above_loss) / width, window.cash_point, too_good_point)
 
 
 @kernel()

@@ -6,7 +6,7 @@ carry the chances past it. Equities are no-double equities of the player on roll
 
 All formulas are one: where the live cube's equity bends, a jump costs half its mean size times the change of the slope,
 as the mean over jumps to either side of a bend is below it by that. For money this gives the formulas that were
-published, and at match scores the same with the live cube's mwc (`jumped_owned`, `jumped_centered`).
+published, and at match scores the same with the live cube's mwc (`owned_jump_curve`, `centered_jump_curve`).
 
 Volatility may be local: the equity of the present cube goes by the jumps to come in this position (`local`), while take
 and cash points, of cubes that will be turned in other positions, go by the mean volatility.
@@ -22,9 +22,8 @@ twice as far as without the rule, and it doubles at winning chances within 0.035
 
 from __future__ import annotations
 
-from bgdata.equity.curves import CENTERED, ON_ROLL, Curve, mirrored
+from bgdata.equity.curves import CENTERED, ON_ROLL, Curve, mirror
 from bgdata.equity.janowski import live_curve, live_points
-from bgdata.errors import InvalidParameterError
 from bgdata.kernel import kernel
 
 DEFAULT_VOLATILITY = 0.113  # implies a cube life index of 0.7 where wins and losses are worth 1.25 points
@@ -52,7 +51,7 @@ def jump_curve(
     """The model's equity, by owner code, from mean points of a win and of a loss, the mean and the local volatility;
     `is_jacoby` only matters for a centered cube."""
     if owner == CENTERED and is_jacoby:
-        return jumped_centered(live_curve(mean_win, mean_loss, CENTERED, True), local)
+        return centered_jump_curve(live_curve(mean_win, mean_loss, CENTERED, True), local)
     if owner == CENTERED:
         points = live_points(mean_win, mean_loss)
         at_low = -turning_equity(mean_loss, mean_win, local)
@@ -78,7 +77,7 @@ def jump_cost(live: Curve, jump_size: float) -> float:
 
 
 @kernel()
-def jumped_owned(live: Curve, cash_point: float, local: float) -> Curve:
+def owned_jump_curve(live: Curve, cash_point: float, local: float) -> Curve:
     """The curve of a cube that the player on roll owns, from the live one (with `low` 0) and the model's cash point."""
     if live.high >= 1.0 or live.high <= 0.0:
         return live
@@ -87,10 +86,10 @@ def jumped_owned(live: Curve, cash_point: float, local: float) -> Curve:
 
 
 @kernel()
-def jumped_centered(live: Curve, local: float) -> Curve:
+def centered_jump_curve(live: Curve, local: float) -> Curve:
     """The curve of a centered cube from the live one. Jumps are no longer than its window is wide."""
     size = min(local, live.high - live.low)
-    at_low, at_high = live.at_low + jump_cost(mirrored(live), size), live.at_high - jump_cost(live, size)
+    at_low, at_high = live.at_low + jump_cost(mirror(live), size), live.at_high - jump_cost(live, size)
     return Curve(live.low, live.high, live.lose, at_low, at_high, live.win)
 
 
@@ -98,9 +97,3 @@ def implied_index(mean_win: float, mean_loss: float, volatility: float) -> float
     """The cube life index with which Janowski's model has the same take point."""
     take_point = (mean_loss - 0.5) / owned_slope(mean_win, mean_loss, volatility)
     return 2.0 * ((mean_loss - 0.5) / take_point - mean_win - mean_loss)
-
-
-def check_volatility(volatility: float) -> None:
-    """Raise InvalidParameterError unless a jump volatility is from 0 (a live cube) to MOST_VOLATILITY."""
-    if not 0 <= volatility <= MOST_VOLATILITY:
-        raise InvalidParameterError(f"expected a jump volatility from 0 to {MOST_VOLATILITY:g}, got {volatility:g}")

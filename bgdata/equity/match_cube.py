@@ -24,18 +24,12 @@ from bgdata.equity.curves import (
     curve_equity,
     double_point,
     first_reaching,
-    mirrored,
-    mixed,
+    mirror,
+    mix,
 )
-from bgdata.equity.doubling import (
-    JUMP,
-    NOT_ALLOWED,
-    CubeEquities,
-    Strategy,
-    best_action,
-)
+from bgdata.equity.doubling import JUMP, NOT_ALLOWED, CubeEquities, Strategy, best_action
 from bgdata.equity.janowski import LivePoints, index_of
-from bgdata.equity.jump import jumped_centered, jumped_owned
+from bgdata.equity.jump import centered_jump_curve, owned_jump_curve
 from bgdata.kernel import kernel
 
 Cells = NDArray[np.float64]
@@ -117,21 +111,6 @@ def dead_curve(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -
 
 
 @kernel(borrows=True)
-def first_deciding(game: MatchGame, cube_value: int) -> int:
-    """The least cube above `cube_value` that decides the match for either side."""
-    value = 2 * cube_value
-    while value < max(game.away, game.opponent_away):
-        value *= 2
-    return value
-
-
-@kernel()
-def between(low: Curve, high: Curve) -> Curve:
-    """The curve of a cube that both may turn, from those of the opponent's cube and of one's own."""
-    return Curve(low.low, high.high, low.lose, low.at_low, high.at_high, high.win)
-
-
-@kernel(borrows=True)
 def turning_points(game: MatchGame, value: int, higher: MatchCurves, passed: float, dropped: float) -> LivePoints:
     """Take and cash point of a cube of this value, from the curves of the next one, and mwc after a pass of either
     side; 0 and 1 for who gains nothing from the next one."""
@@ -150,54 +129,39 @@ def live_below(cells: Cells, game: MatchGame, value: int, shares: Shares, higher
     at_take = dropped if game.opponent_away > value else dead.lose
     owned = Curve(0.0, points.cash_point, dead.lose, dead.lose, at_cash, dead.win)
     other = Curve(points.take_point, 1.0, dead.lose, at_take, dead.win, dead.win)
-    return MatchCurves(between(other, owned), owned, other, higher.owned, higher.opponent_owned, passed, dropped)
+    centered = Curve(points.take_point, points.cash_point, dead.lose, at_take, at_cash, dead.win)
+    return MatchCurves(centered, owned, other, higher.owned, higher.opponent_owned, passed, dropped)
 
 
 @kernel(borrows=True)
-def match_curves(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> MatchCurves:
-    """The live cube's mwc, from the first cube that decides the match down to `cube_value`."""
-    value = first_deciding(game, cube_value)
-    last = dead_curve(cells, game, value, shares)
-    found = MatchCurves(last, last, last, last, last, 1.0, 0.0)
-    while value > cube_value:
-        value //= 2
-        found = live_below(cells, game, value, shares, found)
-    return found
-
-
-@kernel(borrows=True)
-def jumped_curves(
-    cells: Cells, game: MatchGame, cube_value: int, shares: Shares, volatility: float, local: float
-) -> MatchCurves:
-    """The same with jumps: of this mean size once the cube is turned, of the size `local` before."""
-    value = first_deciding(game, cube_value)
-    last = dead_curve(cells, game, value, shares)
+def model_curves(strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> MatchCurves:
+    """The curves from which `model_curve` makes those of a model: of the live cube, or with jumps, of the mean size
+    once the cube is turned and of the local size before."""
+    value = 2 * cube_value
+    while value < max(game.away, game.opponent_away):
+        value *= 2
+    last = dead_curve(cells, game, value, shares)  # this cube decides the match for either side
     live = MatchCurves(last, last, last, last, last, 1.0, 0.0)
     found = live
     while value > cube_value:
         value //= 2
         live = live_below(cells, game, value, shares, live)
+        if strategy.model != JUMP:
+            found = live
+            continue
         points = turning_points(game, value, found, live.passed, live.dropped)
-        size = local if value == cube_value else volatility
-        owned = jumped_owned(live.owned, points.cash_point, size)
-        other = mirrored(jumped_owned(mirrored(live.opponent_owned), 1.0 - points.take_point, size))
-        centered = jumped_centered(live.centered, size)
+        size = strategy.local_volatility if value == cube_value else strategy.volatility
+        owned = owned_jump_curve(live.owned, points.cash_point, size)
+        other = mirror(owned_jump_curve(mirror(live.opponent_owned), 1.0 - points.take_point, size))
+        centered = centered_jump_curve(live.centered, size)
         found = MatchCurves(centered, owned, other, found.owned, found.opponent_owned, live.passed, live.dropped)
     return found
 
 
-@kernel(borrows=True)
-def model_curves(strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> MatchCurves:
-    """The curves from which `modelled` makes those of a model: of the live cube, or the jump model's own."""
-    if strategy.model == JUMP:
-        return jumped_curves(cells, game, cube_value, shares, strategy.volatility, strategy.local_volatility)
-    return match_curves(cells, game, cube_value, shares)
-
-
 @kernel()
-def modelled(strategy: Strategy, curve: Curve, index: float) -> Curve:
+def model_curve(strategy: Strategy, curve: Curve, index: float) -> Curve:
     """A curve of `model_curves` as the model has it: mixed with a dead cube, or with jumps as it is."""
-    return curve if strategy.model == JUMP else mixed(curve, index)
+    return curve if strategy.model == JUMP else mix(curve, index)
 
 
 @kernel(borrows=True)
@@ -210,14 +174,14 @@ def match_curve(
         return dead_curve(cells, game, cube_value, shares)
     index = index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
     if owner == ON_ROLL:
-        return modelled(strategy, curves.owned, index)
+        return model_curve(strategy, curves.owned, index)
     if owner == OPPONENT:
-        return modelled(strategy, curves.opponent_owned, index)
+        return model_curve(strategy, curves.opponent_owned, index)
     if game.away <= cube_value:
         index = strategy.opponent_cube_life_index
     elif game.opponent_away <= cube_value:
         index = strategy.cube_life_index
-    return modelled(strategy, curves.centered, index)
+    return model_curve(strategy, curves.centered, index)
 
 
 @kernel(borrows=True)
@@ -231,7 +195,7 @@ def match_equities(
     now = curve_equity(match_curve(cells, game, cube_value, owner, shares, strategy, curves), shares.win)
     if owner == OPPONENT or game.is_crawford or game.away <= cube_value:
         return CubeEquities(now, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
-    other = modelled(strategy, curves.doubled_opponent_owned, strategy.opponent_cube_life_index)
+    other = model_curve(strategy, curves.doubled_opponent_owned, strategy.opponent_cube_life_index)
     taken = curve_equity(other, shares.win)
     return CubeEquities(now, taken, taken, curves.passed)
 
@@ -245,8 +209,8 @@ def match_points(
     shares = shares_of(chances)
     curves = model_curves(strategy, cells, game, cube_value, shares)
     now = match_curve(cells, game, cube_value, owner, shares, strategy, curves)
-    taken = modelled(strategy, curves.doubled_opponent_owned, strategy.opponent_cube_life_index)
-    own = modelled(strategy, curves.doubled_owned, strategy.cube_life_index)
+    taken = model_curve(strategy, curves.doubled_opponent_owned, strategy.opponent_cube_life_index)
+    own = model_curve(strategy, curves.doubled_owned, strategy.cube_life_index)
     return Points(
         first_reaching(own, curves.dropped),
         double_point(now, taken, curves.passed, 1.0),

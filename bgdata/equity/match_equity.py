@@ -45,11 +45,6 @@ class GameMwc(NamedTuple):
         nothing."""
         return _ratio(self.win[1] - self.win[0], self.win[0] - self.lose[0])
 
-    @property
-    def backgammon_value(self) -> float:
-        """How much more winning a backgammon is worth than winning a gammon, in the same unit."""
-        return _ratio(self.win[2] - self.win[1], self.win[0] - self.lose[0])
-
     def mean_win(self, gammon_share: float = 0.0, backgammon_share: float = 0.0) -> float:
         """W: mean mwc of a win, of which these shares are gammons (backgammons included) and backgammons."""
         return _mean(self.win, gammon_share, backgammon_share)

@@ -43,6 +43,7 @@ class OpeningStates(NamedTuple):
     @property
     def means(self) -> NDArray[np.float64]:
         """float64[5]: chances of the whole game."""
+        # rounded exactly: a product of matrices may round otherwise on other processors, and the digest would differ
         return np.array([fsum(self.weights * chances) for chances in self.chances.T])
 
     @property
@@ -51,7 +52,7 @@ class OpeningStates(NamedTuple):
         return float(self.means[WIN_GAMMON] + self.means[LOSE_GAMMON])
 
     def fair(self) -> OpeningStates:
-        """The same for equal players: winning chances are shifted to a mean of 0.5, and chances of gammons and
+        """The states of equal players: winning chances are shifted to a mean of 0.5, and chances of gammons and
         backgammons are scaled so that both sides have equally many. Evaluators are biased in both by some
         thousandths."""
         means, chances = self.means, self.chances.copy()
@@ -63,7 +64,7 @@ class OpeningStates(NamedTuple):
         return OpeningStates(self.weights, chances)
 
     def with_gammon_rate(self, rate: float) -> OpeningStates:
-        """The same with all chances of gammons and backgammons scaled so that the share of such games is `rate`."""
+        """These states with all chances of gammons and backgammons scaled so that the share of such games is `rate`."""
         chances = self.chances.copy()
         chances[:, WIN_GAMMON:] *= rate / self.gammon_rate if self.gammon_rate else 0.0
         return OpeningStates(self.weights, chances)
@@ -114,22 +115,16 @@ def induced_table(
     cells = decided_cells(len(row))
     cells[0, 1:, 1:] = before
     cells[1, 1, 1:], cells[1, 1:, 1] = 1 - row, row
-    fill_cells(cells, gammon_rate, cube_life_index)
-    cells.flags.writeable = False
-    return MatchEquity(name, cells)
-
-
-def fill_cells(cells: NDArray[np.float64], gammon_rate: float, cube_life_index: float) -> None:
-    """Fills the cells of a `MatchEquity` at which both sides need 2 points or more, but for those of equal ones."""
-    # kernels, which declaring the dataset kind does not need
     strategy = janowski(cube_life_index)
     chances = np.array([0.5, gammon_rate / 2, 0.0, gammon_rate / 2, 0.0])
     known = read_only(cells.view())  # what a game leads to is filled already
-    for away in range(2, cells.shape[1]):
-        for opponent_away in range(away + 1, cells.shape[1]):
+    for away in range(2, len(row) + 1):
+        for opponent_away in range(away + 1, len(row) + 1):
             game = MatchGame(away, opponent_away)
             found = match_equities(strategy, known, game, 1, CENTERED, chances).no_double
             cells[0, away, opponent_away], cells[0, opponent_away, away] = found, 1 - found
+    cells.flags.writeable = False
+    return MatchEquity(name, cells)
 
 
 def slopes(table: Callable[[float], MatchEquity], gammon_rate: float, step: float = 0.001) -> NDArray[np.float64]:

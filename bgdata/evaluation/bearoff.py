@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 from bgdata.bearoff.race_study import measured_error
-from bgdata.bearoff.tables import equity_limit, form_checked
+from bgdata.bearoff.tables import equity_limit, open_array
 from bgdata.endgames.layouts import layout_count as endgame_layout_count
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, fill_bearoff
@@ -192,7 +192,7 @@ def equity_arrays(table: Table | None) -> tuple[Array, Array]:
     if table is None:
         return equities, codes
     count = layout_count(*size_of(table))
-    form_checked(table, "equities", (count, count, 4), np.float32, np.uint16)
+    open_array(table, "equities", (count, count, 4), np.float32, np.uint16)
     stored = table.array("equities", scattered=True)
     return (stored.reshape(-1), codes) if stored.dtype == np.float32 else (equities, stored.reshape(-1))
 
@@ -203,7 +203,7 @@ def endgame_arrays(table: Table | None) -> tuple[int, int, Array]:
         return 0, 0, nothing(np.float32)
     checkers = int(table.folder.parent.name)
     count = endgame_layout_count(checkers)
-    form_checked(table, "equities", (count, count, 4), np.float32)
+    open_array(table, "equities", (count, count, 4), np.float32)
     stored = table.array("equities", scattered=True)
     return checkers, count, stored.reshape(-1)
 
@@ -214,9 +214,9 @@ def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Ar
     if table is None:
         return nothing(np.uint32), nothing(np.uint8), nothing(np.float32)
     rows = layout_count(*size_of(table)) - first_index
-    offsets = form_checked(table, "offsets", (rows + 1,), np.uint32)
-    first_roll = form_checked(table, "first_roll", (rows,), np.uint8)
-    return offsets, first_roll, form_checked(table, "chances", (int(offsets[-1]),), np.float32)
+    offsets = open_array(table, "offsets", (rows + 1,), np.uint32)
+    first_roll = open_array(table, "first_roll", (rows,), np.uint8)
+    return offsets, first_roll, open_array(table, "chances", (int(offsets[-1]),), np.float32)
 
 
 def nothing(dtype: DTypeLike) -> Array:

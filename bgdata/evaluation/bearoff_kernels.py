@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.layouts import BINOMIAL
-from bgdata.endgames.layouts import BINOMIAL as ANYWHERE_BINOMIAL
 from bgdata.endgames.layouts import MOST_CHECKERS
 from bgdata.endgames.layouts import POINTS as ANYWHERE
 from bgdata.evaluation.chances import Chances
@@ -263,6 +262,6 @@ def endgame_indexes(board: Boards) -> tuple[int, int, int, int]:
             theirs += max(-int(board[ANYWHERE - point]), 0)
         if max(ours, theirs) > MOST_CHECKERS:
             return ours, theirs, 0, 0
-        index += ANYWHERE_BINOMIAL[ours + column - 1, column]
-        other += ANYWHERE_BINOMIAL[theirs + column - 1, column]
+        index += BINOMIAL[ours + column - 1, column]
+        other += BINOMIAL[theirs + column - 1, column]
     return ours, theirs, index, other

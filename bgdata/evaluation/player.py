@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from bgdata.errors import InvalidParameterError, UnknownPlayerError, UsageError
 from bgdata.evaluation.bgsage_player import BgsagePlayer
+from bgdata.evaluation.callables import CallableEvaluator, added_player
 from bgdata.evaluation.choices import RANDOM, Chooser
 from bgdata.evaluation.gnubg_player import GnubgPlayer
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.named import open_network_player
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
-from bgdata.evaluation.player_files import ONNX, UBGI, is_onnx, is_ubgi
+from bgdata.evaluation.player_files import ONNX, UBGI, is_callable, is_onnx, is_ubgi
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.evaluation.ubgi_player import UbgiPlayer
 from bgdata.game.board_arrays import board_array, dice_array
@@ -85,9 +86,9 @@ def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after
 
 
 def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None, *, tables: bool = True) -> Player:
-    """The player of this name: random, pubeval, gnubg or bgsage if installed, an ONNX file, or a file that starts an
-    engine of UBGI. With a warehouse also `network` or `network/NAME`, which plays with the bearoff tables of the
-    warehouse unless `tables` is false.
+    """The player of this name: random, pubeval, gnubg or bgsage if installed, an ONNX file, a file that starts an
+    engine of UBGI, a Python callable `module:name`, or a player of another package. With a warehouse also `network` or
+    `network/NAME`, which plays with the bearoff tables of the warehouse unless `tables` is false.
 
     Raises UnknownPlayerError, MissingTableError for a missing network, UsageError if `tables` is false for a player
     that is not a network, and what `OnnxEvaluator` raises.
@@ -98,6 +99,8 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
         raise UsageError(f"expected a network to play without tables, got {name}, which plays as it is")
     if is_onnx(name):
         return LookaheadPlayer(OnnxEvaluator(name), ply)
+    if is_callable(name):
+        return LookaheadPlayer(CallableEvaluator(name), ply)
     if is_ubgi(name):
         return UbgiPlayer(name, ply)
     if name == "gnubg":
@@ -105,6 +108,8 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
     if name == "bgsage":
         return BgsagePlayer(ply)
     players: dict[str, type[RandomPlayer] | type[PubEval]] = {"random": RandomPlayer, "pubeval": PubEval}
+    if name not in players and (place := added_player(name)):
+        return LookaheadPlayer(CallableEvaluator(place, name), ply)
     if name not in players:
         known = [*players, "gnubg", "bgsage", *(["network"] if warehouse is not None else [])]
         known += [f"NAME{ONNX}", f"NAME{UBGI}"]

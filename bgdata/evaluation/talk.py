@@ -44,8 +44,9 @@ class Talk:
             if not self._receive(until, patience_seconds):
                 self._check_end(is_too_long=is_too_long)
                 return None
-        line, _, rest = bytes(self._unread).partition(b"\n")
-        self._unread = bytearray(rest)
+        end = self._unread.index(b"\n")
+        line = bytes(self._unread[:end])
+        del self._unread[: end + 1]  # in place: to copy the rest for every line would take the square of what floods in
         if is_too_long or len(line) > self._most_bytes:
             raise InvalidMessageError(f"expected lines of at most {self._most_bytes} bytes, got a longer one")
         return _text(line)

@@ -1,16 +1,15 @@
-"""bgsage's positions and rollouts: boards of 26 integers, alone or with five chances, and JSON lines.
+"""bgsage's rollouts: boards of 26 integers with five chances, and JSON lines.
 
 The 26 integers are ours. Rollout targets are POST-PLAY: the board is that of the player who has just played, the
 opponent is to roll, and the chances are those of the player who has played. Checker entries of the JSON lines are such
 boards; cube entries are positions before the roll, stored as the post-play boards of the opponent of the player on
-roll. Variance reduction leaves chances a little below 0 or above 1: the raw values are kept, see `clipped`.
+roll. Variance reduction leaves chances a little below 0 or above 1: the raw values are kept, see `clip_chances`.
 Source: bgsage's published files and their description; no program text was used.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,27 +20,19 @@ from numpy.typing import NDArray
 from bgdata.errors import UsageError
 from bgdata.formats.chance_rules import CHANCE_NAMES, NOISY, reject_chance_flaws
 from bgdata.formats.fields import (
-    Fields,
     reject_field_counts,
     reject_flaws,
     reject_non_numbers,
     set_comments_aside,
     split_fields,
 )
-from bgdata.formats.lines import Ledger, RowIntake, read_bytes, split_lines, write_bytes
+from bgdata.formats.lines import Ledger, RowIntake, split_lines
 from bgdata.game.board import CHECKERS
 from bgdata.game.codec import Boards, board_flaws, format_keys
 
 _SLOTS = 26
 _DECIMALS = 4
 _KEYS = ("board", "equity", "se", "probs")
-
-
-@dataclass(frozen=True)
-class BgsageBoards(RowIntake):
-    """The rows of a position file in its order: `boards` int8[n, 26]."""
-
-    boards: Boards
 
 
 @dataclass(frozen=True)
@@ -65,30 +56,9 @@ class BgsageEntries(BgsageRollouts):
     standard_errors: NDArray[np.float64]
 
 
-def clipped(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+def clip_chances(chances: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same chances within 0 to 1."""
     return np.clip(chances, 0, 1)
-
-
-def read_bgsage_boards(path: str | os.PathLike[str]) -> BgsageBoards:
-    """Read a position file, plain, .gz or .bz2; bad lines are quarantined. Errors as in `lines.read_bytes`."""
-    return parse_bgsage_boards(read_bytes(path))
-
-
-def parse_bgsage_boards(data: bytes) -> BgsageBoards:
-    """The boards of a position file's content, 26 integers a line; lines that are no legal board are quarantined."""
-    lines = split_lines(data)
-    ledger, fields = Ledger(lines), split_fields(lines)
-    set_comments_aside(ledger, fields)
-    rows = reject_field_counts(ledger, fields, _SLOTS, "a board")
-    boards = _boards(ledger, fields, rows)
-    kept = ledger.is_row(rows)
-    return BgsageBoards(ledger, rows[kept] + 1, boards[kept])
-
-
-def read_bgsage_rollouts(path: str | os.PathLike[str]) -> BgsageRollouts:
-    """Read a rollout file, plain, .gz or .bz2; bad lines are quarantined. Errors as in `lines.read_bytes`."""
-    return parse_bgsage_rollouts(read_bytes(path))
 
 
 def parse_bgsage_rollouts(data: bytes) -> BgsageRollouts:
@@ -101,27 +71,16 @@ def parse_bgsage_rollouts(data: bytes) -> BgsageRollouts:
     ledger, fields = Ledger(lines), split_fields(lines)
     set_comments_aside(ledger, fields)
     rows = reject_field_counts(ledger, fields, _SLOTS + 5, "a board and five chances")
-    boards = _boards(ledger, fields, rows)
-    chances, forms = fields.numbers(fields.first[rows, np.newaxis] + np.arange(_SLOTS, _SLOTS + 5))
-    reject_non_numbers(ledger, rows, forms, CHANCE_NAMES)
-    reject_chance_flaws(ledger, rows, boards, chances, NOISY)
-    kept = ledger.is_row(rows)
-    return BgsageRollouts(ledger, rows[kept] + 1, boards[kept], chances[kept])
-
-
-def _boards(ledger: Ledger, fields: Fields, rows: NDArray[np.int64]) -> Boards:
-    """int8[rows, 26] of the first fields; rejects rows without."""
     values, forms = fields.numbers(fields.first[rows, np.newaxis] + np.arange(_SLOTS))
     is_integer = ((forms == 0) & (abs(values) <= CHECKERS)).all(axis=1)
     ledger.reject(rows[~is_integer], f"expected integers from -{CHECKERS} to {CHECKERS} as a board")
     boards = np.where(is_integer[:, np.newaxis], values, 0).astype(np.int8)
     reject_flaws(ledger, rows, board_flaws(boards), "board")
-    return boards
-
-
-def read_bgsage_entries(path: str | os.PathLike[str]) -> BgsageEntries:
-    """Read a JSON lines file, plain, .gz or .bz2; bad lines are quarantined. Errors as in `lines.read_bytes`."""
-    return parse_bgsage_entries(read_bytes(path))
+    chances, forms = fields.numbers(fields.first[rows, np.newaxis] + np.arange(_SLOTS, _SLOTS + 5))
+    reject_non_numbers(ledger, rows, forms, CHANCE_NAMES)
+    reject_chance_flaws(ledger, rows, boards, chances, NOISY)
+    kept = ledger.is_row(rows)
+    return BgsageRollouts(ledger, rows[kept] + 1, boards[kept], chances[kept])
 
 
 def parse_bgsage_entries(data: bytes) -> BgsageEntries:
@@ -194,23 +153,6 @@ def _is_list(values: Any, length: int, *types: type) -> bool:
 _HUGE = 1e300  # larger is no number that anyone meant, and an integer might not fit a double
 
 
-def write_bgsage_boards(path: str | os.PathLike[str], boards: Boards) -> None:
-    """Write a position file; compressed if the name ends in .gz or .bz2. Errors as in `format_bgsage_boards`, and
-    StorageError where the file cannot be written."""
-    write_bytes(path, format_bgsage_boards(boards))
-
-
-def format_bgsage_boards(boards: Boards) -> Iterator[bytes]:
-    """The lines of a position file; boards int8[n, 26]. Raises InvalidPositionError for an illegal board."""
-    return (f"{text}\n".encode() for text in _board_texts(boards))
-
-
-def write_bgsage_rollouts(path: str | os.PathLike[str], boards: Boards, chances: NDArray[np.float64]) -> None:
-    """Write a rollout file; compressed if the name ends in .gz or .bz2. Errors as in `format_bgsage_rollouts`, and
-    StorageError where the file cannot be written."""
-    write_bytes(path, format_bgsage_rollouts(boards, chances))
-
-
 def format_bgsage_rollouts(boards: Boards, chances: NDArray[np.float64]) -> Iterator[bytes]:
     """The lines of a rollout file: boards int8[n, 26], chances float64[n, 5].
 
@@ -219,32 +161,10 @@ def format_bgsage_rollouts(boards: Boards, chances: NDArray[np.float64]) -> Iter
     """
     if chances.shape != (len(boards), 5):
         raise UsageError(f"expected chances for {len(boards)} boards, got {list(chances.shape)}")
-    rows = zip(_board_texts(boards), chances.tolist(), strict=True)
-    return (f"{board} {' '.join(map(_chance_text, row))}\n".encode() for board, row in rows)
-
-
-def write_bgsage_entries(path: str | os.PathLike[str], entries: BgsageEntries) -> None:
-    """Write a JSON lines file; compressed if the name ends in .gz or .bz2. Errors as in `format_bgsage_entries`, and
-    StorageError where the file cannot be written."""
-    write_bytes(path, format_bgsage_entries(entries))
-
-
-def format_bgsage_entries(entries: BgsageEntries) -> Iterator[bytes]:
-    """The lines of a JSON lines file, as Python's json writes them.
-
-    Raises InvalidPositionError for an illegal board.
-    """
-    format_keys(entries.boards)
-    columns = (entries.boards, entries.equities, entries.standard_errors, entries.chances)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return (f"{json.dumps(dict(zip(_KEYS, row, strict=True)))}\n".encode() for row in rows)
-
-
-def _board_texts(boards: Boards) -> list[str]:
     format_keys(boards)  # raises for an illegal board
-    return [" ".join(map(str, board)) for board in boards.tolist()]
-
-
-def _chance_text(chance: float) -> str:
-    text = f"{chance:.{_DECIMALS}f}"
-    return text if float(text) == chance else repr(chance)
+    lines = [" ".join(map(str, board)) for board in boards.tolist()]
+    for number, row in enumerate(chances.tolist()):
+        for chance in row:
+            text = f"{chance:.{_DECIMALS}f}"
+            lines[number] += f" {text if float(text) == chance else repr(chance)}"
+    return (f"{line}\n".encode() for line in lines)

@@ -8,7 +8,6 @@ the rules have tolerances.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ CHANCE_NAMES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_back
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far chances may break the rules: `range` below 0 or above 1, `order` above the chance that contains them."""
+    """How far chances may be below 0 or above 1 (`range`), or above the chance that contains them (`order`)."""
 
     range: float
     order: float
@@ -36,41 +35,21 @@ ROUNDED = Tolerance(0.0, 1.05e-5)
 NOISY = Tolerance(0.05, 0.05)
 
 
-class ChanceFlaw(IntEnum):
-    """The rule that five chances break; `fill_chance_flaws` gives one for every row."""
-
-    NONE = 0
-    RANGE = 1
-    WIN_GAMMON = 2
-    WIN_BACKGAMMON = 3
-    LOSE_GAMMON = 4
-    LOSE_BACKGAMMON = 5
-    OPPONENT_OFF = 6
-    OFF = 7
-
-    @property
-    def rule(self) -> str:
-        """What was expected, as error messages begin."""
-        return _RULES[self]
-
-
-_RULES = {
-    ChanceFlaw.NONE: "expected anything",
-    ChanceFlaw.RANGE: "expected chances from 0 to 1",
-    ChanceFlaw.WIN_GAMMON: "expected win_gammon at most win",
-    ChanceFlaw.WIN_BACKGAMMON: "expected win_backgammon at most win_gammon",
-    ChanceFlaw.LOSE_GAMMON: "expected lose_gammon at most 1 - win",
-    ChanceFlaw.LOSE_BACKGAMMON: "expected lose_backgammon at most lose_gammon",
-    ChanceFlaw.OPPONENT_OFF: "expected no win_gammon once the opponent has borne off a checker",
-    ChanceFlaw.OFF: "expected no lose_gammon once the player himself has borne off a checker",
-}
-_RANGE, _OPPONENT_OFF, _OFF = int(ChanceFlaw.RANGE), int(ChanceFlaw.OPPONENT_OFF), int(ChanceFlaw.OFF)
-_WIN_GAMMON, _WIN_BACKGAMMON = int(ChanceFlaw.WIN_GAMMON), int(ChanceFlaw.WIN_BACKGAMMON)
-_LOSE_GAMMON, _LOSE_BACKGAMMON = int(ChanceFlaw.LOSE_GAMMON), int(ChanceFlaw.LOSE_BACKGAMMON)
+RULES = (  # what the chances of a row break, by the numbers of `fill_chance_flaws`; 0 is none
+    "expected anything",
+    "expected chances from 0 to 1",
+    "expected win_gammon at most win",
+    "expected win_backgammon at most win_gammon",
+    "expected lose_gammon at most 1 - win",
+    "expected lose_backgammon at most lose_gammon",
+    "expected no win_gammon once the opponent has borne off a checker",
+    "expected no lose_gammon once the player himself has borne off a checker",
+)
+RANGE, WIN_GAMMON, WIN_BACKGAMMON, LOSE_GAMMON, LOSE_BACKGAMMON, OPPONENT_OFF, OFF = range(1, len(RULES))
 
 
 def chance_flaws(boards: Boards, chances: NDArray[np.float64], tolerance: Tolerance) -> NDArray[np.uint8]:
-    """uint8[n]: the `ChanceFlaw` of every row of int8[n, 26] boards and float64[n, 5] chances of the same player."""
+    """uint8[n]: the number in RULES of every row of int8[n, 26] boards and float64[n, 5] chances of the same player."""
     flaws = np.empty(len(boards), np.uint8)
     fill_chance_flaws(boards, chances, tolerance.range, tolerance.order, flaws)
     return flaws
@@ -85,8 +64,8 @@ def reject_chance_flaws(
 ) -> None:
     """Quarantine the rows (line indexes) whose chances break a rule."""
     flaws = chance_flaws(boards, chances, tolerance)
-    for flaw in np.unique(flaws[flaws != ChanceFlaw.NONE]).tolist():
-        ledger.reject(rows[flaws == flaw], ChanceFlaw(flaw).rule)
+    for flaw in np.unique(flaws[flaws > 0]).tolist():
+        ledger.reject(rows[flaws == flaw], RULES[flaw])
 
 
 @kernel()
@@ -97,7 +76,7 @@ def fill_chance_flaws(
     order_tolerance: float,
     flaws: NDArray[np.uint8],
 ) -> None:
-    """Fills flaws[row] with the first rule that chances[row] break for boards[row], 0 if none."""
+    """Fills flaws[row] with the first of RULES that chances[row] break for boards[row], 0 for none."""
     for row in range(len(boards)):
         flaws[row] = _chance_flaw(boards[row], chances[row], range_tolerance, order_tolerance)
 
@@ -106,21 +85,21 @@ def fill_chance_flaws(
 def _chance_flaw(board: Boards, chances: NDArray[np.float64], range_tolerance: float, order_tolerance: float) -> int:
     win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = chances
     if not (chances.min() >= -range_tolerance and chances.max() <= 1 + range_tolerance):  # catches NaN too
-        return _RANGE
+        return RANGE
     if win_gammon - win > order_tolerance:
-        return _WIN_GAMMON
+        return WIN_GAMMON
     if win_backgammon - win_gammon > order_tolerance:
-        return _WIN_BACKGAMMON
+        return WIN_BACKGAMMON
     if lose_gammon - (1 - win) > order_tolerance:
-        return _LOSE_GAMMON
+        return LOSE_GAMMON
     if lose_backgammon - lose_gammon > order_tolerance:
-        return _LOSE_BACKGAMMON
+        return LOSE_BACKGAMMON
     ours, theirs = np.int64(board[25]), np.int64(board[0])
     for point in range(1, 25):
         ours += max(board[point], 0)
         theirs -= min(board[point], 0)
     if theirs < CHECKERS and win_gammon > order_tolerance:
-        return _OPPONENT_OFF
+        return OPPONENT_OFF
     if ours < CHECKERS and lose_gammon > order_tolerance:
-        return _OFF
+        return OFF
     return 0

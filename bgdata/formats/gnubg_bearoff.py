@@ -29,6 +29,7 @@ from bgdata.formats.gnubg_bearoff_header import (
     entry_dtype,
     parse_header,
 )
+from bgdata.formats.unpacking import cause
 from bgdata.game.integers import integer_array
 
 _BLOCK = 1 << 16  # positions read at a time: bounds the memory
@@ -91,7 +92,7 @@ class _BearoffFile:
     def __reduce__(self) -> tuple[Any, ...]:
         return open_gnubg_bearoff, (self.path.resolve(),)
 
-    def _checked(self, index: int) -> int:
+    def _check_index(self, index: int) -> int:
         """An index that the file has, as Python's integer, which does not wrap around."""
         found = whole_index(index)
         if not 0 <= found < len(self):
@@ -131,35 +132,35 @@ class GnubgOneSided(_BearoffFile):
 
         Raises NotCoveredError for an index out of range and for a file of counts.
         """
-        return NormalMoments(*self.moments[self._checked(position_index)].tolist())
+        return NormalMoments(*self.moments[self._check_index(position_index)].tolist())
 
-    def probe_counts(self, position_index: int) -> NDArray[np.uint16]:
-        """uint16[32]: chance of bearing everything off in exactly n rolls, in units of 1/65535.
+    def probe_counts(self, position_index: int, *, is_gammon: bool = False) -> NDArray[np.uint16]:
+        """uint16[32]: chance of bearing everything off in exactly n rolls, in units of 1/65535; with `is_gammon`, of
+        bearing the first of 15 checkers off.
 
-        Raises NotCoveredError for an index out of range and for the normal variant, which has no counts, and
-        CorruptFileError for a record that does not sum to 65535.
+        Raises NotCoveredError for an index out of range, for a part that the file lacks, and for the normal variant,
+        which has no counts, and CorruptFileError for a record that does not sum to 65535.
         """
-        return self._probe_part(position_index, 0)
+        index = self._check_index(position_index)
+        self._check_part(is_gammon)
+        counts: NDArray[np.uint16] = self._counts(slice(index, index + 1), int(is_gammon))[0]
+        return counts
 
-    def probe_gammon_counts(self, position_index: int) -> NDArray[np.uint16]:
-        """uint16[32]: as `probe_counts`, for the first of 15 checkers; NotCoveredError for a file without them."""
-        return self._probe_part(position_index, 1)
-
-    def probe_chances(self, position_index: int) -> NDArray[np.float64]:
-        """float64[32]: chance of bearing everything off in exactly n rolls; errors as in `probe_counts`.
+    def probe_chances(self, position_index: int, *, is_gammon: bool = False) -> NDArray[np.float64]:
+        """float64[32]: the chances of `probe_counts`; errors as there.
 
         The normal variant gives what gnubg 1.07 does: the normal density at the integers, not normalised, so values
         can exceed 1 and their sum can differ from 1; all at the mean where the s.d. is 0.
         """
-        if self.header.is_normal:
-            return _normal_density(*self.probe_normal(position_index)[:2])
-        return self.probe_counts(position_index) / CHANCE_SCALE
-
-    def probe_gammon_chances(self, position_index: int) -> NDArray[np.float64]:
-        """float64[32]: as `probe_chances`, for the first of 15 checkers; NotCoveredError for a file without them."""
-        if self.header.is_normal:
-            return _normal_density(*self.probe_normal(position_index)[2:])
-        return self.probe_gammon_counts(position_index) / CHANCE_SCALE
+        if not self.header.is_normal:
+            return self.probe_counts(position_index, is_gammon=is_gammon) / CHANCE_SCALE
+        moments = self.probe_normal(position_index)
+        mean, deviation = moments[2:] if is_gammon else moments[:2]
+        rolls = np.arange(ROLLS)
+        if deviation == 0:
+            return np.where(rolls == round(mean), 1.0, 0.0)
+        distance = (rolls - mean) / deviation
+        return np.asarray(np.exp(-(distance**2) / 2) / (deviation * np.sqrt(2 * np.pi)))
 
     def mean_rolls(self, position_index: int) -> float:
         """Expected number of rolls to bear everything off; errors as in `probe_counts`."""
@@ -168,37 +169,29 @@ class GnubgOneSided(_BearoffFile):
         return float(self.probe_counts(position_index) @ np.arange(ROLLS)) / CHANCE_SCALE
 
     def read_all(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16] | None]:
-        """Counts of all positions, (uint16[positions, 32], the same of the gammon part or None), in memory.
+        """Counts of all positions, (uint16[positions, 32], those of the gammon part or None), in memory.
 
         Raises NotCoveredError for the normal variant (use `moments`) and CorruptFileError for a bad record.
         """
-        return self._read_part(0), self._read_part(1) if self.header.has_gammon else None
+        self._check_part(False)
+        parts = np.empty((1 + self.header.has_gammon, len(self), ROLLS), np.uint16)
+        for part, counts in enumerate(parts):
+            for begin in range(0, len(self), _BLOCK):
+                rows = slice(begin, begin + _BLOCK)
+                counts[rows] = self._counts(rows, part)
+        return parts[0], parts[1] if self.header.has_gammon else None
 
-    def _check_part(self, part: int) -> None:
+    def _check_part(self, is_gammon: bool) -> None:
         if self.header.is_normal:
             raise NotCoveredError(f"expected counts in {self.path}, found the normal variant; use moments")
-        if part and not self.header.has_gammon:
+        if is_gammon and not self.header.has_gammon:
             raise NotCoveredError(f"expected a gammon part in {self.path}, found none; make it without option -g")
-
-    def _probe_part(self, index: int, part: int) -> NDArray[np.uint16]:
-        index = self._checked(index)
-        self._check_part(part)
-        counts: NDArray[np.uint16] = self._counts(slice(index, index + 1), part)[0]
-        return counts
-
-    def _read_part(self, part: int) -> NDArray[np.uint16]:
-        self._check_part(part)
-        counts = np.empty((len(self), ROLLS), np.uint16)
-        for begin in range(0, len(self), _BLOCK):
-            rows = slice(begin, begin + _BLOCK)
-            counts[rows] = self._counts(rows, part)
-        return counts
 
     def _counts(self, rows: slice, part: int) -> NDArray[np.uint16]:
         """uint16[rows, 32]: counts of one part, checked."""
         counts: NDArray[np.uint16]
         if self.header.is_compressed:
-            counts = self._scattered(self._entries[rows], part)
+            counts = self._scatter(self._entries[rows], part)
         else:
             counts = self._records[rows, part].astype(np.uint16)
         sums = counts.sum(axis=1, dtype=np.int64)
@@ -210,7 +203,7 @@ class GnubgOneSided(_BearoffFile):
             )
         return counts
 
-    def _scattered(self, entries: NDArray[np.void], part: int) -> NDArray[np.uint16]:
+    def _scatter(self, entries: NDArray[np.void], part: int) -> NDArray[np.uint16]:
         """uint16[entries, 32]: stored values put at their rolls; zero outside the windows and beyond the file."""
         window = entries["window"].astype(np.int64)
         length, first = window[:, part].T
@@ -221,14 +214,6 @@ class GnubgOneSided(_BearoffFile):
         counts = np.zeros(stored.shape, np.uint16)
         counts[stored] = self._values[source[stored]]
         return counts
-
-
-def _normal_density(mean: float, standard_deviation: float) -> NDArray[np.float64]:
-    rolls = np.arange(ROLLS)
-    if standard_deviation == 0:
-        return np.where(rolls == round(mean), 1.0, 0.0)
-    distance = (rolls - mean) / standard_deviation
-    return np.asarray(np.exp(-(distance**2) / 2) / (standard_deviation * np.sqrt(2 * np.pi)))
 
 
 class GnubgTwoSided(_BearoffFile):
@@ -259,8 +244,8 @@ class GnubgTwoSided(_BearoffFile):
             raise UsageError(f"expected position indexes of both sides in the same shape (n,), got {shapes}")
         for indexes in (on_roll, opponent):
             if indexes.size:
-                self._checked(int(indexes.min()))
-                self._checked(int(indexes.max()))
+                self._check_index(int(indexes.min()))
+                self._check_index(int(indexes.max()))
         return np.asarray(self.codes[on_roll, opponent] / EQUITY_SCALE - 1, np.float64)
 
 
@@ -272,7 +257,7 @@ class GnubgHypergammon(_BearoffFile):
 
     def probe(self, on_roll_index: int, opponent_index: int) -> HypergammonEvaluation:
         """Evaluation of one position; NotCoveredError for an index out of range."""
-        on_roll, opponent = self._checked(on_roll_index), self._checked(opponent_index)
+        on_roll, opponent = self._check_index(on_roll_index), self._check_index(opponent_index)
         size = self.header.record_bytes
         start = (on_roll * len(self) + opponent) * size
         numbers = self._data[start : start + size - 1].reshape(9, 3) @ _WEIGHTS_24_BIT / _SCALE_24_BIT  # last byte: 0
@@ -294,9 +279,7 @@ def open_gnubg_bearoff(path: str | os.PathLike[str]) -> GnubgOneSided | GnubgTwo
     except CorruptFileError:
         raise
     except OSError as error:
-        raise StorageError(
-            f"expected a gnubg bearoff file at {path}, found: {(error.strerror or str(error)).lower()}; check the path"
-        ) from error
+        raise StorageError(f"expected a gnubg bearoff file at {path}, found: {cause(error)}; check the path") from error
     data = mapped[HEADER_BYTES:]
     _check_size(path, header, data)
     if header.kind == "one_sided":

@@ -96,23 +96,6 @@ def format_header(header: BearoffHeader) -> bytes:
     return text.ljust(HEADER_BYTES - 1, "x").encode("ascii") + b"\n"
 
 
-def _header_fields(head: bytes) -> BearoffHeader:
-    """The inverse of `format_header`; raises ValueError for anything that it cannot have written."""
-    fields = head.decode("ascii").rstrip("x\n").split("-")[1:]
-    numbers = [int(field) for field in fields[1:]]
-    if fields[:1] == ["OS"]:
-        points, checkers, gammon, compressed, normal = numbers
-        header = BearoffHeader("one_sided", points, checkers, bool(gammon), bool(compressed), bool(normal))
-    elif fields[:1] == ["TS"]:
-        points, checkers, cubeful = numbers
-        header = BearoffHeader("two_sided", points, checkers, is_cubeful=bool(cubeful))
-    else:
-        header = BearoffHeader("hypergammon", HYPERGAMMON_POINTS, int("".join(fields).removeprefix("H")))
-    if format_header(header) != head:
-        raise ValueError("not what format_header writes")
-    return header
-
-
 def parse_header(data: bytes, source: str = "the header") -> BearoffHeader:
     """What a file that begins with `data` holds; `source` names it in the error.
 
@@ -121,10 +104,22 @@ def parse_header(data: bytes, source: str = "the header") -> BearoffHeader:
     if len(data) < HEADER_BYTES:
         raise CorruptFileError(f"expected a header of {HEADER_BYTES} bytes in {source}, found {len(data)} bytes")
     head = bytes(data[:HEADER_BYTES])
+    header = None
     try:
-        return _header_fields(head)
-    except ValueError:
+        kind, *numbers = head.decode("ascii").rstrip("x\n").removeprefix("gnubg-").split("-")
+        if kind == "OS":
+            points, checkers, gammon, compressed, normal = map(int, numbers)
+            header = BearoffHeader("one_sided", points, checkers, bool(gammon), bool(compressed), bool(normal))
+        elif kind == "TS":
+            points, checkers, cubeful = map(int, numbers)
+            header = BearoffHeader("two_sided", points, checkers, is_cubeful=bool(cubeful))
+        else:
+            header = BearoffHeader("hypergammon", HYPERGAMMON_POINTS, int(kind.removeprefix("H")))
+    except (ValueError, InvalidParameterError):
+        pass
+    if header is None or format_header(header) != head:
         raise CorruptFileError(
             f"expected a header gnubg-OS-, gnubg-TS- or gnubg-H in {source}, found {head!r}; "
             "make the file with makebearoff, makehyper or bgdata"
-        ) from None
+        )
+    return header

@@ -1,15 +1,22 @@
-"""Read gnubg's benchmark files: `contact.bm`, `crashed.bm`, `race.bm`, decisions with rolled-out answers.
+"""Read and write gnubg's benchmark files: `contact.bm`, `crashed.bm`, `race.bm`, decisions with rolled-out answers.
 
 The first field of a line says what it is: `m` a decision with its plays, `#R` the rollout of one play of the next `m`
 line, `r` the seed of the next rollout, `o`, `e`, `O` evaluations, `c` a cube rollout, `b` a best play, `s` settings,
-`#` a comment. Anything else is quarantined. `gnubg_benchmark_tables` has the tables that come out.
+`#` a comment. Anything else is quarantined. `gnubg_benchmark_tables` has the tables.
+
+Rows are written in the order of their lines, and numbers in the form in which they were read: a file in canonical form
+(line feeds, single spaces, no blank line, numbers of at most 15 digits without a redundant sign or zero) comes out byte
+for byte, although its numbers are mixed: six significant digits in old lines, seven decimals in merged ones.
 Source: rows of the published files and their description; no program text was used.
 """
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
 from dataclasses import replace
+from heapq import merge
+from itertools import repeat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +25,8 @@ from bgdata.formats.chance_rules import CHANCE_NAMES, NOISY, reject_chance_flaws
 from bgdata.formats.fields import (
     NO_NUMBER,
     PLAIN,
-    Fields,
     Places,
+    format_number,
     reject_flaws,
     reject_non_numbers,
     split_fields,
@@ -37,19 +44,14 @@ from bgdata.formats.gnubg_benchmark_tables import (
     Seeds,
     Text,
 )
-from bgdata.formats.lines import Ledger, comment_text, read_bytes, split_lines
-from bgdata.game.codec import Boards, parse_key20s
+from bgdata.formats.lines import Ledger, comment_text, split_lines
+from bgdata.game.codec import Boards, format_key20s, parse_key20s
 
 _ACTIONS = (b"TG", b"D/T", b"D/D", b"ND")
 _MOST_EQUITY = 3 + NOISY.range
 _FIELD_COUNTS = {b"#R": 7, b"o": 7, b"e": 7, b"O": 7, b"c": 5, b"b": 10, b"r": 2}
 _KINDS = (b"m", b"s", *_FIELD_COUNTS)
 _USES_SEED = (b"m", b"o", b"c")
-
-
-def read_gnubg_benchmark(path: str | os.PathLike[str]) -> Benchmark:
-    """Read a benchmark file, plain, .gz or .bz2; bad lines are quarantined. Errors as in `lines.read_bytes`."""
-    return parse_gnubg_benchmark(read_bytes(path))
 
 
 def parse_gnubg_benchmark(data: bytes) -> Benchmark:
@@ -59,7 +61,7 @@ def parse_gnubg_benchmark(data: bytes) -> Benchmark:
     to 6, a text that is no finite number, losses that are negative or not ascending, equities outside -3 to 3, the same
     play twice in a line, chances far outside their range or order (they are noisy), and an unknown cube action.
     """
-    return _Reader(data).benchmark()
+    return _Reader(data).read()
 
 
 class _Reader:
@@ -68,35 +70,40 @@ class _Reader:
     def __init__(self, data: bytes) -> None:
         self.lines = split_lines(data)
         self.ledger = Ledger(self.lines)
-        self.fields = split_fields(self.lines)
-        self.kinds = _kinds(self.fields)
-        self._set_aside()
+        self.fields = fields = split_fields(self.lines)
+        filled = np.flatnonzero(fields.counts)
+        first = fields.first[filled]
+        self.kinds = np.zeros(len(fields.counts), "S2")  # the first field if it is a known kind of line, else empty
+        for kind in _KINDS:
+            self.kinds[filled[fields.is_text(first, kind)]] = kind
+        is_unknown = self.kinds[filled] == b""
+        is_comment = fields.data[fields.starts[first]] == ord("#")
+        self.ledger.set_aside(np.flatnonzero(fields.counts == 0))
+        self.ledger.set_aside(filled[is_unknown & is_comment])
+        expected = ", ".join(kind.decode() for kind in _KINDS)
+        self.ledger.reject(filled[is_unknown], f"expected a line of {expected} or a comment")
 
-    def benchmark(self) -> Benchmark:
+    def read(self) -> Benchmark:
         """All tables, and the links between them."""
         seeds, rollouts = self._seeds(), self._rollouts()
         decisions, plays = self._decisions(seeds)
         rolled_out = self._next_decisions(rollouts.lines, decisions.lines)
+        keys = zip(rolled_out.tolist(), map(bytes, rollouts.boards), strict=True)
+        indexes = {key: index for index, key in enumerate(keys)}
+        wanted = zip(plays.decisions.tolist(), map(bytes, plays.boards), strict=True)
+        rollout_indexes = [indexes.get(key, -1) for key in wanted]
         return Benchmark(
             self.ledger,
             settings=self._settings(),
-            comments=self._comments(),
+            comments=self._texts(self.ledger.comments[self.fields.counts[self.ledger.comments] > 0]),
             seeds=seeds,
             decisions=decisions,
-            plays=replace(plays, rollouts=_rollouts_of(plays, rollouts, rolled_out)),
+            plays=replace(plays, rollouts=np.array(rollout_indexes, np.int64)),
             rollouts=replace(rollouts, decisions=rolled_out),
             evaluations=self._evaluations(seeds),
             cube_rollouts=self._cube_rollouts(seeds),
             best_plays=self._best_plays(),
         )
-
-    def _set_aside(self) -> None:
-        """Comments and blank lines, and what is of no known kind."""
-        is_blank, first = self.fields.counts == 0, self.fields.first[:-1]
-        self.ledger.set_aside(np.flatnonzero(is_blank))
-        unknown = np.flatnonzero((self.kinds == b"") & ~is_blank)
-        self.ledger.set_aside(unknown[self.fields.data[self.fields.starts[first[unknown]]] == ord("#")])
-        self.ledger.reject(unknown, f"expected a line of {', '.join(kind.decode() for kind in _KINDS)} or a comment")
 
     def _places(self, *kinds: bytes) -> tuple[Places, Places]:
         """(rows, places[row, field]) of the lines of these kinds with as many fields as they have; rejects others."""
@@ -134,7 +141,8 @@ class _Reader:
         seeds = np.where(forms == 0, values, 0).astype(np.int64)
         for row in np.flatnonzero(forms == PLAIN).tolist():  # too many digits for a double
             text = self.lines[rows[row]].split()[1]
-            seeds[row], forms[row] = _integer(text)
+            value = int(text) if text.lstrip(b"+-").isdigit() and len(text) <= 20 else NO_SEED
+            seeds[row], forms[row] = (value, 0) if abs(value) < -NO_SEED else (0, NO_NUMBER)
         self.ledger.reject(rows[forms != 0], "expected an integer of at most 64 bits as seed")
         return Seeds(rows + 1, seeds).select(self.ledger.is_row(rows))
 
@@ -173,7 +181,12 @@ class _Reader:
 
     def _decisions(self, seeds: Seeds) -> tuple[BenchmarkDecisions, BenchmarkPlays]:
         """Both tables; the links of plays to rollouts are not there yet."""
-        rows = self._decision_rows()
+        rows = np.flatnonzero(self.kinds == b"m")
+        counts = self.fields.counts[rows]
+        is_good = (counts >= 6) & (counts % 2 == 0)
+        for count in np.unique(counts[~is_good]).tolist():
+            self.ledger.reject(rows[counts == count], f"expected 4 fields and two for each play, got {count}")
+        rows = rows[is_good]
         first = self.fields.first[rows]
         boards = self._boards(rows, first + 1)
         dice = self._dice(rows, first[:, np.newaxis] + np.arange(2, 4))
@@ -185,14 +198,6 @@ class _Reader:
         decisions, plays = decisions.select(keep), plays.select(keep[plays.decisions])
         decisions = replace(decisions, first_plays=np.cumsum(decisions.n_plays) - decisions.n_plays)
         return decisions, replace(plays, decisions=np.repeat(np.arange(len(decisions)), decisions.n_plays))
-
-    def _decision_rows(self) -> Places:
-        rows = np.flatnonzero(self.kinds == b"m")
-        counts = self.fields.counts[rows]
-        is_good = (counts >= 6) & (counts % 2 == 0)
-        for count in np.unique(counts[~is_good]).tolist():
-            self.ledger.reject(rows[counts == count], f"expected 4 fields and two for each play, got {count}")
-        return np.asarray(rows[is_good])
 
     def _plays(self, rows: Places, first: Places, n_plays: Places, first_plays: Places) -> BenchmarkPlays:
         """The plays of the decisions at `rows`, checked."""
@@ -233,28 +238,8 @@ class _Reader:
         self.ledger.reject(rows[self.fields.counts[rows] % 2 == 0], "expected pairs of a name and a value")
         return self._texts(rows[self.ledger.is_row(rows)])
 
-    def _comments(self) -> tuple[Text, ...]:
-        rows = self.ledger.comments
-        return self._texts(rows[self.fields.counts[rows] > 0])
-
     def _texts(self, rows: Places) -> tuple[Text, ...]:
         return tuple(Text(row + 1, comment_text(self.lines[row])) for row in rows.tolist())
-
-
-def _kinds(fields: Fields) -> NDArray[np.bytes_]:
-    """S2[lines]: the first field where it is a known kind of line, else empty."""
-    kinds = np.zeros(len(fields.counts), "S2")
-    filled = np.flatnonzero(fields.counts)
-    first = fields.first[filled]
-    for kind in _KINDS:
-        kinds[filled[fields.is_text(first, kind)]] = kind
-    return kinds
-
-
-def _integer(text: bytes) -> tuple[int, int]:
-    """(value, form) of a long number: form 0 if it is an integer of 64 bits."""
-    value = int(text) if text.lstrip(b"+-").isdigit() and len(text) <= 20 else NO_SEED
-    return (value, 0) if abs(value) < -NO_SEED else (0, NO_NUMBER)
 
 
 def _is_repeated(owners: Places, boards: Boards) -> NDArray[np.bool_]:
@@ -266,9 +251,47 @@ def _is_repeated(owners: Places, boards: Boards) -> NDArray[np.bool_]:
     return is_repeated
 
 
-def _rollouts_of(plays: BenchmarkPlays, rollouts: Rollouts, decisions: Places) -> Places:
-    """int64[plays]: index of the rollout of the same decision with the same board, -1 for none."""
-    keys = zip(decisions.tolist(), map(bytes, rollouts.boards), strict=True)
-    places = {key: index for index, key in enumerate(keys)}
-    wanted = zip(plays.decisions.tolist(), map(bytes, plays.boards), strict=True)
-    return np.array([places.get(key, -1) for key in wanted], np.int64)
+def format_gnubg_benchmark(benchmark: Benchmark) -> Iterator[bytes]:
+    """The lines of a benchmark file, one by one; the `lines` of each table must ascend.
+
+    Raises InvalidPositionError for an illegal board.
+    """
+    decisions, plays, best = benchmark.decisions, benchmark.plays, benchmark.best_plays
+    rollouts, evaluations, cubes = benchmark.rollouts, benchmark.evaluations, benchmark.cube_rollouts
+    numbers = map(
+        format_number, np.where(plays.ranks == 0, plays.equities, plays.losses).tolist(), plays.forms.tolist()
+    )
+    choices = [f"{key} {number}" for key, number in zip(_keys(plays.boards), numbers, strict=True)]
+    ends = (decisions.first_plays + decisions.n_plays).tolist()
+    choices_of = [" ".join(choices[first:end]) for first, end in zip(decisions.first_plays.tolist(), ends, strict=True)]
+    tables: list[tuple[Any, list[Any]]] = [  # each with the columns of its lines
+        (benchmark.seeds, [repeat("r"), benchmark.seeds.seeds.tolist()]),
+        (decisions, [repeat("m"), _keys(decisions.boards), *decisions.dice.T.tolist(), choices_of]),
+        (rollouts, [repeat("#R"), _keys(rollouts.boards), _numbers(rollouts.chances, rollouts.forms)]),
+        (evaluations, [
+            map(bytes.decode, evaluations.kinds.tolist()), _keys(evaluations.boards),
+            _numbers(evaluations.chances, evaluations.forms),
+        ]),
+        (cubes, [
+            repeat("c"), _keys(cubes.boards), _numbers(cubes.mwc_percents, cubes.forms),
+            map(bytes.decode, cubes.actions.tolist()),
+        ]),
+        (best, [
+            repeat("b"), _keys(best.boards), *best.dice.T.tolist(), _keys(best.play_boards),
+            _numbers(best.chances, best.forms),
+        ]),
+    ]  # fmt: skip
+    rows = [zip(table.lines.tolist(), zip(*columns, strict=False), strict=True) for table, columns in tables]
+    texts = [((line, " ".join(map(str, words))) for line, words in table_rows) for table_rows in rows]
+    for _, text in merge(benchmark.settings, benchmark.comments, *texts, key=lambda row: row[0]):
+        yield f"{text}\n".encode()
+
+
+def _keys(boards: Boards) -> list[str]:
+    return [key.decode() for key in format_key20s(boards).tolist()]
+
+
+def _numbers(values: Numbers, forms: NDArray[np.int8]) -> list[str]:
+    """The numbers of each row, in their forms."""
+    rows = zip(values.tolist(), forms.tolist(), strict=True)
+    return [" ".join(map(format_number, row, row_forms)) for row, row_forms in rows]

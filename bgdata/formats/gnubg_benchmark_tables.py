@@ -1,6 +1,6 @@
 """What a gnubg benchmark file holds, as tables: decisions, their plays, rollouts, evaluations, cube decisions.
 
-Every table has the line of each row, so that `gnubg_benchmark_write` can put a file together again, and the *forms* of
+Every table has the line of each row, so that `format_gnubg_benchmark` can put a file together again, and the *forms* of
 its numbers (`fields.format_number`), so that it comes out as it was. Numbers are float64, exactly those written.
 """
 
@@ -178,25 +178,20 @@ class Benchmark(Intake):
         ledger.reject(bad_table.lines[is_bad] - 1, reason)
         rest = replace(self, ledger=ledger, **{table: bad_table.select(~is_bad)})
         if table == "decisions":
-            return rest._without_plays_of(is_bad)
+            plays = self.plays.select(~is_bad[self.plays.decisions])
+            n_plays = rest.decisions.n_plays
+            return replace(
+                rest,
+                decisions=replace(rest.decisions, first_plays=np.cumsum(n_plays) - n_plays),
+                plays=replace(plays, decisions=_renumber(plays.decisions, ~is_bad)),
+                rollouts=replace(self.rollouts, decisions=_renumber(self.rollouts.decisions, ~is_bad)),
+            )
         if table == "rollouts":
-            return replace(rest, plays=replace(self.plays, rollouts=_renumbered(self.plays.rollouts, ~is_bad)))
+            return replace(rest, plays=replace(self.plays, rollouts=_renumber(self.plays.rollouts, ~is_bad)))
         return rest
 
-    def _without_plays_of(self, is_bad: NDArray[np.bool_]) -> Benchmark:
-        """After decisions were taken out: plays and rollouts fitted to those that are left."""
-        plays = self.plays.select(~is_bad[self.plays.decisions])
-        decisions = _renumbered(plays.decisions, ~is_bad)
-        first_plays = np.cumsum(self.decisions.n_plays) - self.decisions.n_plays
-        return replace(
-            self,
-            decisions=replace(self.decisions, first_plays=first_plays),
-            plays=replace(plays, decisions=decisions),
-            rollouts=replace(self.rollouts, decisions=_renumbered(self.rollouts.decisions, ~is_bad)),
-        )
 
-
-def _renumbered(indexes: Indexes, keep: NDArray[np.bool_]) -> Indexes:
+def _renumber(indexes: Indexes, keep: NDArray[np.bool_]) -> Indexes:
     """Indexes of rows after only those with `keep` are left; -1 for none and for rows that are gone."""
     numbers = np.append(np.where(keep, np.cumsum(keep) - 1, -1), -1)
     return np.asarray(numbers[indexes], np.int64)

@@ -8,7 +8,6 @@ description; no program text was used.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -32,9 +31,7 @@ from bgdata.formats.lines import (
     RowIntake,
     comment_text,
     map_blocks,
-    read_bytes,
     split_lines,
-    write_bytes,
 )
 from bgdata.game.codec import Boards, fill_ids_of_keys, format_key20s, parse_key20s
 
@@ -58,11 +55,6 @@ class TrainingData(RowIntake):
     comments: tuple[str, ...]
 
 
-def read_gnubg_training(path: str | os.PathLike[str]) -> TrainingData:
-    """Read a training file, plain, .gz or .bz2; bad lines are quarantined. Errors as in `lines.read_bytes`."""
-    return parse_gnubg_training(read_bytes(path))
-
-
 def parse_gnubg_training(data: bytes) -> TrainingData:
     """The rows of a training file's content; bad lines are quarantined.
 
@@ -72,7 +64,7 @@ def parse_gnubg_training(data: bytes) -> TrainingData:
     """
     lines = split_lines(data)
     ledgers, columns = zip(*map_blocks(_parse_block, lines), strict=True)
-    ledger = Ledger.joined(lines, list(ledgers))
+    ledger = Ledger.join(lines, list(ledgers))
     boards, position_ids, chances = map(np.concatenate, zip(*columns, strict=True))
     comments = {index: lines[index] for index in ledger.comments.tolist() if lines[index].strip()}
     return TrainingData(
@@ -100,29 +92,11 @@ def _parse_block(lines: Lines) -> tuple[Ledger, tuple[NDArray[Any], ...]]:
     reject_non_numbers(ledger, rows, forms, CHANCE_NAMES)
     reject_chance_flaws(ledger, rows, boards, values, ROUNDED)
     kept = ledger.is_row(rows)
-    return ledger, (boards[kept], _position_ids(letters[kept]), values[kept].astype(np.float32))
-
-
-def _position_ids(letters: NDArray[np.uint8]) -> NDArray[np.bytes_]:
-    """S14[n] of uint8[n, 20] letters A to P: the same ten bytes, written in another base."""
-    nibbles = letters - np.uint8(ord("A"))
-    ids = np.empty((len(letters), 14), np.uint8)
+    # the ten bytes of a key, which an ID writes in another base
+    nibbles = letters[kept] - np.uint8(ord("A"))
+    ids = np.empty((len(nibbles), 14), np.uint8)
     fill_ids_of_keys(nibbles[:, ::2] * 16 + nibbles[:, 1::2], ids)
-    return ids.view("S14").reshape(-1)
-
-
-def write_gnubg_training(
-    path: str | os.PathLike[str],
-    boards: Boards,
-    chances: NDArray[np.float32],
-    *,
-    comment_index: NDArray[np.int32] | None = None,
-    comments: Sequence[str] = (),
-) -> None:
-    """Write a training file; compressed if the name ends in .gz or .bz2. Arguments and errors as in `format_`, and
-    StorageError where the file cannot be written."""
-    chunks = format_gnubg_training(boards, chances, comment_index=comment_index, comments=comments)
-    write_bytes(path, chunks)
+    return ledger, (boards[kept], ids.view("S14").reshape(-1), values[kept].astype(np.float32))
 
 
 def format_gnubg_training(
@@ -147,26 +121,22 @@ def format_gnubg_training(
     for comment in comments:
         if not comment.lstrip(" \t").startswith("#") or "\n" in comment:
             raise UsageError(f"expected a comment as one line that begins with '#', got {comment!r}")
-    return _format(boards, np.asarray(chances, np.float32), index, comments)
+    return _format(boards, np.asarray(chances, np.float32), index, [f"{comment}\n".encode() for comment in comments])
 
 
 def _format(
-    boards: Boards, chances: NDArray[np.float32], index: NDArray[np.int32], comments: Sequence[str]
+    boards: Boards, chances: NDArray[np.float32], index: NDArray[np.int32], comments: list[bytes]
 ) -> Iterator[bytes]:
     written = 0
     changes = np.flatnonzero(np.diff(index, prepend=-1)).tolist()
     for begin, end in pairwise([0, *changes, len(boards)]):
         if begin < end:
-            yield _comment_lines(comments[written : index[begin] + 1])
+            yield b"".join(comments[written : index[begin] + 1])
             written = index[begin] + 1
         for start in range(begin, end, _BLOCK):
             rows = slice(start, min(start + _BLOCK, end))
             yield _records(boards[rows], chances[rows])
-    yield _comment_lines(comments[written:])
-
-
-def _comment_lines(comments: Sequence[str]) -> bytes:
-    return "".join(f"{comment}\n" for comment in comments).encode()
+    yield b"".join(comments[written:])
 
 
 def _records(boards: Boards, chances: NDArray[np.float32]) -> bytes:

@@ -6,20 +6,12 @@ Source: Computational Backgammon, "Bearoff database created" (2011): for 6 point
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import numpy as np
 
 from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.tables import TwoSidedTable
-from bgdata.formats.lines import write_bytes
-
-
-def write_layout_letters(path: str | os.PathLike[str], table: TwoSidedTable) -> None:
-    """Write every pair of layouts, a row each, those of the same player on roll together; compressed if the name ends
-    in .gz or .bz2. Raises StorageError where the file cannot be written."""
-    write_bytes(path, format_layout_letters(table))
 
 
 def format_layout_letters(table: TwoSidedTable) -> Iterator[bytes]:

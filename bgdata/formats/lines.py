@@ -112,7 +112,7 @@ def comment_text(line: bytes) -> str:
     return line.rstrip(b"\r").decode("utf-8", "backslashreplace")
 
 
-def decoded_text(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """Text that people wrote: UTF-8, or that of Windows (code page 1252, else Latin-1) where it is not."""
     for encoding in ("utf-8", "cp1252"):
         try:
@@ -122,8 +122,17 @@ def decoded_text(data: bytes) -> str:
     return data.decode("latin-1")
 
 
+def is_utf8(data: bytes) -> bool:
+    """Whether these bytes are text in UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 class Ledger:
-    """The verdict on every line: it is a row until it is set aside as a comment or rejected for a reason."""
+    """The verdict on every line: a row, until it is set aside as a comment or rejected for a reason."""
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
@@ -135,7 +144,7 @@ class Ledger:
         return f"Ledger({counts.rows:,} rows, {counts.comments:,} comments, {counts.quarantined:,} quarantined)"
 
     @classmethod
-    def joined(cls, lines: Lines, ledgers: list[Ledger]) -> Ledger:
+    def join(cls, lines: Lines, ledgers: list[Ledger]) -> Ledger:
         """One ledger of all lines from those of its blocks, in order."""
         ledger = cls(lines)
         ledger._reasons = list(dict.fromkeys(reason for part in ledgers for reason in part._reasons))
@@ -260,11 +269,6 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     return read_content(path)[0]
 
 
-def read_lines(path: str | os.PathLike[str]) -> Lines:
-    """The lines of a file; errors as in `read_bytes`."""
-    return split_lines(read_bytes(path))
-
-
 def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
     """Write beside `path` and rename; compressed if the name ends in .gz or .bz2, to the same bytes every time.
 
@@ -272,7 +276,7 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
     """
     path = Path(path)
     try:
-        with written_beside(path) as file, _packer(file, path.suffix) as packer:
+        with write_beside(path) as file, _packer(file, path.suffix) as packer:
             packer.writelines(chunks)
     except BgdataError:  # of what is written: some are an OSError too
         raise
@@ -283,9 +287,8 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
 
 
 @contextmanager
-def written_beside(path: Path) -> Iterator[BinaryIO]:
-    """A file to write beside `path`, under a name of its own, which takes its place at the end; where it does not come
-    to that, the old file stays and nothing else."""
+def write_beside(path: Path) -> Iterator[BinaryIO]:
+    """A file to write beside `path`, which it replaces at the end; after an error only the old file is left."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with when_cut_off(lambda: partial.unlink(missing_ok=True)), partial.open("wb") as file:

@@ -9,7 +9,6 @@ Source: files that gnubg 1.07 writes and reads, and their description; no progra
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from bgdata.errors import UsageError, shown
-from bgdata.formats.lines import Ledger, decoded_text, read_bytes, split_lines, write_bytes
+from bgdata.formats.lines import Ledger, decode_text, is_utf8, split_lines
 from bgdata.formats.matches import (
     BAR_POINT,
     BY_HAND,
@@ -78,24 +77,19 @@ _RESIGNED = re.compile(
 _FORFEITED = re.compile(r"forfeit(?:s|ed)|(?:lost|loses)\s+on\s+time", re.IGNORECASE)
 
 
-def read_mat(path: str | os.PathLike[str]) -> MatchFile:
-    """Read a .mat file, plain, .gz or .bz2; bad lines are quarantined. Errors as in `lines.read_bytes`."""
-    return parse_mat(read_bytes(path))
-
-
 def parse_mat(data: bytes) -> MatchFile:
-    """The matches of a .mat file's content; lines that are not understood, or stand where they cannot, are quarantined.
+    """The matches of a .mat file's content; lines that are not understood, or stand in a wrong place, are quarantined.
 
-    Text is read as `plain_text` and `decoded_text` read it; names cannot have colons, and what is not printable in them
+    Text is read as `plain_text` and `decode_text` read it; names cannot have colons, and what is not printable in them
     becomes a blank. Headings, info lines (`; [Name "value"]`), turns and results are rows; blank lines, numbers of rows
     without a turn, and other lines that begin with `;` or `#` are comments, but for `; Set Pos=` and the like, which
-    change the game. Info lines belong to the match that follows, or to the one whose heading stands before them without
-    a game yet. The mark of DOS at the end of a text is dropped.
+    change the game. Info lines belong to the next match, or to the last one if it has no game yet. The mark of DOS at
+    the end of a text is dropped.
 
-    Players are those of a match's first game: where the columns are swapped later, so are turns, score and result, and
-    where one of the two is called otherwise later, the first name stays. Notes say so.
+    Players are those of a match's first game: if the columns are swapped later, so are turns, score and result, and if
+    a player has another name later, the first name stays. Notes say so.
     """
-    return _Reader(plain_text(data).rstrip(_DOS_END)).file()
+    return _Reader(plain_text(data).rstrip(_DOS_END)).read()
 
 
 @dataclass
@@ -110,7 +104,7 @@ class _OpenGame:
     flaw: Flaw | None = None
     notes: list[Note] = field(default_factory=list)
 
-    def closed(self) -> Game:
+    def close(self) -> Game:
         """The game as it was read."""
         game, claim = self.game, self.claim
         return replace(
@@ -127,7 +121,7 @@ class _OpenGame:
 
 
 class _Claim(NamedTuple):
-    """What a cell says of the result: who won how many points, and whether that was said of the loser."""
+    """The result in a cell: who won how many points, and whether it is the loser's cell."""
 
     line: int
     winner: int
@@ -137,7 +131,7 @@ class _Claim(NamedTuple):
 
 
 class _Reader:
-    """Goes through the lines once; what is open are the last match and its last game."""
+    """Reads the lines in order; the last match and its last game are open."""
 
     def __init__(self, data: bytes) -> None:
         self.lines = split_lines(data)
@@ -150,17 +144,20 @@ class _Reader:
         self.game: _OpenGame | None = None
         self.flaw: Flaw | None = None  # of the game that comes next
 
-    def file(self) -> MatchFile:
+    def read(self) -> MatchFile:
         for index in range(len(self.lines)):
             try:
-                self._read(index, _text(self.lines[index]))
+                line = self.lines[index]
+                most = _MOST_INFO_BYTES if line[:1] == b";" else _MOST_BYTES
+                self._expect(len(line) <= most, f"at most {most} bytes in a line")
+                self._read(index, decode_text(line).expandtabs())
             except ValueError as error:
                 self._reject(index, str(error))
         self._close_match()
         return MatchFile(self.ledger, tuple(self.matches))
 
     def _reject(self, index: int, reason: str) -> None:
-        """Quarantine a line, and with it the game that it stands in; behind a result it belongs to none."""
+        """Quarantine a line, and with it its game; a line after a result belongs to none."""
         self.ledger.reject([index], reason)
         flaw = Flaw(index + 1, reason)
         if self.heading:  # what should have been its names
@@ -176,12 +173,16 @@ class _Reader:
     def _read(self, index: int, text: str) -> None:
         """One line; ValueError says what was expected."""
         if found := _INFO.fullmatch(_without_unprintable(text)):
-            self._add_info((found[1].rstrip(), found[2]))
+            pair = found[1].rstrip(), found[2]
+            if self.matches and not (self.games or self.game):  # the heading of its match stands before it
+                self.matches[-1] = replace(self.matches[-1], info=(*self.matches[-1].info, pair))
+            else:
+                self.info.append(pair)
         elif _SET_BY_HAND.match(text):
             raise ValueError(BY_HAND)
         elif not text.strip() or text.lstrip()[0] in ";#":
             self.ledger.set_aside([index])
-        else:  # behind the number of a game come names
+        else:  # after the number of a game come names
             self._read_row(index, _without_unprintable(text) if self.heading else text)
 
     def _read_row(self, index: int, text: str) -> None:
@@ -205,28 +206,21 @@ class _Reader:
         if not is_so:
             raise ValueError(f"expected {words}")
 
-    def _add_info(self, pair: tuple[str, str]) -> None:
-        """To the match whose heading stands before it, if no game has begun; else to the one that follows."""
-        if self.matches and not (self.games or self.game):
-            self.matches[-1] = replace(self.matches[-1], info=(*self.matches[-1].info, pair))
-        else:
-            self.info.append(pair)
-
     def _read_names(self, index: int, text: str) -> None:
-        """The line of names and scores below the number of a game."""
-        found = _names(text.strip())
+        """The line of names and scores below the number of a game; long names run into the second column."""
+        found = _NAMES_APART.fullmatch(text.strip()) or _NAMES_TOUCHING.fullmatch(text.strip())
         if self.heading is None or found is None:
             raise ValueError(
                 "expected a heading, turns, a result, or 'NAME : SCORE   NAME : SCORE' below a game's number"
             )
-        names, score = found
+        names, score = (found[1], found[3]), (int(found[2]), int(found[4]))
         number, first = self.heading
         is_swapped, notes = self._seats(names, number)
         if is_swapped:
             score = score[1], score[0]
         if self.players is None:
             self.players = names
-            if not _is_utf8(self.lines[index]):
+            if not is_utf8(self.lines[index]):
                 notes.append("the names are not in UTF-8: they were read as text of Windows, code page 1252")
         self._open_game(Game(number, score, line=first + 1, units=range(first, index + 1)), None)
         assert self.game
@@ -242,7 +236,7 @@ class _Reader:
         if _is_same(swapped, self.players):
             return True, [f"the columns of {players} are swapped in this game"]
         numbers = [game.number for game in self.games]
-        if not numbers or number > max(numbers):  # it goes on with one of the two: the other is called otherwise
+        if not numbers or number > max(numbers):  # the next game, with one of the two: the other has another name
             for is_swapped, pair in ((False, names), (True, swapped)):
                 for player in (0, 1):
                     if _is_same_name(pair[player], self.players[player]):
@@ -257,7 +251,7 @@ class _Reader:
         self.heading, self.flaw = None, None
 
     def _add_cells(self, index: int, cells: list[tuple[int, str]]) -> None:
-        """A line of turns, of a result, or of both; the number of a row alone is a blank line."""
+        """Add a line of turns, of a result, or of both; the number of a row alone is a blank line."""
         if not cells:
             self.ledger.set_aside([index])
             return
@@ -272,7 +266,7 @@ class _Reader:
             if found := _RESULT.fullmatch(cell):
                 is_loss = found[1].lower() != "wins"
                 said = _Claim(index + 1, player ^ is_loss, int(found[2]), bool(found[3]), is_loss)
-                claim = said if claim is None else _agreed(claim, said, notes)
+                claim = said if claim is None else _merge_claims(claim, said, notes)
                 continue
             self._expect(claim is None, "nothing behind a result")
             turns += [replace(turn, line=index + 1) for turn in _turns(cell, player, notes)]
@@ -282,7 +276,7 @@ class _Reader:
 
     def _close_game(self) -> None:
         if self.game:
-            self.games.append(self.game.closed())
+            self.games.append(self.game.close())
         self.game = None
 
     def _close_match(self) -> None:
@@ -296,9 +290,8 @@ class _Reader:
         self.games, self.players, self.heading = [], None, None
 
 
-def _agreed(before: _Claim, said: _Claim, notes: list[str]) -> _Claim:
-    """The result of two cells: the winner's counts where the loser's says other points. Raises ValueError for others
-    that differ."""
+def _merge_claims(before: _Claim, said: _Claim, notes: list[str]) -> _Claim:
+    """The result of two cells: if only the points differ, the winner's count. Raises ValueError for other results."""
     is_same = before.points == said.points
     if before.winner != said.winner or not (is_same or before.is_loss != said.is_loss):
         raise ValueError(f"expected one result of the game, that of line {before.line}")
@@ -308,31 +301,9 @@ def _agreed(before: _Claim, said: _Claim, notes: list[str]) -> _Claim:
     return win._replace(wins_match=before.wins_match or said.wins_match)
 
 
-def _text(line: bytes) -> str:
-    """The line without tabs; ValueError if it is too long."""
-    most = _MOST_INFO_BYTES if line[:1] == b";" else _MOST_BYTES
-    if len(line) > most:
-        raise ValueError(f"expected at most {most} bytes in a line")
-    return decoded_text(line).expandtabs()
-
-
 def _without_unprintable(text: str) -> str:
     """The text with a blank for each character that is not printable, such as a no-break space."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _names(text: str) -> tuple[tuple[str, str], tuple[int, int]] | None:
-    """(players, scores) of the line below the number of a game; long names run into the second column."""
-    found = _NAMES_APART.fullmatch(text) or _NAMES_TOUCHING.fullmatch(text)
-    return ((found[1], found[3]), (int(found[2]), int(found[4]))) if found else None
 
 
 def _is_same(names: tuple[str, str], players: tuple[str, str]) -> bool:
@@ -363,7 +334,7 @@ def _cells(text: str) -> list[tuple[int, str]]:
 
 
 def _turns(cell: str, player: int, notes: list[str]) -> list[Turn]:
-    """The turn of one cell, maybe with a resignation behind a roll; ValueError says what was expected."""
+    """The turn of a cell, perhaps with a resignation after a roll. Raises ValueError."""
     if found := _ROLL.fullmatch(cell):
         dice, rest = (int(found[1]), int(found[2])), found[3].strip()
         if _NO_PLAY.fullmatch(rest):
@@ -386,63 +357,53 @@ def _turns(cell: str, player: int, notes: list[str]) -> list[Turn]:
 
 
 def _checker_moves(text: str) -> tuple[RecordedMove, ...]:
-    """The checker moves of a play; ValueError says what was expected."""
+    """The checker moves of a play. Raises ValueError."""
     moves: list[RecordedMove] = []
     for part in text.split():
         found = _STEPS.fullmatch(part)
         if found is None:
             raise ValueError("expected checker moves such as 24/18, bar/21* or 6/off(2)")
-        steps = _steps(found[1], found[2])
+        texts = found[2][1:].split("/")  # steps of one checker: 24/20*/18 are two
+        points = [_point(found[1]), *(_point(text.rstrip("*")) for text in texts)]
+        if points[0] == OFF_POINT or max(points) > BAR_POINT or sorted(set(points), reverse=True) != points:
+            raise ValueError("expected checker moves from a higher point to a lower one")
+        hits = [text.endswith("*") for text in texts]
+        steps = [RecordedMove(*move) for move in zip(points, points[1:], hits, strict=False)]
         moves += steps
-        for _ in range(1, int(found[3] or 1)):  # the checkers behind the first find nobody left to hit
+        for _ in range(1, int(found[3] or 1)):  # the checkers after the first find nothing left to hit
             moves += [step._replace(is_hit=False) for step in steps]
     if len(moves) > 4:
         raise ValueError("expected at most 4 checker moves")
     return tuple(moves)
 
 
-def _steps(start: str, steps: str) -> list[RecordedMove]:
-    """The steps of one checker: 24/20*/18 are two."""
-    points = [_point(start), *(_point(step.rstrip("*")) for step in steps[1:].split("/"))]
-    hits = [step.endswith("*") for step in steps[1:].split("/")]
-    if points[0] == OFF_POINT or max(points) > BAR_POINT or sorted(set(points), reverse=True) != points:
-        raise ValueError("expected checker moves from a higher point to a lower one")
-    return [RecordedMove(*move) for move in zip(points, points[1:], hits, strict=False)]
-
-
 def _point(text: str) -> int:
     return {"bar": BAR_POINT, "off": OFF_POINT}.get(text.lower()) or int(text if text.isdigit() else 0)
-
-
-def write_mat(path: str | os.PathLike[str], match: Match) -> None:
-    """Write one match as a .mat file; compressed if the name ends in .gz or .bz2. Raises StorageError where it
-    cannot."""
-    write_bytes(path, format_mat(match))
 
 
 def format_mat(match: Match) -> Iterator[bytes]:
     """The lines of a .mat file, laid out as gnubg does; what gnubg wrote of finished games comes out byte for byte.
 
-    Turns are put into the column of their player; acts that the format has no words for (ROLL is a roll without a play)
-    are left out: set-ups, and resignations, which show by the result alone; so is a winner of unknown points. Info is
-    cut where it would make a line that is not read again. Raises UsageError for names of players that could not be read
-    again, such as those with colons or none, and for a game that begins with a cube above 1, which the format cannot
-    say.
+    Set-ups and resignations, which the format cannot say, are left out, as is a winner of unknown points; a ROLL is a
+    roll without a play. Info is cut so that its line can be read again. Raises UsageError for names of players that
+    could not be read again, such as empty ones or those with colons, and for a game that begins with a cube above 1.
     """
     if match.games or any(match.players):
         _check_names(match.players)
-    _check_cubes(match)
+    for game in match.games:
+        if game.cube_value != 1:
+            raise UsageError(
+                "expected games that begin with a cube of 1, as a .mat file cannot say another, got "
+                f"{game.cube_value} in game {game.number} of {shown(match.players[0])} and {shown(match.players[1])}"
+            )
     for name, value in match.info:
-        yield _info_line(name, " ".join(value.splitlines()))
+        begin, end = f'; [{name} "'.encode(errors="replace"), b'"]\n'
+        whole = " ".join(value.splitlines()).encode(errors="replace")
+        cut = whole[: _MOST_INFO_BYTES - len(begin) - len(end)]
+        yield begin + cut.decode(errors="ignore").encode() + end  # no half of a letter
     yield f"{_NEW_LINE * bool(match.info)} {match.length} point match\n\n".encode()
     for game in match.games:
         yield _game_text(match.players, game).encode()
-
-
-def _info_line(name: str, value: str) -> bytes:
-    begin, end = f'; [{name} "'.encode(errors="replace"), b'"]\n'
-    kept = value.encode(errors="replace")[: _MOST_INFO_BYTES - len(begin) - len(end)]
-    return begin + kept.decode(errors="ignore").encode() + end  # no half of a letter
 
 
 def _check_names(players: tuple[str, str]) -> None:
@@ -452,15 +413,6 @@ def _check_names(players: tuple[str, str]) -> None:
     is_named = all(name.strip() for name in players)  # gnubg reads no others
     if not is_named or len(matches) > 1 or read != [(players[0].strip(), players[1].strip())]:
         raise UsageError(f"expected names of players that a .mat file can hold, got {players[0]!r} and {players[1]!r}")
-
-
-def _check_cubes(match: Match) -> None:
-    for game in match.games:
-        if game.cube_value != 1:
-            raise UsageError(
-                "expected games that begin with a cube of 1, as a .mat file cannot say another, got "
-                f"{game.cube_value} in game {game.number} of {shown(match.players[0])} and {shown(match.players[1])}"
-            )
 
 
 _NEW_LINE = "\n"
@@ -488,7 +440,7 @@ def _game_text(players: tuple[str, str], game: Game) -> str:
 
 
 def _written_turns(game: Game) -> list[Turn]:
-    """The turns that have a cell: also, as a blank, the take of a beaver that the one who doubled first has turned."""
+    """The turns that have a cell; the take of a beaver by the player who doubled first is a blank one."""
     turns = [turn for turn in game.turns if turn.kind not in (TurnKind.SETUP, TurnKind.RESIGN)]
     written: list[Turn] = []
     doubler = None
@@ -502,7 +454,7 @@ def _written_turns(game: Game) -> list[Turn]:
 
 
 def _result(game: Game, column: int, is_passed: bool) -> str:
-    """The result, behind a last cell in this column."""
+    """The result, after a last cell in this column."""
     new_line = _NEW_LINE * (column == 0)
     if game.winner is None or game.points is None:
         return new_line

@@ -99,6 +99,11 @@ class Game:
     result_line: int = field(default=0, compare=False)
     notes: tuple[Note, ...] = field(default=(), compare=False)
 
+    @property
+    def has_result(self) -> bool:
+        """Whether winner and points are known."""
+        return self.winner is not None and self.points is not None
+
 
 JACOBY = ("Jacoby", "On")  # as XG writes it among the info lines of a .mat file
 NO_CRAWFORD = ("Crawford", "Off")
@@ -131,7 +136,7 @@ GameCheck = Callable[[Match, Game], Game | Flaw]
 
 
 def breaks(match: Match) -> list[tuple[Note, ...]]:
-    """For each game, notes of what is missing before or behind it: games, a result, points between the scores, the end
+    """For each game, notes of what is missing before or after it: games, a result, points between the scores, the end
     of the match.
 
     With any, a match is not the sum of its games. A session whose games all begin at 0-0 keeps no score.
@@ -142,35 +147,29 @@ def breaks(match: Match) -> list[tuple[Note, ...]]:
         text = _break_before(match, before, game)
         found.append((Note(game.line, text),) if text else ())
         before = game
-    if before and (text := _break_behind(match, before)):
+    if before and not before.has_result:
+        found[-1] += (Note(before.result_line, f"game {before.number} has no result: the record ends in it"),)
+    elif before and max(score_after(before)) < match.length:
+        own, other = score_after(before)
+        text = f"the record ends at {own}-{other}, before anybody has {match.length} points"
         found[-1] += (Note(before.result_line, text),)
     return found
-
-
-def _break_behind(match: Match, last: Game) -> str | None:
-    if last.winner is None or last.points is None:
-        return f"game {last.number} has no result: the record ends in it"
-    own, other = score_after(last)
-    if match.length and max(own, other) < match.length:
-        return f"the record ends at {own}-{other}, before anybody has {match.length} points"
-    return None
 
 
 def _break_before(match: Match, before: Game | None, game: Game) -> str | None:
     at = f"game {game.number} begins at {game.score[0]}-{game.score[1]}"
     if before is None:
         return f"{at}: games before it are missing" if match.length and any(game.score) else None
-    is_known = before.winner is not None and before.points is not None
-    if not is_known:
+    if not before.has_result:
         return f"game {before.number} has no result, and {at}"
+    own, other = score_after(before)
     if before.number + 1 < game.number:
         first, last = before.number + 1, game.number - 1
         missing = f"game {first} is" if first == last else f"games {first} to {last} are"
-        return f"{missing} missing: {at}, and game {before.number} ends at {'-'.join(map(str, score_after(before)))}"
-    expected = score_after(before)
-    if game.score == expected or not (match.length or any(game.score)):
+        return f"{missing} missing: {at}, and game {before.number} ends at {own}-{other}"
+    if game.score == (own, other) or not (match.length or any(game.score)):
         return None
-    return f"{at}, where game {before.number} ends at {expected[0]}-{expected[1]}"
+    return f"{at}, where game {before.number} ends at {own}-{other}"
 
 
 def score_after(game: Game) -> tuple[int, int]:

@@ -9,44 +9,37 @@ Both players have the same chances. Source: such files; no program text was used
 
 from __future__ import annotations
 
-import os
 import re
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import InvalidElementError
-from bgdata.formats.lines import Ledger, decoded_text, read_bytes, split_lines
-from bgdata.formats.met_xml import MOST_AWAY, ROUNDED, MetFile, MetTable, parse_met
+from bgdata.formats.lines import Ledger, decode_text, split_lines
+from bgdata.formats.met_xml import MOST_AWAY, MetFile, MetTable, parse_met, unequal_score
 from bgdata.formats.plain_text import plain_text
-from bgdata.formats.xml_elements import flaw
 
 _SECTION = re.compile(r"\[\s*(\w+)\s*\]")
 _ENTRY = re.compile(r"(\w+)\s*=\s*(.*)")
 _CHANCE = re.compile(r"\d*\.?\d+|\d+\.", re.ASCII)
 _HEADING = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:[;#][^\n]*\n\s*)*\[")
 _INFO, _POST, _PRE = "current", "postcrawford", "precrawford"
-Section = dict[str, tuple[int, str]]  # of each entry, in small letters: the number of its line, and its text
-
-
-def read_met_file(path: str | os.PathLike[str]) -> MetFile:
-    """The table of an XML or INI file, plain, .gz or .bz2. Errors as in `lines.read_bytes`."""
-    return parse_met_file(read_bytes(path))
+Section = dict[str, tuple[int, str]]  # (line number, text) by name, in small letters
 
 
 def parse_met_file(data: bytes) -> MetFile:
-    """The table of the content of a file: of INI where that begins with a section in brackets, else as `parse_met`."""
+    """The table of a file's content: INI if it begins with a section in brackets, else XML as in `parse_met`.
+
+    If it is invalid, all lines are quarantined: one for the reason, the others refer to it. Lines of chances are rows,
+    all others comments.
+    """
     text = plain_text(data)
-    return parse_met_ini(text) if _HEADING.match(text) else parse_met(data)
-
-
-def parse_met_ini(data: bytes) -> MetFile:
-    """The table of an INI file's content. A file that is no table of chances is set aside as a whole: the line in which
-    that shows with the reason, and all others. Lines of chances are rows, all others comments."""
-    lines = split_lines(data)
+    if not _HEADING.match(text):
+        return parse_met(data)
+    lines = split_lines(text)
     ledger = Ledger(lines)
     try:
-        sections = _sections([decoded_text(lines[index]).strip() for index in range(len(lines))])
+        sections = _sections([decode_text(lines[index]).strip() for index in range(len(lines))])
         table = _table(sections)
     except InvalidElementError as error:
         reason, line = error.args
@@ -68,60 +61,53 @@ def _sections(lines: list[str]) -> dict[str, Section]:
             section = sections.setdefault(found[1].lower(), {})
         elif found := _ENTRY.fullmatch(line):
             if found[1].lower() in section:
-                raise flaw(number, f"expected {found[1]} once in its section")
+                raise InvalidElementError(f"expected {found[1]} once in its section", number)
             section[found[1].lower()] = number, found[2].strip()
         elif line and line[0] not in ";#":
-            raise flaw(number, "expected a section such as [PreCrawford], or NAME=VALUE")
+            raise InvalidElementError("expected a section such as [PreCrawford], or NAME=VALUE", number)
     return sections
 
 
 def _table(sections: dict[str, Section]) -> MetTable:
-    """What the sections say. Raises InvalidElementError."""
-    for name in (_PRE, _POST):
-        if name not in sections:
-            raise flaw(1, "expected sections [PreCrawford] and [PostCrawford]")
-    length, before = _before(sections[_PRE])
-    post = _chances(sections[_POST], "data")
-    if len(post) > length:
-        raise flaw(sections[_POST]["data"][0], f"expected up to {length} chances, found {len(post)}")
-    apart = np.abs(before + before.T - 1)
-    if apart.max() > ROUNDED:
-        row, column = np.unravel_index(apart.argmax(), apart.shape)
-        where = f"{row + 1}-away {column + 1}-away"
-        raise flaw(
-            sections[_PRE][str(row + 1)][0], f"expected the same chances for both sides, found others at {where}"
-        )
-    info = {name: text for name, (_, text) in sections.get(_INFO, {}).items()}
-    name, description = info.get("name", ""), info.get("description", "")
-    return MetTable(name, description, length, "explicit", before, post, post, {}, info.get("version", ""))
-
-
-def _before(section: Section) -> tuple[int, NDArray[np.float64]]:
-    """(length, chances before the Crawford game and in it)."""
-    if "size" not in section:
-        raise flaw(min((number for number, _ in section.values()), default=1), "expected Size= in [PreCrawford]")
-    number, text = section["size"]
+    """The table of these sections. Raises InvalidElementError."""
+    if _PRE not in sections or _POST not in sections:
+        raise InvalidElementError("expected sections [PreCrawford] and [PostCrawford]", 1)
+    pre, post = sections[_PRE], sections[_POST]
+    if "size" not in pre:
+        first = min((number for number, _ in pre.values()), default=1)
+        raise InvalidElementError("expected Size= in [PreCrawford]", first)
+    number, text = pre["size"]
     if not re.fullmatch(r"[0-9]{1,4}", text) or not 1 <= int(text) <= MOST_AWAY:
-        raise flaw(number, f"expected a size of 1 to {MOST_AWAY}")
+        raise InvalidElementError(f"expected a size of 1 to {MOST_AWAY}", number)
     length = int(text)
-    rows = []
+    before = np.empty((length, length))
     for row in range(1, length + 1):
-        if str(row) not in section:
-            raise flaw(number, f"expected {length} rows of chances, found no {row}=")
-        rows.append(_chances(section, str(row)))
-        if len(rows[-1]) != length:
-            raise flaw(section[str(row)][0], f"expected {length} chances in the row, found {len(rows[-1])}")
-    return length, np.array(rows)
+        if str(row) not in pre:
+            raise InvalidElementError(f"expected {length} rows of chances, found no {row}=", number)
+        chances = _chances(pre, str(row))
+        if len(chances) != length:
+            reason = f"expected {length} chances in the row, found {len(chances)}"
+            raise InvalidElementError(reason, pre[str(row)][0])
+        before[row - 1] = chances
+    post_crawford = _chances(post, "data")
+    if len(post_crawford) > length:
+        raise InvalidElementError(f"expected up to {length} chances, found {len(post_crawford)}", post["data"][0])
+    if unequal := unequal_score(before):
+        reason = f"expected the same chances for both sides, found others at {unequal[1]}"
+        raise InvalidElementError(reason, pre[str(unequal[0] + 1)][0])
+    info = {name: text for name, (_, text) in sections.get(_INFO, {}).items()}
+    name, description, notice = (info.get(key, "") for key in ("name", "description", "version"))
+    return MetTable(name, description, length, "explicit", before, post_crawford, post_crawford, {}, notice)
 
 
 def _chances(section: Section, name: str) -> NDArray[np.float64]:
-    """The chances of an entry, with spaces between them."""
+    """The chances of an entry, with spaces between them. Raises InvalidElementError."""
     number, text = section.get(name, (1, ""))
     if not text:
-        raise flaw(number, f"expected chances in {name.capitalize()}=")
+        raise InvalidElementError(f"expected chances in {name.capitalize()}=", number)
     for word in text.split():
         if not _CHANCE.fullmatch(word):
-            raise flaw(number, "expected numbers with spaces between them")
+            raise InvalidElementError("expected numbers with spaces between them", number)
         if float(word) > 1:
-            raise flaw(number, "expected chances from 0 to 1")
+            raise InvalidElementError("expected chances from 0 to 1", number)
     return np.array([float(word) for word in text.split()])

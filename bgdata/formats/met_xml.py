@@ -11,20 +11,20 @@ Debian's gnubg-data; no program text was used.
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import InvalidElementError, UsageError
-from bgdata.formats.lines import Intake, Ledger, Lines, read_bytes, split_lines, write_bytes
-from bgdata.formats.xml_elements import Element, flaw, parse_elements
+from bgdata.formats.lines import Intake, Ledger, Lines, is_utf8, split_lines
 
 MOST_AWAY = 64
+MOST_DEPTH = 100  # of elements in elements
 ROUNDED = 0.0025  # how far a table for equal players may be from it: printed ones are rounded
 SUM = 1e-9  # how far chances at 1-away 1-away may be from it
 FORMS = ("explicit", "zadeh", "mec")
@@ -59,20 +59,42 @@ class MetTable:
 
 @dataclass(frozen=True)
 class MetFile(Intake):
-    """The table of a file, None where the file holds none or it was set aside."""
+    """The table of a file, None if the file has none or an invalid one."""
 
     table: MetTable | None
 
 
-def read_met(path: str | os.PathLike[str]) -> MetFile:
-    """Read a file, plain, .gz or .bz2. Errors as in `lines.read_bytes`."""
-    return parse_met(read_bytes(path))
+@dataclass
+class Element:
+    """An XML element; `line` counts from 1."""
+
+    name: str
+    attributes: dict[str, str]
+    line: int
+    texts: list[str] = field(default_factory=list)
+    children: list[Element] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Its text, without that of its children and without space around it."""
+        return "".join(self.texts).strip()
+
+    def children_named(self, name: str) -> list[Element]:
+        """All children of this name."""
+        return [child for child in self.children if child.name == name]
+
+    def child(self, name: str) -> Element:
+        """The only child of this name. Raises InvalidElementError."""
+        found = self.children_named(name)
+        if len(found) != 1:
+            raise InvalidElementError(f"expected one <{name}> in <{self.name}>, found {len(found)}", self.line)
+        return found[0]
 
 
 def parse_met(data: bytes) -> MetFile:
-    """The table of a file's content. A file that is no table of chances is set aside as a whole: the line in which that
-    shows with the reason, and all others. Lines before and after the table that are no `#` comment are quarantined.
-    In a file without line feeds, carriage returns end the lines."""
+    """The table of a file's content. If it is invalid, all its lines are quarantined: one for the reason, the others
+    refer to it. Lines before and after the table that are not `#` comments are quarantined. In a file without line
+    feeds, carriage returns end the lines."""
     lines = split_lines(data if b"\n" in data else data.replace(b"\r", b"\n"))
     ledger = Ledger(lines)
     blank = [n for n in range(len(lines)) if not lines[n].strip() or lines[n].lstrip().startswith(b"#")]
@@ -82,25 +104,20 @@ def parse_met(data: bytes) -> MetFile:
     if begin == end:
         return MetFile(ledger, None)
     try:
-        root, comments = parse_elements(lines.data[lines.starts[begin] : lines.ends[end - 1]].lstrip())
-        table = _table(root, comments)
+        elements, comments = parse_elements(lines.data[lines.starts[begin] : lines.ends[end - 1]].lstrip())
+        table = _table(elements[0], comments)
     except InvalidElementError as error:
         reason, line = error.args
         place = min(begin + line, end) - 1
         ledger.reject([place], reason)
         ledger.reject(list(range(begin, end)), f"expected a table that is whole, see line {lines.number(place)}")
         return MetFile(ledger, None)
-    rows = {begin + element.line - 1 for element in root.all() if element.name in ("me", "parameter")}
+    rows = {begin + element.line - 1 for element in elements if element.name in ("me", "parameter")}
     ledger.set_aside([n for n in range(begin, end) if n not in rows])
     return MetFile(ledger, table)
 
 
-def write_met(path: str | os.PathLike[str], table: MetTable) -> None:
-    """Write a file that gnubg loads. Errors as in `format_met`, and StorageError where it cannot be written."""
-    write_bytes(path, format_met(table))
-
-
-def format_met(table: MetTable) -> Iterator[bytes]:
+def format_met(table: MetTable) -> list[bytes]:
     """The lines of a file. Each chance is the shortest decimal that gives the float64 back.
 
     gnubg 1.07 takes over all but the last post-Crawford chance, of as many points to go as a match has, which it makes
@@ -113,36 +130,33 @@ def format_met(table: MetTable) -> Iterator[bytes]:
         raise UsageError(f"expected a table of chances to write, got {table.name}, which has parameters of a formula")
     if "--" in table.notice or table.notice.endswith("-"):
         raise UsageError(f"expected a notice without two hyphens side by side, got {table.notice!r}")
-    return iter([line.encode() for line in _lines(table, before, own, other)])
-
-
-def _lines(
-    table: MetTable, before: NDArray[np.float64], own: NDArray[np.float64], other: NDArray[np.float64]
-) -> Iterator[str]:
-    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield '<!DOCTYPE met PUBLIC "-//GNU Backgammon//DTD Match Equity Tables//EN" "met.dtd">\n'
-    if table.notice:
-        yield f"<!--\n{table.notice}\n-->\n"
-    yield "<met>\n  <info>\n"
-    for tag, text in (("name", table.name), ("description", table.description), ("length", str(len(before)))):
-        yield f"    <{tag}>{escape(text)}</{tag}>\n"
-    yield '  </info>\n  <pre-crawford-table type="explicit">\n'
-    for row in before:
-        yield from _row(row)
-    yield "  </pre-crawford-table>\n"
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<!DOCTYPE met PUBLIC "-//GNU Backgammon//DTD Match Equity Tables//EN" "met.dtd">',
+        *(["<!--", table.notice, "-->"] if table.notice else []),
+        "<met>",
+        "  <info>",
+        f"    <name>{escape(table.name)}</name>",
+        f"    <description>{escape(table.description)}</description>",
+        f"    <length>{len(before)}</length>",
+        "  </info>",
+        '  <pre-crawford-table type="explicit">',
+        *(line for row in before for line in _row(row)),
+        "  </pre-crawford-table>",
+    ]
     both = table.is_symmetric or np.array_equal(own, other)
     for player, chances in (("both", own),) if both else (("0", own), ("1", other)):
-        yield f'  <post-crawford-table type="explicit" player="{player}">\n'
-        yield from _row(chances)
-        yield "  </post-crawford-table>\n"
-    yield "</met>\n"
+        lines += [
+            f'  <post-crawford-table type="explicit" player="{player}">',
+            *_row(chances),
+            "  </post-crawford-table>",
+        ]
+    return [f"{line}\n".encode() for line in [*lines, "</met>"]]
 
 
-def _row(chances: NDArray[np.float64]) -> Iterator[str]:
-    yield "    <row>\n"
-    for chance in chances:
-        yield f"      <me>{np.format_float_positional(chance, unique=True, trim='-')}</me>\n"
-    yield "    </row>\n"
+def _row(chances: NDArray[np.float64]) -> list[str]:
+    texts = [np.format_float_positional(chance, unique=True, trim="-") for chance in chances]
+    return ["    <row>", *(f"      <me>{text}</me>" for text in texts), "    </row>"]
 
 
 def _extent(lines: Lines) -> tuple[int, int]:
@@ -163,13 +177,61 @@ def _lines_with(pattern: re.Pattern[bytes], lines: Lines) -> Iterator[int]:
             yield index
 
 
+def parse_elements(data: bytes) -> tuple[list[Element], list[str]]:
+    """(elements, comments) of a document in order, the outermost element first.
+
+    Nothing outside of the document is read, and entities are refused, so that a file cannot open other files or grow
+    without limit. Text that is neither UTF-8 nor in the encoding that the document names is read as ISO-8859-1.
+    Raises InvalidElementError.
+    """
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    elements: list[Element] = []
+    ancestors: list[Element] = []
+    comments: list[str] = []
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        element = Element(name, attributes, parser.CurrentLineNumber)
+        if len(ancestors) >= MOST_DEPTH:
+            raise InvalidElementError(f"expected at most {MOST_DEPTH} elements in one another", element.line)
+        if ancestors:
+            ancestors[-1].children.append(element)
+        ancestors.append(element)
+        elements.append(element)
+
+    def refuse(name: str, *_: object) -> None:
+        raise InvalidElementError(f"expected no entities but those of XML, found {name}", parser.CurrentLineNumber)
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda _: ancestors.pop()
+    parser.CharacterDataHandler = lambda text: ancestors[-1].texts.append(text)
+    parser.CommentHandler = lambda text: comments.append("\n".join(map(str.strip, text.strip().splitlines())))
+    parser.EntityDeclHandler = parser.SkippedEntityHandler = refuse
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        if error.code == expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN] and not is_utf8(data):
+            return parse_elements(data.decode("latin-1").encode("utf-8"))
+        reason = f"expected well-formed XML, found: {expat.ErrorString(error.code)}"
+        raise InvalidElementError(reason, error.lineno) from error
+    except InvalidElementError:
+        raise
+    except (LookupError, ValueError) as error:  # of a codec that is not one of text
+        raise InvalidElementError(f"expected an encoding that is known, found: {error}", 1) from error
+    return elements, comments
+
+
 def _table(root: Element, comments: list[str]) -> MetTable:
-    """What a <met> says. Raises InvalidElementError."""
+    """The table of a <met>. Raises InvalidElementError."""
     if root.name != "met":
-        raise flaw(root.line, f"expected a <met>, found <{root.name}>")
+        raise InvalidElementError(f"expected a <met>, found <{root.name}>", root.line)
     info, pre = root.child("info"), root.child("pre-crawford-table")
     posts = root.children_named("post-crawford-table")
-    length = _length(info.child("length"))
+    element = info.child("length")
+    stated = int(element.text) if re.fullmatch(r"-1|[0-9]{1,4}", element.text) else 0
+    if stated != -1 and not 1 <= stated <= MOST_AWAY:
+        raise InvalidElementError(f"expected a length of 1 to {MOST_AWAY}, or -1 for a formula", element.line)
+    length = None if stated == -1 else stated
     parameters: dict[str, Mapping[str, float]] = {}
     form, before = _pre_crawford(pre, length, parameters)
     own, other = _post_crawford(root, posts, length, parameters)
@@ -177,16 +239,12 @@ def _table(root: Element, comments: list[str]) -> MetTable:
         info.child("name").text, info.child("description").text, length, form, before, own, other, parameters,
         "\n\n".join(comments),
     )  # fmt: skip
-    _check_sides(table, pre, posts)
+    if own is not None and other is not None and abs(own[0] + other[0] - 1) > SUM:
+        raise InvalidElementError("expected chances at 1-away 1-away that sum to 1", posts[0].line)
+    if table.is_symmetric and before is not None and (unequal := unequal_score(before)):
+        reason = "expected the same chances for both sides, as the post-crawford table says, found others at"
+        raise InvalidElementError(f"{reason} {unequal[1]}", pre.line)
     return table
-
-
-def _length(element: Element) -> int | None:
-    if element.text == "-1":
-        return None
-    if not re.fullmatch(r"[0-9]{1,4}", element.text) or not 1 <= int(element.text) <= MOST_AWAY:
-        raise flaw(element.line, f"expected a length of 1 to {MOST_AWAY}, or -1 for a formula")
-    return int(element.text)
 
 
 def _pre_crawford(
@@ -198,54 +256,55 @@ def _pre_crawford(
         return form, None
     rows = pre.children_named("row")
     if length is None or len(rows) != length:
-        raise flaw(pre.line, f"expected as many rows as the length {length or 'is none'}, found {len(rows)}")
+        raise InvalidElementError(
+            f"expected as many rows as the length {length or 'is none'}, found {len(rows)}", pre.line
+        )
     found = [_chances(row) for row in rows]
     for row, chances in zip(rows, found, strict=True):
         if len(chances) != length:
-            raise flaw(row.line, f"expected {length} chances in the row, found {len(chances)}")
+            raise InvalidElementError(f"expected {length} chances in the row, found {len(chances)}", row.line)
     return form, np.array(found)
 
 
 def _post_crawford(
     root: Element, posts: list[Element], length: int | None, parameters: dict[str, Mapping[str, float]]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """The rows of player 0 and 1, the same array where one table is for both; None for parameters."""
+    """The rows of player 0 and 1, one array if the table is for both; None for parameters."""
     found: dict[str, NDArray[np.float64] | None] = {}
     for post in posts:
         player = post.attributes.get("player", "both")
         if player in found or player not in ("both", "0", "1"):
-            raise flaw(post.line, f"expected one post-crawford table for player both, or 0 and 1, found {player}")
+            raise InvalidElementError(
+                f"expected one post-crawford table for player both, or 0 and 1, found {player}", post.line
+            )
         if _form(post) != "explicit":
             parameters[f"post_crawford_{player}"], found[player] = _parameters(post), None
             continue
         row = post.child("row")
         chances = np.array(_chances(row))
         if length is None or not 1 <= len(chances) <= length:
-            raise flaw(row.line, f"expected up to {length or 0} chances in the row, found {len(chances)}")
+            raise InvalidElementError(
+                f"expected up to {length or 0} chances in the row, found {len(chances)}", row.line
+            )
         found[player] = chances
     if set(found) not in ({"both"}, {"0", "1"}):
-        raise flaw(root.line, "expected a post-crawford table for player both, or for 0 and 1")
+        raise InvalidElementError("expected a post-crawford table for player both, or for 0 and 1", root.line)
     return found.get("both", found.get("0")), found.get("both", found.get("1"))
 
 
-def _check_sides(table: MetTable, pre: Element, posts: list[Element]) -> None:
-    """Raise InvalidElementError where chances of the two players cannot belong together."""
-    own, other, before = table.post_crawford, table.opponent_post_crawford, table.before
-    if own is not None and other is not None and abs(own[0] + other[0] - 1) > SUM:
-        raise flaw(posts[0].line, "expected chances at 1-away 1-away that sum to 1")
-    if table.is_symmetric and before is not None and np.abs(before + before.T - 1).max() > ROUNDED:
-        row, column = np.unravel_index(np.abs(before + before.T - 1).argmax(), before.shape)
-        where = f"{row + 1}-away {column + 1}-away"
-        raise flaw(
-            pre.line,
-            f"expected the same chances for both sides, as the post-crawford table says, found others at {where}",
-        )
+def unequal_score(before: NDArray[np.float64]) -> tuple[int, str] | None:
+    """(row, score) where the players' chances differ most, None if they are the same up to rounding."""
+    gaps = np.abs(before + before.T - 1)
+    if gaps.max() <= ROUNDED:
+        return None
+    row, column = np.unravel_index(gaps.argmax(), gaps.shape)
+    return int(row), f"{row + 1}-away {column + 1}-away"
 
 
 def _form(table: Element) -> str:
     form = table.attributes.get("type", "explicit")
     if form not in FORMS:
-        raise flaw(table.line, f"expected the type {', '.join(FORMS)}, found {form}")
+        raise InvalidElementError(f"expected the type {', '.join(FORMS)}, found {form}", table.line)
     return form
 
 
@@ -258,13 +317,13 @@ def _chances(row: Element) -> list[float]:
     found = [_number(element) for element in row.children_named("me")]
     for element, chance in zip(row.children_named("me"), found, strict=True):
         if not 0 <= chance <= 1:
-            raise flaw(element.line, "expected chances from 0 to 1")
+            raise InvalidElementError("expected chances from 0 to 1", element.line)
     return found
 
 
 def _number(element: Element) -> float:
     if not _NUMBER.fullmatch(element.text):
-        raise flaw(element.line, "expected a number")
+        raise InvalidElementError("expected a number", element.line)
     if math.isinf(number := float(element.text)):
-        raise flaw(element.line, "expected a finite number")
+        raise InvalidElementError("expected a finite number", element.line)
     return number

@@ -1,4 +1,4 @@
-"""Text as other systems save it: UTF-16, line ends of old Macs; and files of other programs that are no text at all."""
+"""Text as other systems save it: UTF-16, line ends of old Macs; and binary files of other programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 from bgdata.errors import CorruptFileError
 
-_PROGRAMS = (  # how files begin that hold matches or positions, but no text, and what wrote them
+_PROGRAMS = (  # how binary files of matches or positions begin, and what wrote them
     (re.compile(rb"RGMH"), "eXtreme Gammon"),
     (re.compile(rb'\{"version":"[^"]*","compression"'), "BGBlitz"),
     (re.compile(rb"OGXM"), "OpenGammon (OGXM)"),
@@ -15,8 +15,8 @@ _PROGRAMS = (  # how files begin that hold matches or positions, but no text, an
 
 
 def plain_text(data: bytes) -> bytes:
-    """The same text in UTF-8 if it begins with a mark of UTF-16, else as it is; and with line feeds if carriage returns
-    alone end its lines. What is not UTF-16 in spite of its mark becomes U+FFFD."""
+    """The text in UTF-8 if it has a mark of UTF-16, else unchanged; with line feeds if only carriage returns end its
+    lines. Invalid UTF-16 becomes U+FFFD."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         data = data.decode("utf-16", errors="replace").encode(errors="replace")
     return data if b"\n" in data else data.replace(b"\r", b"\n")

@@ -5,7 +5,6 @@ wildbg's benchmark positions are such lists of Position IDs. Other columns are i
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError
 from bgdata.formats.fields import COMMA, reject_flaws, set_comments_aside, split_fields
-from bgdata.formats.lines import Ledger, RowIntake, decoded_text, read_bytes, split_lines, write_bytes
+from bgdata.formats.lines import Ledger, RowIntake, decode_text, split_lines
 from bgdata.formats.plain_text import plain_text
 from bgdata.game.codec import Boards, format_position_ids, parse_position_ids
 from bgdata.game.identifiers import parse_identifier
@@ -31,11 +30,6 @@ class PositionList(RowIntake):
 
     boards: Boards
     position_ids: NDArray[np.bytes_]
-
-
-def read_position_list(path: str | os.PathLike[str]) -> PositionList:
-    """Read a list, plain, .gz or .bz2; bad lines are quarantined. Errors as in `lines.read_bytes`."""
-    return parse_position_list(read_bytes(path))
 
 
 def parse_position_list(data: bytes) -> PositionList:
@@ -58,7 +52,7 @@ def parse_position_list(data: bytes) -> PositionList:
     reject_flaws(ledger, rows[is_id], flaws, "position id")
     for index in np.flatnonzero(~is_id).tolist():
         try:
-            boards[index] = parse_identifier(first_column(decoded_text(lines[rows[index]])))[0].board
+            boards[index] = parse_identifier(first_column(decode_text(lines[rows[index]])))[0].board
         except InvalidPositionError:
             ledger.reject(rows[index : index + 1], "expected a position in one of the notations in the first column")
     kept = ledger.is_row(rows)
@@ -73,12 +67,6 @@ def first_column(line: str) -> str:
         return text.partition(end)[0] + end
     columns = text.split(",")
     return ",".join(columns[:_SLOTS]) if _INTEGER.fullmatch(columns[0]) else columns[0].strip(' "')
-
-
-def write_position_list(path: str | os.PathLike[str], boards: Boards, *, heading: bool = False) -> None:
-    """Write a list; compressed if the name ends in .gz or .bz2. Errors as in `format_position_list`, and StorageError
-    where the file cannot be written."""
-    write_bytes(path, format_position_list(boards, heading=heading))
 
 
 def format_position_list(boards: Boards, *, heading: bool = False) -> Iterator[bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bgdata.errors import IllegalPlayError, InvalidGameError, InvalidScoreError, shown
@@ -31,10 +30,9 @@ MOST_POINTS = (1 << 15) - 1  # nor longer
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTurn:
-    """A turn with its situation: `position` and `cube` are seen by the player on roll, before the turn.
+    """A turn, and `position` and `cube` before it, as the player on roll sees them.
 
-    For a take or pass the player on roll is still the one who doubled; for a resignation it is the player who is to
-    act.
+    For a take or pass the player on roll is the one who doubled; for a resignation it is the player who is to act.
     """
 
     turn: Turn
@@ -46,11 +44,10 @@ class ReplayedTurn:
 
 @dataclass(frozen=True)
 class ReplayedGame:
-    """A whole game: its turns, and the value of the cube after the last one. A double that was accepted counts, one
-    that was passed or not answered does not.
+    """A whole game: its turns, and the value of the cube after the last one. Only accepted doubles count.
 
-    `game` is the record, with the points that were won, and notes of what was repaired; `full_points` are those that
-    it was worth, at least, where the match lacked fewer.
+    `game` is the record, with the points that were won, and notes of what was repaired; `full_points` are the points
+    that it was worth, at least, if the match lacked fewer.
     """
 
     turns: list[ReplayedTurn]
@@ -71,7 +68,7 @@ def replay_file(file: MatchFile) -> ReplayedFile:
     replays: dict[int, list[ReplayedTurn]] = {}
 
     def check(match: Match, game: Game) -> Game | Flaw:
-        found = _replayed(match, game)
+        found = _replay(match, game)
         if isinstance(found, Flaw):
             return found
         replays[game.units.start] = found.turns
@@ -81,29 +78,25 @@ def replay_file(file: MatchFile) -> ReplayedFile:
     return ReplayedFile(rest.ledger, rest.matches, replays)
 
 
-def replay(match: Match, game: Game) -> list[ReplayedTurn]:
-    """All turns of a game from the start position. Raises InvalidGameError, which names the line, for a broken rule."""
-    return replay_game(match, game).turns
-
-
 def replay_game(match: Match, game: Game) -> ReplayedGame:
-    """All turns of a game from the start position, and the cube at its end. Raises InvalidGameError as `replay`."""
-    found = _replayed(match, game)
+    """All turns of a game from the start position. Raises InvalidGameError, which names the line, for a broken rule."""
+    found = _replay(match, game)
     if isinstance(found, Flaw):
         raise InvalidGameError(found.reason if found != game.flaw else f"{found.reason}, in line {found.line}")
     return found
 
 
-def _replayed(match: Match, game: Game) -> ReplayedGame | Flaw:
-    """The replayed game, or why it cannot be one."""
+def _replay(match: Match, game: Game) -> ReplayedGame | Flaw:
+    """The replayed game, or why it cannot be replayed."""
     if game.flaw:
         return game.flaw
     if reason := _record_flaw(match, game):
         return Flaw(0, reason)
     state = _State(match, game)
     try:
-        turns = [replayed for turn in game.turns for replayed in state.after(turn)]
-        state.accept_last_beaver()
+        turns = [state.play_turn(turn) for turn in game.turns]
+        if state.is_beavered and state.ending is None and game.winner is not None:
+            state.accept()  # .mat files do not write the take of a beaver
         points = state.points_won()
     except InvalidGameError as error:
         return Flaw(state.line, str(error))
@@ -142,8 +135,8 @@ class _State:
         self.ending: Turn | None = None  # a pass or resignation
         self.unplayed: Turn | None = None  # a roll without checker moves although there are several legal plays
 
-    def after(self, turn: Turn) -> Iterator[ReplayedTurn]:
-        """The turn with its situation; the state moves on."""
+    def play_turn(self, turn: Turn) -> ReplayedTurn:
+        """Apply a turn. Raises InvalidGameError."""
         if self.on_roll is None:
             self.on_roll = turn.player
         if turn.kind is TurnKind.SETUP:
@@ -155,33 +148,55 @@ class _State:
             )
         if self.ending is not None or is_over(self.position):
             raise self.error(turn, "expected no turn after the end of the game")
-        handlers = {
-            TurnKind.PLAY: self.played,
-            TurnKind.ROLL: self.rolled,
-            TurnKind.DOUBLE: self.doubled,
-            TurnKind.BEAVER: self.beavered,
-            TurnKind.TAKE: self.taken,
-            TurnKind.PASS: self.passed,
-            TurnKind.RESIGN: self.ended,
-        }
         if self.is_beavered and turn.kind in (TurnKind.PLAY, TurnKind.ROLL):
-            self.accept()  # the take behind a beaver is not written to .mat files
+            self.accept()  # .mat files do not write the take of a beaver
         before = (self.on_roll, self.position, self.cube)
-        play = handlers[turn.kind](turn)
+        play = None
+        match turn.kind:
+            case TurnKind.PLAY:
+                play = self.play(turn)
+            case TurnKind.ROLL:
+                self.roll(turn)
+                self.unplayed = turn
+            case TurnKind.DOUBLE:
+                if turn.player != self.on_roll or self.answers is not None or self.cube.owner == CubeOwner.OPPONENT:
+                    raise self.error(turn, "expected a double of the player on roll who may turn the cube")
+                if self.game.is_crawford:
+                    raise self.error(turn, "expected no double in the Crawford game")
+                self.offer(turn, 2 * self.cube.value)
+            case (
+                TurnKind.BEAVER
+            ):  # the other side turns the cube at once and keeps it, or the first side turns it again
+                if turn.player != self.answers or self.match.length:
+                    raise self.error(turn, "expected a beaver in answer to a double in money play")
+                self.offer(turn, 4 * self.cube.value)
+                owner = self.cube.owner if self.cube.value > 1 else CubeOwner.ON_ROLL
+                self.cube, self.is_beavered = Cube(2 * self.cube.value, owner), True
+            case TurnKind.TAKE:
+                if turn.player != self.answers:
+                    raise self.error(turn, "expected a take of a double")
+                self.accept()
+            case TurnKind.PASS:
+                if turn.player != self.answers:
+                    raise self.error(turn, "expected a pass of a double")
+                self.ending = turn
+            case TurnKind.RESIGN:  # either side may offer it at any time
+                self.ending = turn
         if turn is self.unplayed:
             turn = replace(turn, kind=TurnKind.ROLL)
-        yield ReplayedTurn(turn, *before, play=play)
+        return ReplayedTurn(turn, *before, play=play)
 
-    def played(self, turn: Turn) -> Play | None:
-        """A roll and its checker moves; the only legal play need not be written. None where there are several: the
+    def play(self, turn: Turn) -> Play | None:
+        """Make the checker moves of a roll; the only legal play need not be written. None if there are several: the
         game has to end there."""
         plays = legal_plays(self.position, self.roll(turn))
+        says_no_move = any(letter.isalpha() for letter in turn.text)  # `????` does not
         if not turn.checker_moves and len(plays) > 1:
             self.unplayed = turn
-            if says_no_move(turn.text):
+            if says_no_move:
                 self.note(turn, f"says {shown(turn.text)}, but the roll has plays: it is kept as not played any more")
             return None
-        if not turn.checker_moves and plays[0].moves and says_no_move(turn.text):
+        if not turn.checker_moves and plays[0].moves and says_no_move:
             raise self.error(turn, f"expected {plays[0]}, the only legal play, got {shown(turn.text)}")
         try:
             play = find_play(moves_text(turn), plays) if turn.checker_moves else plays[0]
@@ -194,79 +209,37 @@ class _State:
         self.cube = self.cube.flip()
         return play
 
-    def rolled(self, turn: Turn) -> None:
-        """A roll after which the game ends without a play."""
-        self.roll(turn)
-        self.unplayed = turn
-
     def roll(self, turn: Turn) -> Roll:
         """The dice of the player on roll."""
         if turn.player != self.on_roll or self.answers is not None or turn.dice is None:
             raise self.error(turn, "expected the play of the player on roll")
         return roll_of(*turn.dice)
 
-    def doubled(self, turn: Turn) -> None:
-        """The player on roll offers the cube."""
-        if turn.player != self.on_roll or self.answers is not None or self.cube.owner == CubeOwner.OPPONENT:
-            raise self.error(turn, "expected a double of the player on roll who may turn the cube")
-        if self.game.is_crawford:
-            raise self.error(turn, "expected no double in the Crawford game")
-        self.check_offer(turn, 2 * self.cube.value)
-
-    def beavered(self, turn: Turn) -> None:
-        """The other side turns the cube back at once and keeps it, or the first side turns it again: money only."""
-        if turn.player != self.answers or self.match.length:
-            raise self.error(turn, "expected a beaver in answer to a double in money play")
-        self.check_offer(turn, 4 * self.cube.value)
-        self.cube = Cube(2 * self.cube.value, self.cube.owner if self.cube.value > 1 else CubeOwner.ON_ROLL)
-        self.is_beavered = True
-
-    def check_offer(self, turn: Turn, stake: int) -> None:
-        """The stake that is offered is the one written; the other side is to answer."""
+    def offer(self, turn: Turn, stake: int) -> None:
+        """Check the stake that is offered; the other side is to answer."""
         if turn.cube_value not in (None, stake):
             raise self.error(turn, f"expected a {turn.kind} to {stake}, got {turn.cube_value}")
         if stake > MOST_CUBE:
             raise self.error(turn, f"expected a cube of at most {MOST_CUBE}")
         self.answers = 1 - turn.player
 
-    def taken(self, turn: Turn) -> None:
-        """The double or beaver is taken."""
-        if turn.player != self.answers:
-            raise self.error(turn, "expected a take of a double")
-        self.accept()
-
     def accept(self) -> None:
-        """The cube goes to the side that did not double first."""
+        """Give the cube to the side that did not double first."""
         self.cube = self.cube.doubled()
         self.answers, self.is_beavered = None, False
 
-    def passed(self, turn: Turn) -> None:
-        """The double or beaver is passed."""
-        if turn.player != self.answers:
-            raise self.error(turn, "expected a pass of a double")
-        self.ending = turn
-
-    def ended(self, turn: Turn) -> None:
-        """A resignation, which either side may offer at any time."""
-        self.ending = turn
-
-    def accept_last_beaver(self) -> None:
-        """Take the last beaver, which .mat files do not write, where somebody has won without a pass."""
-        if self.is_beavered and self.ending is None and self.game.winner is not None:
-            self.accept()
-
     def points_won(self) -> int | None:
-        """The points that were won, None where the record does not say. Raises InvalidGameError where they cannot be
-        those of this end."""
+        """The points that were won, None if the record does not say. Raises InvalidGameError for impossible points."""
         game, winner = self.game, self.game.winner
         if winner is None or game.points is None:
             return game.points
         right_winner, sizes = self.possible_ends(winner)
         full = {size * self.cube.value for size in sizes}
-        counted = {self.counted(points) for points in full}
+        counted = set(map(self.counted, full))
         if winner == right_winner and game.points in full | counted:
             if game.points not in full:
-                self.note_result(f"{game.points} points are what the match lacked: the game was worth more")
+                text = f"{game.points} points are what the match lacked: the game was worth more"
+                self.notes.append(Note(game.result_line, text))
             return game.points
         proven = self.proven_points(counted) if winner == right_winner and len(sizes) > 1 else None
         if proven is None:
@@ -276,15 +249,16 @@ class _State:
                 f"got {game.points} points for {self.match.players[winner]}"
             )
         points, why = proven
-        self.note_result(f"says {game.points} points, which no game is worth here: {points} by {why}")
+        text = f"says {game.points} points, which no game is worth here: {points} by {why}"
+        self.notes.append(Note(game.result_line, text))
         return points
 
     def counted(self, points: int) -> int:
-        """What so many points of the winner count: no more than it lacks in the match."""
+        """How many of these points count: no more than the winner lacks in the match."""
         return min(points, self.match.length - self.game.score[self.game.winner or 0]) if self.match.length else points
 
     def full_points(self, points: int | None) -> int | None:
-        """The least that a game can have been worth which counted so many points."""
+        """The least that a game was worth in which so many points counted."""
         if points is None or self.game.winner is None:
             return None
         _, sizes = self.possible_ends(self.game.winner)
@@ -292,7 +266,7 @@ class _State:
         return points if points in full else next(each for each in full if self.counted(each) == points)
 
     def possible_ends(self, winner: int) -> tuple[int, set[int]]:
-        """Who has won, and with how many points a unit of the cube; `winner` where nothing but the record says it."""
+        """(winner, possible sizes: 1 to 3) by the last position; `winner` if only the record tells it."""
         outcome = game_outcome(self.position)
         if outcome:
             sizes = {abs(outcome), 1} if not self.match.length else {abs(outcome)}  # 1: the Jacoby rule
@@ -302,8 +276,7 @@ class _State:
         return 1 - self.ending.player, {1} if self.ending.kind is TurnKind.PASS else {1, 2, 3}
 
     def proven_points(self, possible: set[int]) -> tuple[int, str] | None:
-        """Which of the possible points a resignation of impossible size was worth, and what proves it; None for
-        nothing."""
+        """(points, proof) of a resignation of impossible size, None without proof."""
         game, match = self.game, self.match
         following = next((other for other in match.games if other.number == game.number + 1), None)
         for points in sorted(possible):
@@ -314,10 +287,6 @@ class _State:
                 return points, "the end of the match"
         return None
 
-    def note_result(self, text: str) -> None:
-        """Keep a note on the result."""
-        self.notes.append(Note(self.game.result_line, text))
-
     def note(self, turn: Turn, text: str) -> None:
         """Keep a note on a turn."""
         self.notes.append(Note(turn.line, text))
@@ -326,11 +295,6 @@ class _State:
         """A broken rule at a turn."""
         self.line = turn.line
         return InvalidGameError(f"{reason}, in line {turn.line}: {self.match.players[turn.player]} {turn.kind}")
-
-
-def says_no_move(text: str) -> bool:
-    """Whether the words behind a roll say that no checker can move; `????` and nothing do not."""
-    return any(letter.isalpha() for letter in text)
 
 
 def moves_text(turn: Turn) -> str:

@@ -8,13 +8,12 @@ White is player 0, black player 1. A turn is a property `W` or `B`: dice and let
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 
 import numpy as np
 
-from bgdata.formats.lines import Ledger, Lines, decoded_text, read_bytes
+from bgdata.formats.lines import Ledger, Lines, decode_text
 from bgdata.formats.matches import (
     BAR_POINT,
     JACOBY,
@@ -51,11 +50,6 @@ _SETUP = ("AE", "AW", "AB", "PL", "DI", "CV", "CP")
 _NOT_INFO = {"FF", "GM", "CA", "AP", "MI", "PW", "PB", "RU", "RE", "CV", "GS", *_SETUP}
 
 
-def read_sgf(path: str | os.PathLike[str]) -> MatchFile:
-    """Read an .sgf file, plain, .gz or .bz2; bad game trees are quarantined. Errors as in `lines.read_bytes`."""
-    return parse_sgf(read_bytes(path))
-
-
 def parse_sgf(data: bytes) -> MatchFile:
     """The matches of an .sgf file's content: of each tree the main line. The ledger counts game trees, not lines.
 
@@ -72,16 +66,16 @@ def parse_sgf(data: bytes) -> MatchFile:
         except ValueError as error:
             ledger.reject([index], str(error))
             continue
-        if matches and _continues(matches[-1], match):
-            matches[-1] = replace(matches[-1], games=matches[-1].games + match.games)
+        before = matches[-1] if matches else None
+        if (
+            before
+            and (before.players, before.length, before.is_jacoby) == (match.players, match.length, match.is_jacoby)
+            and before.games[-1].number < match.games[0].number
+        ):
+            matches[-1] = replace(before, games=before.games + match.games)
         else:
             matches.append(match)
     return MatchFile(ledger, tuple(matches))
-
-
-def _continues(before: Match, match: Match) -> bool:
-    is_same = (before.players, before.length) == (match.players, match.length)
-    return is_same and before.is_jacoby == match.is_jacoby and before.games[-1].number < match.games[0].number
 
 
 def _split_trees(data: bytes) -> Lines:
@@ -122,7 +116,7 @@ def _split_trees(data: bytes) -> Lines:
 
 
 def parse_sgf_nodes(tree: bytes) -> list[Node]:
-    """The nodes of a game tree's main line, from the first node on; ValueError says what was expected."""
+    """The nodes of a game tree's main line. Raises ValueError, which says what was expected."""
     if not tree.startswith(b"("):
         raise ValueError("expected a game tree that begins with (")
     nodes: list[Node] = []
@@ -139,17 +133,13 @@ def parse_sgf_nodes(tree: bytes) -> list[Node]:
         elif token["name"]:
             if not nodes:
                 raise ValueError("expected a ; before the first property")
-            values = [_text(value[1:-1]) for value in _VALUES.findall(token["values"])]
-            nodes[-1].setdefault(token["name"].decode(), []).extend(values)
-
-
-def _text(value: bytes) -> str:
-    """A property's value as `decoded_text` reads it, without escapes."""
-    return _ESCAPE.sub(lambda found: found[1].strip("\n"), decoded_text(value))
+            values = nodes[-1].setdefault(token["name"].decode(), [])
+            for value in _VALUES.findall(token["values"]):
+                values.append(_ESCAPE.sub(lambda found: found[1].strip("\n"), decode_text(value[1:-1])))
 
 
 def _match(nodes: list[Node], index: int, line: int) -> Match:
-    """A match of the one game that these nodes are; ValueError says what was expected."""
+    """A match of one game. Raises ValueError, which says what was expected."""
     root = nodes[0] if nodes else {}
     if root.get("GM") != ["6"]:
         raise ValueError("expected a game of backgammon, GM[6]")
@@ -182,7 +172,7 @@ def _integer(text: str) -> int:
 
 
 class _Turns:
-    """The turns of one game, collected node by node; `cube_value` and `offered` are the stakes so far."""
+    """The turns of a game, collected node by node; `cube_value` and `offered` are the stakes so far."""
 
     def __init__(self, line: int) -> None:
         self.turns: list[Turn] = []
@@ -196,8 +186,16 @@ class _Turns:
             for value in node.get(name, []):
                 self.turns.append(replace(self._turn(_PLAYERS[name], value), line=self.line))
         setup = {name: node[name] for name in _SETUP if name in node and not (is_root and name == "CV")}
-        if setup:
-            self.turns.append(replace(self._setup(setup), line=self.line))
+        if not setup:
+            return
+        player = _PLAYERS.get(setup.get("PL", ["W"])[0], 0)
+        if set(setup) == {"PL", "DI"} and (found := _PLAY.fullmatch(setup["DI"][0])):  # a roll that was not played
+            self.turns.append(Turn(player, TurnKind.ROLL, (int(found[1]), int(found[2])), line=self.line))
+            return
+        if "CV" in setup:
+            self.cube_value = _integer(setup["CV"][0])
+        text = "".join(name + "".join(f"[{value}]" for value in values) for name, values in setup.items())
+        self.turns.append(Turn(player, TurnKind.SETUP, text=text, line=self.line))
 
     def _turn(self, player: int, value: str) -> Turn:
         if found := _PLAY.fullmatch(value):
@@ -213,28 +211,18 @@ class _Turns:
             return Turn(player, TurnKind.PASS)
         raise ValueError("expected turns such as 31hefe, double, take and drop")
 
-    def _setup(self, setup: Node) -> Turn:
-        """What was set by hand; gnubg writes a roll that was not played as PL and DI."""
-        player = _PLAYERS.get(setup.get("PL", ["W"])[0], 0)
-        if set(setup) == {"PL", "DI"} and (found := _PLAY.fullmatch(setup["DI"][0])):
-            return Turn(player, TurnKind.ROLL, (int(found[1]), int(found[2])))
-        if "CV" in setup:
-            self.cube_value = _integer(setup["CV"][0])
-        text = "".join(name + "".join(f"[{value}]" for value in values) for name, values in setup.items())
-        return Turn(player, TurnKind.SETUP, text=text)
-
     def result(self, values: list[str] | None) -> tuple[int | None, int | None]:
         """(winner, points) of the result, None where it is not known; a resignation becomes the loser's last turn."""
         if values is None or values[0] in _UNKNOWN_RESULTS:
             return None, None
         if found := _RESIGNED.fullmatch(values[0]):
-            return self.resigned(found[1]), None
+            return self.add_resignation(found[1]), None
         found = _RESULT.fullmatch(values[0])
         if found is None:
             raise ValueError("expected a result such as W+2 or B+4R")
-        return self.resigned(found[1]) if found[3] else _PLAYERS[found[1]], int(found[2])
+        return self.add_resignation(found[1]) if found[3] else _PLAYERS[found[1]], int(found[2])
 
-    def resigned(self, colour: str) -> int:
+    def add_resignation(self, colour: str) -> int:
         """The other side resigns; the winner."""
         winner = _PLAYERS[colour]
         self.turns.append(Turn(1 - winner, TurnKind.RESIGN, line=self.line))

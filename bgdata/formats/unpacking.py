@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from bgdata.errors import BgdataError, CorruptFileError, StorageError, TooLargeError, UsageError
 
@@ -63,10 +64,10 @@ def read_content(path: str | os.PathLike[str]) -> tuple[bytes, FileFacts]:
 
 
 def unpack(path: str | os.PathLike[str], take: Callable[[bytes], object]) -> FileFacts:
-    """Hand the content of a file to `take`, piece by piece; errors as in `read_content`."""
+    """Pass the content of a file to `take`, piece by piece; errors as in `read_content`."""
     with _reading(path), Path(path).open("rb") as file:
         source, content = _Source(file, path), hashlib.sha256()
-        for piece in _limited(_pieces(source), source):
+        for piece in _limit_pieces(_pieces(source), source):
             content.update(piece)
             take(piece)
         date = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC).date().isoformat()
@@ -101,40 +102,20 @@ class _Source:
         return data
 
 
-class _Unpacker(Protocol):
-    """One packed stream, as `bz2.BZ2Decompressor` has it."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def needs_input(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
-
-
 class _GzipUnpacker:
-    """One gzip stream, with checksum and length."""
+    """One gzip stream, with checksum and length, by the methods of `bz2.BZ2Decompressor`."""
 
     def __init__(self) -> None:
         self._unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-        self._is_full = False  # the last piece was as long as allowed: more may be waiting inside
-
-    @property
-    def eof(self) -> bool:
-        return self._unpacker.eof
-
-    @property
-    def needs_input(self) -> bool:
-        return not self.eof and not self._is_full and not self._unpacker.unconsumed_tail
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._unpacker.unused_data
+        self.eof, self.needs_input = False, True
+        self.unused_data = b""
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        piece = self._unpacker.decompress(self._unpacker.unconsumed_tail + data, max_length)
-        self._is_full = len(piece) == max_length
+        unpacker = self._unpacker
+        piece = unpacker.decompress(unpacker.unconsumed_tail + data, max_length)
+        self.eof, self.unused_data = unpacker.eof, unpacker.unused_data
+        # after a piece as long as allowed, more may be waiting inside
+        self.needs_input = not self.eof and len(piece) < max_length and not unpacker.unconsumed_tail
         return piece
 
 
@@ -143,24 +124,19 @@ def _pieces(source: _Source) -> Iterator[bytes]:
     data = source.chunk()
     packing = packing_of(data)
     head = b""
-    for piece in _plain(source, data) if packing is None else _streams(source, data, packing):
+    plain = (piece for piece in chain([data], iter(source.chunk, b"")) if piece)
+    for piece in _streams(source, data, packing) if packing else plain:
         if len(head) < HEAD_BYTES:
             head = (head + piece)[:HEAD_BYTES]
             check_head(head, packing, source.path)
         yield piece
 
 
-def _plain(source: _Source, data: bytes) -> Iterator[bytes]:
-    while data:
-        yield data
-        data = source.chunk()
-
-
 def _streams(source: _Source, data: bytes, packing: str) -> Iterator[bytes]:
-    """Of all packed streams, one after the other; nothing else may follow but zeros behind gzip, which pad tapes."""
+    """The content of all packed streams; only zeros may follow gzip, which pad tapes."""
     try:
         while data:
-            unpacker: _Unpacker = _GzipUnpacker() if packing == _GZIP else bz2.BZ2Decompressor()
+            unpacker = _GzipUnpacker() if packing == _GZIP else bz2.BZ2Decompressor()
             while not unpacker.eof:
                 if unpacker.needs_input:
                     data = data or source.chunk()
@@ -200,7 +176,7 @@ def check_head(head: bytes, packing: str | None, path: str | os.PathLike[str]) -
         )
 
 
-def _limited(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
+def _limit_pieces(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
     """The pieces, as long as they are no more than is allowed. Raises TooLargeError."""
     most, ratio = limit(BYTES_VARIABLE, MOST_BYTES), limit(RATIO_VARIABLE, MOST_RATIO)
     count = 0

@@ -9,7 +9,6 @@ Source: wildbg's description of its data and published rows; no program text was
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -26,7 +25,7 @@ from bgdata.formats.fields import (
     set_comments_aside,
     split_fields,
 )
-from bgdata.formats.lines import Ledger, RowIntake, read_bytes, split_lines, write_bytes
+from bgdata.formats.lines import Ledger, RowIntake, split_lines
 from bgdata.game.codec import Boards, format_position_ids, parse_position_ids
 
 HEADING = "position_id,win,win_g,win_bg,lose_g,lose_bg"
@@ -45,11 +44,6 @@ class WildbgData(RowIntake):
     chances: NDArray[np.float32]
 
 
-def read_wildbg_csv(path: str | os.PathLike[str]) -> WildbgData:
-    """Read a training file, plain, .gz or .bz2; bad lines are quarantined. Errors as in `lines.read_bytes`."""
-    return parse_wildbg_csv(read_bytes(path))
-
-
 def parse_wildbg_csv(data: bytes) -> WildbgData:
     """The rows of a training file's content; bad lines are quarantined.
 
@@ -60,7 +54,12 @@ def parse_wildbg_csv(data: bytes) -> WildbgData:
     lines = split_lines(data)
     ledger, fields = Ledger(lines), split_fields(lines, COMMA)
     set_comments_aside(ledger, fields)
-    _take_heading(ledger)
+    first = ledger.rows[:1]
+    columns = [column.strip(b" \t") for column in lines[int(first[0])].split(b",")] if first.size else []
+    if columns == _COLUMNS:
+        ledger.set_aside(first)
+    elif columns[:1] == _COLUMNS[:1]:
+        ledger.reject(ledger.rows, f"expected the heading {HEADING} or none")
     rows = reject_field_counts(ledger, fields, 6, "position id and five chances")
     places = fields.first[rows, np.newaxis] + np.arange(6)
     ledger.reject(rows[fields.widths(places[:, 0]) != 14], "expected a position id of 14 characters")
@@ -75,22 +74,6 @@ def parse_wildbg_csv(data: bytes) -> WildbgData:
     return WildbgData(ledger, rows[kept] + 1, boards[kept], ids, values[kept].astype(np.float32))
 
 
-def _take_heading(ledger: Ledger) -> None:
-    """Set the heading aside; reject all rows if it names other columns."""
-    rows = ledger.rows
-    columns = [column.strip(b" \t") for column in ledger.lines[int(rows[0])].split(b",")] if rows.size else []
-    if columns == _COLUMNS:
-        ledger.set_aside(rows[:1])
-    elif columns[:1] == _COLUMNS[:1]:
-        ledger.reject(rows, f"expected the heading {HEADING} or none")
-
-
-def write_wildbg_csv(path: str | os.PathLike[str], boards: Boards, chances: NDArray[np.float32]) -> None:
-    """Write a training file; compressed if the name ends in .gz or .bz2. Errors as in `format_wildbg_csv`, and
-    StorageError where the file cannot be written."""
-    write_bytes(path, format_wildbg_csv(boards, chances))
-
-
 def format_wildbg_csv(boards: Boards, chances: NDArray[np.float32]) -> Iterator[bytes]:
     """The lines of a training file, heading first: boards int8[n, 26], chances float32[n, 5].
 
@@ -101,9 +84,6 @@ def format_wildbg_csv(boards: Boards, chances: NDArray[np.float32]) -> Iterator[
         raise UsageError(f"expected chances for {len(boards)} boards, got {list(chances.shape)}")
     ids = format_position_ids(boards).tolist()
     values = np.asarray(chances, np.float32)
-    rows = (b",".join([ids[row], *map(_shortest, values[row])]) + b"\n" for row in range(len(ids)))
+    texts = [[np.format_float_positional(chance, unique=True, trim="-") for chance in row] for row in values]
+    rows = (b",".join([ids[row], *map(str.encode, texts[row])]) + b"\n" for row in range(len(ids)))
     return iter([f"{HEADING}\n".encode(), *rows])
-
-
-def _shortest(chance: np.float32) -> bytes:
-    return np.format_float_positional(chance, unique=True, trim="-").encode()

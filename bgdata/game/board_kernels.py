@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.game.board import BAR, CHECKERS, HOME_POINTS, OPPONENT_BAR
-from bgdata.game.classes import CRASHED_CHECKERS, PASSED_PIPS, TWO_SIDED_CHECKERS, PositionClass
+from bgdata.game.classes import PASSED_PIPS, TWO_SIDED_CHECKERS, PositionClass, has_crashed
 from bgdata.game.codec import Boards, check_boards
 from bgdata.kernel import kernel
 
@@ -14,6 +14,8 @@ from bgdata.kernel import kernel
 _OVER, _RACE = int(PositionClass.OVER), int(PositionClass.RACE)
 _CRASHED, _CONTACT = int(PositionClass.CRASHED), int(PositionClass.CONTACT)
 _TWO_SIDED, _ONE_SIDED = int(PositionClass.BEAROFF_TWO_SIDED), int(PositionClass.BEAROFF_ONE_SIDED)
+
+is_crashed = kernel(borrows=True)(has_crashed)
 
 
 def game_outcomes(boards: Boards, checkers: int = CHECKERS) -> NDArray[np.int8]:
@@ -87,17 +89,6 @@ def class_of(board: Boards) -> int:
     if max(our_rearmost, their_rearmost) > HOME_POINTS:
         return _RACE
     return _ONE_SIDED if max(ours, theirs) > TWO_SIDED_CHECKERS else _TWO_SIDED
-
-
-@kernel(borrows=True)
-def is_crashed(count: int, ace: int, deuce: int) -> bool:
-    """Whether a side of `count` checkers, `ace` and `deuce` (below 0: the other side's) on its lowest points, is
-    crashed."""
-    if count <= CRASHED_CHECKERS:
-        return True
-    if ace >= 2:
-        return count - ace <= CRASHED_CHECKERS or (deuce >= 2 and count - ace - deuce + 1 <= CRASHED_CHECKERS)
-    return deuce >= 1 and count - deuce + 1 <= CRASHED_CHECKERS
 
 
 @kernel(borrows=True)

@@ -8,7 +8,7 @@ or a file. Coordinates are whole numbers, so the same position gives the same te
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import hypot
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ _STACK = 5  # checkers side by side before a number says how many
 _LEFT, _RIGHT = 68, 356  # left edges of the two halves
 _TOP, _BOTTOM = 54, 494  # edges of the playing surface
 _MIDDLE = (_TOP + _BOTTOM) // 2
+_ABOVE, _BELOW = _TOP - 7, _BOTTOM + 17  # base lines of what is written in the frame
 _BAR_X, _CUBE_X, _TRAY_X = 332, 34, 628  # centers of the columns beside the points
 
 _PAPER, _FRAME, _SURFACE, _TRAY = "#ffffff", "#5b4636", "#f3ead7", "#d8c8ac"
@@ -68,6 +69,9 @@ def format_board_svg(
         description += f" Play: {play}."
     name = "board-" + hashlib.sha256(f"{title}{description}".encode()).hexdigest()[:12]
     height = (width * HEIGHT + WIDTH // 2) // WIDTH
+    (score, opponent_score), kind = describe_stakes(stakes)
+    upper = filter(None, ["opponent", opponent_score, f"{position.opponent_pip_count} pips"])
+    lower = filter(None, ["on roll", score, f"{position.pip_count} pips"])
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{width}" height="{height}" '
         f'role="img" aria-labelledby="{name}-title {name}-desc" font-family="sans-serif" text-anchor="middle">',
@@ -78,7 +82,9 @@ def format_board_svg(
         *_off(position),
         *(_dice(roll) if roll else ()),
         *(_cube(stakes) if stakes and not stakes.is_crawford else ()),
-        *_captions(position, stakes),
+        _text(8, 21, ", ".join(upper), fill=_INK, font_size=16, text_anchor="start"),
+        _text(WIDTH - 8, 21, kind, fill=_INK, font_size=16, text_anchor="end"),
+        _text(8, HEIGHT - 9, ", ".join(lower), fill=_INK, font_size=16, text_anchor="start"),
         *(_arrows(position, play) if play else ()),
         "</svg>",
     ]
@@ -94,9 +100,12 @@ def _board() -> Iterator[str]:
     for edge in (_TOP, _MIDDLE + 30):
         yield _rectangle(_TRAY_X - 24, edge, 48, _MIDDLE - 30 - _TOP, fill=_TRAY)
     for is_dark, color in ((0, _LIGHT_POINT), (1, _DARK_POINT)):
-        paths = (_triangle(point) for point in range(1, 25) if point % 2 == is_dark)
-        yield _element("path", fill=color, d="".join(paths))
-    numbers = (_text(_point_x(point), _number_y(point > 12), str(point)) for point in range(1, 25))
+        paths = ""
+        for point in range(2 - is_dark, 25, 2):
+            edge, tip = (_TOP, 184) if point > 12 else (_BOTTOM, -184)
+            paths += f"M{_point_x(point) - _POINT // 2} {edge}h{_POINT}l{-_POINT // 2} {tip}z"
+        yield _element("path", fill=color, d=paths)
+    numbers = (_text(_point_x(point), _ABOVE if point > 12 else _BELOW, str(point)) for point in range(1, 25))
     yield _element("g", "\n".join(numbers), fill=_NUMBERS, font_size=14)
 
 
@@ -129,7 +138,17 @@ def _arrows(position: Position, play: Play) -> Iterator[str]:
         counts[start] -= 1
         way += [_place(point, counts[point]) for point in points]
         counts[points[-1]] += 1
-        yield from _arrow(way)
+        (before_x, before_y), (x, y) = way[-2:]
+        length = max(1.0, hypot(x - before_x, y - before_y))
+        right, down = (x - before_x) / length, (y - before_y) / length
+        neck = round(x - _HEAD * right), round(y - _HEAD * down)
+        wings = [(round(neck[0] - side * down), round(neck[1] + side * right)) for side in (_HEAD // 2, -_HEAD // 2)]
+        line = "M" + "L".join(f"{each[0]} {each[1]}" for each in [*way[:-1], neck])
+        head = "M" + "L".join(f"{each[0]} {each[1]}" for each in [(x, y), *wings]) + "z"
+        for color, line_width, edge in ((_PAPER, 9, 4), (_ARROW, 5, 0)):  # edged in white
+            paths = _element("path", d=line, fill="none", stroke_width=line_width)
+            paths += _element("path", d=head, fill=color, stroke_width=edge)
+            yield _element("g", paths, stroke=color, stroke_linejoin="round", stroke_linecap="round")
 
 
 def _place(point: int, number: int) -> tuple[int, int]:
@@ -142,30 +161,15 @@ def _place(point: int, number: int) -> tuple[int, int]:
     return _point_x(point), edge + step // 2 + step * min(number, _STACK - 1)
 
 
-def _arrow(way: Sequence[tuple[int, int]]) -> Iterator[str]:
-    """A line through points with a head at its end, edged in white."""
-    (before_x, before_y), (x, y) = way[-2:]
-    length = max(1.0, hypot(x - before_x, y - before_y))
-    right, down = (x - before_x) / length, (y - before_y) / length
-    neck = round(x - _HEAD * right), round(y - _HEAD * down)
-    wings = [(round(neck[0] - side * down), round(neck[1] + side * right)) for side in (_HEAD // 2, -_HEAD // 2)]
-    line = "M" + "L".join(f"{each[0]} {each[1]}" for each in [*way[:-1], neck])
-    head = "M" + "L".join(f"{each[0]} {each[1]}" for each in [(x, y), *wings]) + "z"
-    for color, line_width, edge in ((_PAPER, 9, 4), (_ARROW, 5, 0)):
-        paths = _element("path", d=line, fill="none", stroke_width=line_width) + _element(
-            "path", d=head, fill=color, stroke_width=edge
-        )
-        yield _element("g", paths, stroke=color, stroke_linejoin="round", stroke_linecap="round")
-
-
 def _off(position: Position) -> Iterator[str]:
     """Checkers borne off, seen from their edge, and how many in the frame beyond it."""
-    trays = ((position.off, _ON_ROLL[0], _BOTTOM - 11, -12), (position.opponent_off, _OPPONENT[0], _TOP + 1, 12))
-    for count, fill, edge, step in trays:
+    own = position.off, _ON_ROLL[0], _BOTTOM - 11, -12, _BELOW
+    other = position.opponent_off, _OPPONENT[0], _TOP + 1, 12, _ABOVE
+    for count, fill, edge, step, base in (own, other):
         if count:
             bars = (_rectangle(_TRAY_X - 20, edge + step * place, 40, 10, rx=2) for place in range(count))
             yield _element("g", "".join(bars), fill=fill, stroke=_INK)
-            yield _text(_TRAY_X, _number_y(step > 0), f"{count} off", fill=_NUMBERS, font_size=14)
+            yield _text(_TRAY_X, base, f"{count} off", fill=_NUMBERS, font_size=14)
 
 
 def _dice(roll: Roll) -> Iterator[str]:
@@ -184,31 +188,10 @@ def _cube(stakes: Stakes) -> Iterator[str]:
     yield _text(_CUBE_X, y + 7, text, fill=_INK, font_size=min(20, 56 // len(text)), font_weight="bold")
 
 
-def _captions(position: Position, stakes: Stakes | None) -> Iterator[str]:
-    """A line above the board about the opponent and the kind of game, and one below about the player on roll."""
-    (score, opponent_score), kind = describe_stakes(stakes)
-    upper = filter(None, ["opponent", opponent_score, f"{position.opponent_pip_count} pips"])
-    lower = filter(None, ["on roll", score, f"{position.pip_count} pips"])
-    yield _text(8, 21, ", ".join(upper), fill=_INK, font_size=16, text_anchor="start")
-    yield _text(WIDTH - 8, 21, kind, fill=_INK, font_size=16, text_anchor="end")
-    yield _text(8, HEIGHT - 9, ", ".join(lower), fill=_INK, font_size=16, text_anchor="start")
-
-
 def _point_x(point: int) -> int:
     """Center of a point's column."""
     column = point - 13 if point > 12 else 12 - point  # from the left
     return (_LEFT if column < 6 else _RIGHT - 6 * _POINT) + column * _POINT + _POINT // 2
-
-
-def _number_y(is_above: bool) -> int:
-    """Base line of what is written in the frame above or below the points."""
-    return _TOP - 7 if is_above else _BOTTOM + 17
-
-
-def _triangle(point: int) -> str:
-    """The path of a point."""
-    edge, tip = (_TOP, 184) if point > 12 else (_BOTTOM, -184)
-    return f"M{_point_x(point) - _POINT // 2} {edge}h{_POINT}l{-_POINT // 2} {tip}z"
 
 
 def _rectangle(x: int, y: int, width: int, height: int, **attributes: object) -> str:

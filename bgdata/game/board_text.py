@@ -69,17 +69,28 @@ def parse_board_text(text: str) -> Position:
     rule that is broken.
     """
     lines = text.splitlines()
-    top, indent = _find_frame(lines)
-    rows = [line[indent : indent + _WIDTH].ljust(_WIDTH) for line in lines[top + 1 : top + 2 * _ROWS + 2]]
-    for number, row in enumerate(rows):
-        _check_row(row, number == _ROWS, top + number + 2)
+    tops = [line for line, text in enumerate(lines) if _TOP_FRAME in text]
+    if len(tops) != 1:
+        raise InvalidPositionError(f"expected one line with {_TOP_FRAME!r}, got {len(tops)}")
+    top, indent, bottom = tops[0], lines[tops[0]].index(_TOP_FRAME), tops[0] + 2 * _ROWS + 2
+    if bottom >= len(lines) or not lines[bottom].startswith(_BOTTOM_FRAME, indent):
+        raise InvalidPositionError(f"expected {_BOTTOM_FRAME!r} {bottom - top} lines below the upper frame")
+    rows = [line[indent : indent + _WIDTH].ljust(_WIDTH) for line in lines[top + 1 : bottom]]
+    for number, row in enumerate(rows):  # nothing but the frame outside the cells for checkers
+        frame, expected = list(row), _MIDDLE if number == _ROWS else _EMPTY
+        for column in [] if number == _ROWS else [*_TOP_COLUMNS.values(), _BAR_COLUMN]:
+            frame[column : column + 2] = "  "
+        for column, (found, wanted) in enumerate(zip(frame, expected, strict=True), start=1):
+            if found != wanted:
+                where = f"in column {column} of line {top + number + 2}"
+                raise InvalidPositionError(f"expected {wanted!r} {where}, got {found!r}: {row!r}")
     upper, lower = rows[:_ROWS], rows[:_ROWS:-1]
     board = [0] * 26
     for columns, half in ((_TOP_COLUMNS, upper), (_BOTTOM_COLUMNS, lower)):
         for point, column in columns.items():
-            board[point] = _count(_stack(half, column), f"point {point}")
-    board[BAR] = _count(_stack(upper, _BAR_COLUMN), "the upper bar")
-    board[OPPONENT_BAR] = -_count(_stack(lower, _BAR_COLUMN), "the lower bar")
+            board[point] = _count(half, column, f"point {point}")
+    board[BAR] = _count(upper, _BAR_COLUMN, "the upper bar")
+    board[OPPONENT_BAR] = -_count(lower, _BAR_COLUMN, "the lower bar")
     if board[BAR] < 0 or board[OPPONENT_BAR] < 0:
         raise InvalidPositionError(f"expected only {ON_ROLL} on the upper bar and only {OPPONENT} on the lower one")
     position = Position(board)
@@ -113,11 +124,9 @@ def _notes(position: Position, roll: Roll | None, stakes: Stakes | None) -> list
     """What stands beside the eleven rows."""
     (score, opponent_score), kind = describe_stakes(stakes)
     notes = [""] * (2 * _ROWS + 1)
-    notes[0], notes[1] = (
-        _joined(OPPONENT, opponent_score),
-        describe_race(position.opponent_pip_count, position.opponent_off),
-    )
-    notes[-1] = _joined(f"{ON_ROLL} {f'to play {roll}' if roll else 'on roll'}", score)
+    notes[0] = ", ".join(filter(None, [OPPONENT, opponent_score]))
+    notes[1] = describe_race(position.opponent_pip_count, position.opponent_off)
+    notes[-1] = ", ".join(filter(None, [f"{ON_ROLL} {f'to play {roll}' if roll else 'on roll'}", score]))
     notes[-2] = describe_race(position.pip_count, position.off)
     if stakes:
         cube = f"cube {stakes.cube.value}"
@@ -127,45 +136,12 @@ def _notes(position: Position, roll: Roll | None, stakes: Stakes | None) -> list
     return notes
 
 
-def _joined(*parts: str) -> str:
-    return ", ".join(filter(None, parts))
-
-
-def _find_frame(lines: Sequence[str]) -> tuple[int, int]:
-    """(line of the upper frame, its column), both from 0; the lower frame stands where it should."""
-    tops = [line for line, text in enumerate(lines) if _TOP_FRAME in text]
-    if len(tops) != 1:
-        raise InvalidPositionError(f"expected one line with {_TOP_FRAME!r}, got {len(tops)}")
-    indent = lines[tops[0]].index(_TOP_FRAME)
-    bottom = tops[0] + 2 * _ROWS + 2
-    if bottom >= len(lines) or not lines[bottom].startswith(_BOTTOM_FRAME, indent):
-        raise InvalidPositionError(f"expected {_BOTTOM_FRAME!r} {bottom - tops[0]} lines below the upper frame")
-    return tops[0], indent
-
-
-def _check_row(row: str, is_middle: bool, number: int) -> None:
-    """Raise unless a row has nothing but the frame outside the cells for checkers."""
-    frame = list(row)
-    for column in [] if is_middle else [*_TOP_COLUMNS.values(), _BAR_COLUMN]:
-        frame[column : column + 2] = "  "
-    expected = _MIDDLE if is_middle else _EMPTY
-    for column, (found, wanted) in enumerate(zip(frame, expected, strict=True), start=1):
-        if found != wanted:
-            raise InvalidPositionError(
-                f"expected {wanted!r} in column {column} of line {number}, got {found!r}: {row!r}"
-            )
-
-
-def _stack(half: Sequence[str], column: int) -> list[str]:
-    """The cells of a column from the edge to the middle."""
-    return [row[column : column + 2] for row in half]
-
-
-def _count(cells: Sequence[str], place: str) -> int:
-    """Checkers of a stack, given its cells from the edge to the middle; negative for the opponent's."""
+def _count(half: Sequence[str], column: int, place: str) -> int:
+    """Checkers of a stack in a column of five rows, from the edge to the middle; negative for the opponent's."""
+    cells = [row[column : column + 2] for row in half]
     symbol = cells[0].strip()
     sign = 1 if symbol == ON_ROLL else -1
     height = int(cells[-1]) if _NUMBER.fullmatch(cells[-1]) else sum(cell != "  " for cell in cells)
-    if (symbol not in (ON_ROLL, OPPONENT, "")) or list(cells) != _cells(sign * height):
-        raise InvalidPositionError(f"expected a stack of X or O from the edge on {place}, got {list(cells)}")
+    if (symbol not in (ON_ROLL, OPPONENT, "")) or cells != _cells(sign * height):
+        raise InvalidPositionError(f"expected a stack of X or O from the edge on {place}, got {cells}")
     return sign * height

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bgdata.game.dice import Roll
-from bgdata.game.match import CubeOwner, MatchScore, Stakes
+from bgdata.game.match import OWNER_WORDS, MatchScore, Stakes
 
 if TYPE_CHECKING:
     from bgdata.game.position import Position
@@ -42,10 +42,10 @@ def describe_board(position: Position, roll: Roll | None, stakes: Stakes | None)
     ]
     if stakes:
         (score, opponent_score), kind = describe_stakes(stakes)
-        owner = {CubeOwner.CENTERED: "centered", CubeOwner.ON_ROLL: "owned by the player on roll"}
+
         sentences += [f"Score: on roll {score}, opponent {opponent_score}."] * bool(score)
         sentences.append(f"Kind of game: {kind}.")
-        sentences.append(f"Cube: {stakes.cube.value}, {owner.get(stakes.cube.owner, 'owned by the opponent')}.")
+        sentences.append(f"Cube: {stakes.cube.value}, {OWNER_WORDS[stakes.cube.owner]}.")
     return title, " ".join(sentences)
 
 

@@ -52,7 +52,7 @@ def position_class(position: Position) -> PositionClass:
         return PositionClass.OVER
     rearmost = max(_rearmost(opponent), _rearmost(on_roll))
     if _rearmost(opponent) + _rearmost(on_roll) > PASSED_PIPS:
-        is_crashed = _is_crashed(opponent) or _is_crashed(on_roll)
+        is_crashed = any(has_crashed(sum(row), row[0], row[1]) for row in (opponent, on_roll))
         return PositionClass.CRASHED if is_crashed else PositionClass.CONTACT
     if rearmost > HOME_POINTS:
         return PositionClass.RACE
@@ -66,9 +66,9 @@ def _rearmost(row: Sequence[int]) -> int:
     return max(point for point, count in enumerate(row, start=1) if count)
 
 
-def _is_crashed(row: Sequence[int]) -> bool:
-    """Whether no more than 6 checkers are left to play with, those deep on the ace and deuce points left out."""
-    count, ace, deuce = sum(row), row[0], row[1]
+def has_crashed(count: int, ace: int, deuce: int) -> bool:
+    """Whether a side of `count` checkers has no more than 6 left to play with: those deep on the ace and deuce points,
+    where it has `ace` and `deuce` (below 0: the other side's), left out."""
     if count <= CRASHED_CHECKERS:
         return True
     if ace >= 2:

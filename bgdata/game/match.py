@@ -22,7 +22,7 @@ class CubeOwner(StrEnum):
         return _FLIPPED[self]
 
 
-_WORDS = {
+OWNER_WORDS = {
     CubeOwner.CENTERED: "centered",
     CubeOwner.ON_ROLL: "owned by the player on roll",
     CubeOwner.OPPONENT: "owned by the opponent",
@@ -62,7 +62,7 @@ class Cube:
             raise InvalidScoreError(f"expected a cube of 1 to be centered, got owner {str(self.owner)!r}")
 
     def __str__(self) -> str:
-        return f"a cube of {self.value}, {_WORDS[self.owner]}"
+        return f"a cube of {self.value}, {OWNER_WORDS[self.owner]}"
 
     def flip(self) -> Cube:
         """The cube seen by the other player."""

@@ -11,7 +11,7 @@ import re
 
 from bgdata.errors import InvalidPositionError, InvalidRollError, InvalidScoreError, shown
 from bgdata.game.board import BASE64_LETTERS
-from bgdata.game.dice import Roll, roll_of
+from bgdata.game.dice import roll_of
 from bgdata.game.match_state import GameState, MatchState, Side
 from bgdata.game.position import Position, parse_position_id
 
@@ -50,7 +50,10 @@ def parse_match_id(text: str) -> MatchState:
     """
     if not _PATTERN.fullmatch(text):
         raise InvalidScoreError(_letter_error(text))
-    field = _unpacked(base64.b64decode(text))
+    bits, field = int.from_bytes(base64.b64decode(text), "little"), {}
+    for name, width in _WIDTHS.items():
+        field[name] = bits & ((1 << width) - 1)
+        bits >>= width
     try:
         return _state(field)
     except (InvalidScoreError, InvalidRollError) as error:
@@ -82,7 +85,11 @@ def format_match_id(match: MatchState) -> str:
         "no_jacoby": int(not match.is_jacoby),
         "unused": 0,
     }
-    return base64.b64encode(_packed(field)).decode()
+    bits, place = 0, 0
+    for name, width in _WIDTHS.items():
+        bits |= field[name] << place
+        place += width
+    return base64.b64encode(bits.to_bytes(9, "little")).decode()
 
 
 def parse_gnubg_id(text: str) -> tuple[Position, MatchState]:
@@ -105,22 +112,6 @@ def format_gnubg_id(position: Position, match: MatchState) -> str:
     return f"{position.id}:{format_match_id(match)}"
 
 
-def _unpacked(key: bytes) -> dict[str, int]:
-    bits, field = int.from_bytes(key, "little"), {}
-    for name, width in _WIDTHS.items():
-        field[name] = bits & ((1 << width) - 1)
-        bits >>= width
-    return field
-
-
-def _packed(field: dict[str, int]) -> bytes:
-    bits, place = 0, 0
-    for name, width in _WIDTHS.items():
-        bits |= field[name] << place
-        place += width
-    return bits.to_bytes(9, "little")
-
-
 def _state(field: dict[str, int]) -> MatchState:
     """The match state of unpacked fields; errors name the rule alone."""
     if field["unused"]:
@@ -130,8 +121,9 @@ def _state(field: dict[str, int]) -> MatchState:
     if field["game_state"] > max(GameState):
         raise InvalidScoreError(f"expected a game state from 0 to {max(GameState)}, got {field['game_state']}")
     _check_size("match to", field["length"], MAX_LENGTH)
+    dice = field["die"], field["other_die"]
     return MatchState(
-        roll=_roll(field["die"], field["other_die"]),
+        roll=roll_of(*dice) if any(dice) else None,
         cube_value=1 << field["cube"],
         cube_owner=_OWNERS[field["cube_owner"]],
         on_roll=Side(field["on_roll"]),
@@ -144,10 +136,6 @@ def _state(field: dict[str, int]) -> MatchState:
         is_jacoby=not field["no_jacoby"] and not field["length"],
         game_state=GameState(field["game_state"]),
     )
-
-
-def _roll(die: int, other_die: int) -> Roll | None:
-    return roll_of(die, other_die) if die or other_die else None
 
 
 def _check_size(what: str, size: int, most: int) -> None:

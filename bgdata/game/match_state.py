@@ -164,10 +164,8 @@ class MatchState:
         decides = self.on_roll.other if offer in (Offer.DOUBLE, Offer.RACCOON) else self.on_roll
         decides = decides.other if self.resigned else decides
         if self.to_decide != decides:
-            raise InvalidScoreError(f"expected {decides.name} to decide: {self._pending}, got {self.to_decide.name}")
-
-    @property
-    def _pending(self) -> str:
-        """What waits for an answer, for error messages."""
-        pending = [f"a {self.offer}"] * self.is_double_offered + ["a resignation"] * (self.resigned > 0)
-        return f"{self.on_roll.name} is on roll, {' and '.join(pending) or 'nothing'} is offered"
+            offered = [f"a {offer}"] * self.is_double_offered + ["a resignation"] * (self.resigned > 0)
+            raise InvalidScoreError(
+                f"expected {decides.name} to decide: {self.on_roll.name} is on roll, "
+                f"{' and '.join(offered) or 'nothing'} is offered, got {self.to_decide.name}"
+            )

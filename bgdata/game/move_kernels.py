@@ -64,7 +64,7 @@ def same_board(board: Boards, other: Boards) -> bool:
 
 
 @kernel(borrows=True)
-def moved(board: Boards, start: int, die: int, into: Boards) -> int:
+def fill_moved(board: Boards, start: int, die: int, into: Boards) -> int:
     """Fills into[slot] with board[slot] after one checker move; returns where it ends, 0 for off, -1 if it cannot."""
     end = max(start - die, 0)
     if board[start] <= 0 or (end > 0 and board[end] < -1):
@@ -84,7 +84,7 @@ def moved(board: Boards, start: int, die: int, into: Boards) -> int:
 def find_single(board: Boards, die: int, after: Boards, scratch: Boards, moves: Moves) -> int:
     """Fills moves[0, 0:3] with the one move by a die that leads to after[slot]; returns 1, or 0 where none does."""
     for start in range(_BAR, 0, -1):
-        end = moved(board, start, die, scratch)
+        end = fill_moved(board, start, die, scratch)
         if end >= 0 and same_board(scratch, after):
             note_move(moves, 0, start, end, end > 0 and board[end] == -1)
             return 1
@@ -96,11 +96,11 @@ def find_pair(board: Boards, first_die: int, later_die: int, after: Boards, scra
     """Fills moves[0:2, 0:3] with a move by the first die and one by the later die that lead to after[slot], the higher
     start first; returns 2, or 0 where none do. Of several ways, the highest start for the first die is taken."""
     for start in range(_BAR, 0, -1):
-        end = moved(board, start, first_die, scratch[0])
+        end = fill_moved(board, start, first_die, scratch[0])
         if end < 0:
             continue
         for later in range(_BAR, 0, -1):
-            later_end = moved(scratch[0], later, later_die, scratch[1])
+            later_end = fill_moved(scratch[0], later, later_die, scratch[1])
             if later_end >= 0 and same_board(scratch[1], after):
                 place = int(later > start)  # of the first die's move
                 is_hit, is_later_hit = end > 0 and board[end] == -1, later_end > 0 and board[later_end] == -1

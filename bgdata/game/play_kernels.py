@@ -105,7 +105,14 @@ def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: No
         if high == low:
             n = fill_double_plays(board, ours, landings, high, after, notes)
         else:
-            n = fill_mixed_plays(board, ours, landings, high, low, after, notes)
+            # the high die first, then what only the low die first leads to; or one die, if possible the high one
+            notes[:_SLOTS] = 0
+            n = fill_pairs(board, ours, landings, high, low, True, after, notes, 0)
+            n = fill_pairs(board, ours, landings, high, low, False, after, notes, n)
+            if n == 0:
+                n = fill_singles(board, ours, landings, high, after)
+            if n == 0:
+                n = fill_singles(board, ours, landings, low, after)
     if n == 0:
         fill_play(board, 0, 0, 0, 0, after, 0)
     return max(n, 1)
@@ -177,7 +184,24 @@ def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: 
     for _ in range(4):
         n = end
         for item in range(begin, end):
-            n = fill_longer(board, landings, die, n_moves, notes, item, n)
+            note = notes[item]
+            starts = movable(note & ((2 << _BAR) - 1), landings, die)
+            if n_moves > 0:  # no higher than the last one
+                starts &= (2 << start_of(note, n_moves - 1)) - 1
+            while starts:
+                start = highest(starts)
+                starts ^= 1 << start
+                count = max(int(board[start]), 0)
+                for move in range(n_moves):
+                    earlier = start_of(note, move)
+                    count += (earlier - die == start) - (earlier == start)
+                longer = note | start << (26 + 5 * n_moves)
+                if count == 1:
+                    longer ^= 1 << start
+                if start > die:
+                    longer |= 1 << (start - die)
+                notes[n] = longer
+                n += 1
         if n == end:
             break
         begin, end = end, n
@@ -197,45 +221,6 @@ def start_of(note: int, move: int) -> int:
 
 
 @kernel(borrows=True)
-def fill_longer(board: Boards, landings: int, die: int, n_moves: int, notes: Notes, item: int, n: int) -> int:
-    """Fills notes[n:m] with the sequences that go on from notes[item] with a start no higher than its last one;
-    returns m."""
-    note = notes[item]
-    starts = movable(note & ((2 << _BAR) - 1), landings, die)
-    if n_moves > 0:
-        starts &= (2 << start_of(note, n_moves - 1)) - 1
-    while starts:
-        start = highest(starts)
-        starts ^= 1 << start
-        count = max(int(board[start]), 0)
-        for move in range(n_moves):
-            earlier = start_of(note, move)
-            count += (earlier - die == start) - (earlier == start)
-        longer = note | start << (26 + 5 * n_moves)
-        if count == 1:
-            longer ^= 1 << start
-        if start > die:
-            longer |= 1 << (start - die)
-        notes[n] = longer
-        n += 1
-    return n
-
-
-@kernel(borrows=True)
-def fill_mixed_plays(board: Boards, ours: int, landings: int, high: int, low: int, after: Boards, notes: Notes) -> int:
-    """Fills after[0:n, slot] with the boards after both dice: the high die first, then what only the low die first
-    leads to; or after one die, if possible the high one, where both cannot be played; returns n."""
-    notes[:_SLOTS] = 0
-    n = fill_pairs(board, ours, landings, high, low, True, after, notes, 0)
-    n = fill_pairs(board, ours, landings, high, low, False, after, notes, n)
-    if n == 0:
-        n = fill_singles(board, ours, landings, high, after)
-    if n == 0:
-        n = fill_singles(board, ours, landings, low, after)
-    return n
-
-
-@kernel(borrows=True)
 def fill_singles(board: Boards, ours: int, landings: int, die: int, after: Boards) -> int:
     """Fills after[0:n, slot] with the boards after one checker move by `die`; returns n."""
     n = 0
@@ -250,16 +235,9 @@ def fill_singles(board: Boards, ours: int, landings: int, die: int, after: Board
 
 @kernel(borrows=True)
 def fill_pairs(
-    board: Boards,
-    ours: int,
-    landings: int,
-    high: int,
-    low: int,
-    is_high_first: bool,
-    after: Boards,
-    seen: Notes,
+    board: Boards, ours: int, landings: int, high: int, low: int, is_high_first: bool, after: Boards, seen: Notes,
     n: int,
-) -> int:
+) -> int:  # fmt: skip
     """Fills after[n:m, slot] with the boards, none of them in `seen`, after both dice in one order; returns m."""
     first, second = (high, low) if is_high_first else (low, high)
     starts = movable(ours, landings, first)

@@ -108,16 +108,14 @@ def legal_plays(position: Position, roll: RollLike) -> list[Play]:
 def checker_moves(board: Board, die: int) -> list[CheckerMove]:
     """Every legal move of one checker by one die, from the highest point down."""
     starts = [BAR] if board[BAR] else [point for point in range(24, 0, -1) if board[point] > 0]
-    moves = [CheckerMove(start, max(start - die, OFF), False) for start in starts if _can_move(board, start, die)]
-    return [move._replace(is_hit=move.end != OFF and board[move.end] == -1) for move in moves]
-
-
-def _can_move(board: Board, start: int, die: int) -> bool:
-    """Whether the checker on `start`, which may move first, can move by `die`."""
-    if start > die:
-        return board[start - die] >= -1
-    highest = max(point for point in range(1, BAR + 1) if board[point] > 0)
-    return highest <= HOME_POINTS and start in (die, highest)
+    moves = []
+    for start in starts:
+        end = max(start - die, OFF)
+        if end != OFF and board[end] >= -1:
+            moves.append(CheckerMove(start, end, board[end] == -1))
+        elif end == OFF and starts[0] <= HOME_POINTS and start in (die, starts[0]):
+            moves.append(CheckerMove(start, end, False))
+    return moves
 
 
 def _ways(board: Board, dice: tuple[int, ...]) -> Iterator[tuple[tuple[CheckerMove, ...], Board]]:
@@ -126,11 +124,11 @@ def _ways(board: Board, dice: tuple[int, ...]) -> Iterator[tuple[tuple[CheckerMo
     if not moves:
         yield (), board
     for move in moves:
-        for later, after in _ways(_moved(board, move), dice[1:]):
+        for later, after in _ways(_after_move(board, move), dice[1:]):
             yield (move, *later), after
 
 
-def _moved(board: Board, move: CheckerMove) -> Board:
+def _after_move(board: Board, move: CheckerMove) -> Board:
     after = list(board)
     after[move.start] -= 1
     if move.is_hit:
@@ -147,9 +145,14 @@ def format_play(play: Play) -> str:
     A checker that moves on is written once, with a point between only where it hits; one `*` marks each hit.
     """
     hits = set(play.hit_points)
+    names = {BAR: "bar", OFF: "off"}
     steps = []
     for path, count in Counter(checker_paths(play)).items():
-        steps.append(_format_path(path, hits) + (f"({count})" if count > 1 else ""))
+        step = names.get(path[0], str(path[0]))
+        for point in path[1:]:
+            if point in hits or point == path[-1]:
+                step += "/" + names.get(point, str(point)) + "*" * (point in hits)
+        steps.append(step + (f"({count})" if count > 1 else ""))
         hits.difference_update(path[1:])
     return " ".join(steps) or NO_PLAY
 
@@ -165,14 +168,6 @@ def checker_paths(play: Play) -> list[tuple[int, ...]]:
         else:
             paths.append([start, end])
     return sorted(map(tuple, paths), key=lambda path: (path[0], path[-1], path), reverse=True)
-
-
-def _format_path(path: tuple[int, ...], hits: set[int]) -> str:
-    """One checker's way, with the points where it hits."""
-    start, *between, end = path
-    ends = [*(point for point in between if point in hits), end]
-    names = [{BAR: "bar", OFF: "off"}.get(point, str(point)) for point in (start, *ends)]
-    return "/".join([names[0], *(name + "*" * (point in hits) for name, point in zip(names[1:], ends, strict=True))])
 
 
 def parse_play(text: str, position: Position, roll: RollLike | None = None) -> Play:
@@ -225,7 +220,7 @@ def check_play(play: Play, position: Position, roll: RollLike | None = None) -> 
             raise IllegalPlayError(f"expected a legal play of {to_roll(roll)} ({_some(plays)}), got {shown(str(play))}")
     board = position.board
     for move in play.moves:
-        board = _moved(board, move)
+        board = _after_move(board, move)
     if board != play.after_play.board:
         raise IllegalPlayError(f"expected a play of position {position.id}, got {shown(str(play))} of another one")
     return play
@@ -277,38 +272,27 @@ def broken_rule(text: str, position: Position, roll: RollLike | None = None) -> 
         return "the game is over" if is_over(position) else "no checker can move"
     if not change:
         return "a checker can move"
-    return _misplaced(change, position.board) or _misplayed(change, position.board, rolls[0], len(plays[0].moves))
-
-
-def _misplaced(change: Counter[int], board: Board) -> str:
-    """What is wrong with where checkers leave and land, whatever was rolled; nothing if each could."""
-    for point, count in sorted(change.items(), reverse=True):
+    board = position.board
+    for point, count in sorted(change.items(), reverse=True):  # whatever was rolled
         name = {BAR: "the bar"}.get(point, str(point))
         if count < 0 and board[point] + count < 0:
             return f"fewer than {-count} checkers are on {name}" if board[point] > 0 else f"no checker is on {name}"
         if count > 0 and point != OFF and board[point] < -1:
             return f"the opponent holds {name}"
-    return ""
-
-
-def _misplayed(change: Counter[int], board: Board, roll: Roll, most: int) -> str:
-    """Why a roll, of which `most` dice can be played, does not move checkers so."""
-    if played := _dice_played(change, board, roll):
-        return "another die can be played too" if played < most else f"the {roll.high} can be played, and must be"
+    high, low = rolls[0].high, rolls[0].low
+    if played := _dice_played(change, board, rolls[0]):
+        is_short = played < len(plays[0].moves)
+        return "another die can be played too" if is_short else f"the {high} can be played, and must be"
     if board[BAR] + change[BAR] > 0:
         return "checkers on the bar enter first"
     if change[OFF] > 0 and any(board[point] + change[point] > 0 for point in range(HOME_POINTS + 1, BAR)):
         return "no checker is borne off while others are not home"
-    if _dice_played(change, tuple(max(count, 0) for count in board), roll):
+    if _dice_played(change, tuple(max(count, 0) for count in board), rolls[0]):
         return "the opponent holds the points between"
-    if change[OFF] > 0 and _dice_played(change, _movers_alone(change, board), roll):
+    movers_alone = tuple(max(-change[point], 0) if count > 0 else count for point, count in enumerate(board))
+    if change[OFF] > 0 and _dice_played(change, movers_alone, rolls[0]):
         return "a higher die bears off from the highest point alone"
-    return f"checkers do not move so by {roll.high} and {roll.low}"
-
-
-def _movers_alone(change: Counter[int], board: Board) -> Board:
-    """The board with no other checkers of the mover than those that leave their points."""
-    return tuple(max(-change[point], 0) if count > 0 else count for point, count in enumerate(board))
+    return f"checkers do not move so by {high} and {low}"
 
 
 def _dice_played(change: Counter[int], board: Board, roll: Roll) -> int:
@@ -328,22 +312,20 @@ def _parse_steps(text: str) -> tuple[Counter[int], set[int], set[int]]:
     stars: set[int] = set()
     landings: set[int] = set()
     for step in _steps(text):
+        where = shown(text) if step == text.strip().lower() else f"{shown(step)} in {shown(text)}"
         match = _STEP.fullmatch(step)
         if not match:
-            raise IllegalPlayError(f"expected checker moves such as 'bar/22* 6/5(2)', got {_shown_in(step, text)}")
-        points = [_parse_point(name) for name in (match[1] + match[2]).split("/")]
+            raise IllegalPlayError(f"expected checker moves such as 'bar/22* 6/5(2)', got {where}")
+        names = (match[1] + match[2]).split("/")
+        bare = [name.rstrip("*") for name in names]
+        points = [BAR if name == "bar" else OFF if name == "off" else int(name) for name in bare]
         if points[0] > BAR or points != sorted(set(points), reverse=True):
-            raise IllegalPlayError(f"expected points that go down from 25 to 0, got {_shown_in(step, text)}")
-        stars |= {point for point, name in zip(points, step.split("/"), strict=True) if "*" in name}
+            raise IllegalPlayError(f"expected points that go down from 25 to 0, got {where}")
+        stars |= {point for point, name in zip(points, names, strict=True) if "*" in name}
         landings |= set(points[1:]) - {OFF}
         change[points[0]] -= int(match[3] or 1)
         change[points[-1]] += int(match[3] or 1)
-    return _without_zeros(change), stars, landings
-
-
-def _shown_in(step: str, text: str) -> str:
-    """A step, and the text that it stands in if there is more of it."""
-    return shown(text) if step == text.strip().lower() else f"{shown(step)} in {shown(text)}"
+    return Counter({point: count for point, count in change.items() if count}), stars, landings
 
 
 def _steps(text: str) -> list[str]:
@@ -354,19 +336,10 @@ def _steps(text: str) -> list[str]:
     return _DASH.sub("/", _LOOSE.sub("", text)).replace(",", " ").replace(";", " ").split()
 
 
-def _parse_point(name: str) -> int:
-    name = name.rstrip("*")
-    return BAR if name == "bar" else OFF if name == "off" else int(name)
-
-
 def _change(moves: Sequence[CheckerMove]) -> Counter[int]:
     """Checkers gained or lost on each point by checker moves."""
     change: Counter[int] = Counter()
     for move in moves:
         change[move.start] -= 1
         change[move.end] += 1
-    return _without_zeros(change)
-
-
-def _without_zeros(change: Counter[int]) -> Counter[int]:
     return Counter({point: count for point, count in change.items() if count})

@@ -53,7 +53,20 @@ class Position:
     board: tuple[int, ...]
 
     def __init__(self, position: PositionLike) -> None:
-        object.__setattr__(self, "board", _board_of(position))
+        if isinstance(position, Position):
+            board = position.board
+        elif isinstance(position, str):
+            board = _reads_text[-1](position).board
+        else:
+            try:
+                board = whole_numbers(position)
+            except TypeError:
+                expected = "26 integers or the text of a position"
+                raise InvalidPositionError(f"expected {expected}, got {shown(position)}") from None
+            flaw = board_flaw(board)
+            if flaw:
+                raise InvalidPositionError(f"{flaw.rule}, got {shown(list(board))}")
+        object.__setattr__(self, "board", board)
 
     @classmethod
     def start(cls) -> Position:
@@ -115,14 +128,14 @@ class Position:
     @property
     def opponent_off(self) -> int:
         """Checkers that the opponent has borne off."""
-        return CHECKERS - _checkers(_flipped(self.board))
+        return CHECKERS - _checkers(_flip(self.board))
 
     def flip(self) -> Position:
-        """The same checkers seen by the other player: what that player faces, on roll."""
-        return trusted_position(_flipped(self.board))
+        """The position seen by the other player, on roll."""
+        return trusted_position(_flip(self.board))
 
     def with_board(self, board: tuple[int, ...]) -> Position:
-        """A position with checkers elsewhere, on a board that is known to be legal: it is not checked."""
+        """A position on a board that is known to be legal, for modules that this one imports."""
         return trusted_position(board)
 
     def legal_plays(self, roll: RollLike) -> list[Play]:
@@ -215,11 +228,6 @@ def parse_position_id(text: str) -> Position:
     return _position_of_key(base64.b64decode(text + "=="), text)
 
 
-def format_position_id(position: Position) -> str:
-    """The 14-character Position ID of a position."""
-    return position.id
-
-
 def parse_key20(text: str) -> Position:
     """The position of a 20-letter key, as gnubg's training files write it: two letters A..P a byte, high nibble first.
 
@@ -235,22 +243,6 @@ def format_key20(position: Position) -> str:
     return position.key.hex().translate(_HEX_TO_KEY20)
 
 
-def _board_of(position: PositionLike) -> tuple[int, ...]:
-    """The 26 integers of anything that a position can be made of. Raises InvalidPositionError."""
-    if isinstance(position, Position):
-        return position.board
-    if isinstance(position, str):
-        return _reads_text[-1](position).board
-    try:
-        board = whole_numbers(position)
-    except TypeError:
-        raise InvalidPositionError(f"expected 26 integers or the text of a position, got {shown(position)}") from None
-    flaw = board_flaw(board)
-    if flaw:
-        raise InvalidPositionError(f"{flaw.rule}, got {shown(list(board))}")
-    return board
-
-
 def _position_of_key(key: bytes, text: str) -> Position:
     """Decode 10 bytes; `text` is what the caller was given, for error messages."""
     bits = int.from_bytes(key, "little")
@@ -262,26 +254,20 @@ def _position_of_key(key: bytes, text: str) -> Position:
     flaw = board_flaw(board)
     # checkers of both sides on one point cancel out, and unused bits are not read: then the board misses some 1 bits
     if flaw or sum(map(abs, board)) != bits.bit_count():
-        flaw = _key_flaw(counts[:25], counts[25:50], "1" in runs[50]) or flaw
+        opponent, on_roll = counts[:25], counts[25:50]
+        broken = [  # in the order of `codec`
+            (Flaw.UNUSED_BITS, "1" in runs[50]),
+            (Flaw.CHECKERS, sum(on_roll) > CHECKERS),
+            (Flaw.OPPONENT_CHECKERS, sum(opponent) > CHECKERS),
+            (Flaw.SHARED_POINT, any(map(min, opponent[23::-1], on_roll))),
+        ]
+        flaw = next((rule for rule, is_broken in broken if is_broken), flaw)
         raise InvalidPositionError(f"{flaw.rule}, got {shown(text)}")
     return trusted_position(board)
 
 
-def _key_flaw(opponent: list[int], on_roll: list[int], has_unused_bits: bool) -> Flaw:
-    """First rule that decoded rows break, in the order of `codec`."""
-    if has_unused_bits:
-        return Flaw.UNUSED_BITS
-    if sum(on_roll) > CHECKERS:
-        return Flaw.CHECKERS
-    if sum(opponent) > CHECKERS:
-        return Flaw.OPPONENT_CHECKERS
-    if any(theirs and ours for theirs, ours in zip(opponent[23::-1], on_roll, strict=False)):
-        return Flaw.SHARED_POINT
-    return Flaw.NONE
-
-
 def trusted_position(board: tuple[int, ...]) -> Position:
-    """A position whose board was just checked."""
+    """A position on a board that is known to be legal: it is not checked."""
     position = object.__new__(Position)
     object.__setattr__(position, "board", board)
     return position
@@ -297,7 +283,7 @@ def _letter_error(text: str, name: str, length: int, letters: str) -> str:
     return f"{Flaw.LAST_CHARACTER.rule}, got {text[-1]!r} in {shown(text)}"
 
 
-def _flipped(board: tuple[int, ...]) -> tuple[int, ...]:
+def _flip(board: tuple[int, ...]) -> tuple[int, ...]:
     return (board[BAR], *map(operator.neg, board[24:0:-1]), board[OPPONENT_BAR])
 
 

@@ -16,7 +16,7 @@ _U27, _U30, _U31, _U32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
-def mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mix_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The finisher of splitmix64 for whole arrays: a bijection in which every input bit changes about half of all
     output bits."""
     with np.errstate(over="ignore"):
@@ -48,7 +48,7 @@ def high_below(bits: np.uint64, count: int) -> int:
 
 @kernel()
 def low_below(bits: np.uint64, count: int) -> int:
-    """The same from the lower 32 bits, independent of `high_below`."""
+    """A number from 0 to count - 1 from the lower 32 of 64 random bits, independent of `high_below`."""
     return int(((bits & _LOW_HALF) * np.uint64(count)) >> _U32)
 
 

@@ -116,21 +116,27 @@ def theme_of(board: Boards) -> int:
         return NO_THEME
     if position_class <= _RACE_CLASS:
         return _RACE if position_class == _RACE_CLASS else _BEAR_OFF
-    if moved(board, 0) <= OPENING_MOVED and moved(board, 1) <= OPENING_MOVED:
+    if moved_checkers(board, 0) <= OPENING_MOVED and moved_checkers(board, 1) <= OPENING_MOVED:
         return _OPENING
-    if is_hit_late(board, 0) or is_hit_late(board, 1):
-        return _CONTAINMENT
+    behind = BAR - HOME_POINTS  # the first point of the other side's home board
     for side in range(2):
-        if plays_back_game(board, side):
+        outside = checkers_within(board, side, HOME_POINTS + 1, BAR)
+        if 1 <= outside <= HIT_LATE and outside + checkers_within(board, side, 1, HOME_POINTS) < CHECKERS:
+            return _CONTAINMENT
+    for side in range(2):
+        if points_within(board, side, behind, BAR - 1) >= 2 and trails(board, side):
             return _ON_ROLL if side == 0 else _AGAINST
-    if plays_ace_point(board, 0) or plays_ace_point(board, 1):
-        return _ACE_POINT_GAME
+    for side in range(2):
+        is_only_anchor = checkers_at(board, side, BAR - 1) >= 2 and points_within(board, side, behind, BAR - 2) == 0
+        if is_only_anchor and rearmost(board, 1 - side) <= MIDPOINT and trails(board, side):
+            return _ACE_POINT_GAME
     if min(rearmost(board, 0), rearmost(board, 1)) <= HOME_POINTS:
         return _BEAR_OFF_AGAINST
     if attacks(board, 0) or attacks(board, 1):
         return _BLITZ
-    if bears_in(board, 0) or bears_in(board, 1):
-        return _BEAR_IN
+    for side in range(2):
+        if rearmost(board, side) <= MIDPOINT and rearmost(board, 1 - side) >= behind:
+            return _BEAR_IN
     if position_class == _CRASHED_CLASS:
         return _CRASHED
     if primes(board, 0) and primes(board, 1):
@@ -166,34 +172,12 @@ def trails(board: Boards, side: int) -> bool:
 
 
 @kernel(borrows=True)
-def moved(board: Boards, side: int) -> int:
+def moved_checkers(board: Boards, side: int) -> int:
     """How many of a side's checkers are not where they began: elsewhere in board[slot], on the bar, or off."""
     there = 0
     for point in range(1, BAR):
         there += min(checkers_at(board, side, point), max(int(_START[point]), 0))
     return CHECKERS - there
-
-
-@kernel(borrows=True)
-def is_hit_late(board: Boards, side: int) -> bool:
-    """Whether a side of board[slot] has borne off, and has a few checkers outside its home board."""
-    outside = checkers_within(board, side, HOME_POINTS + 1, BAR)
-    return 1 <= outside <= HIT_LATE and outside + checkers_within(board, side, 1, HOME_POINTS) < CHECKERS
-
-
-@kernel(borrows=True)
-def plays_back_game(board: Boards, side: int) -> bool:
-    """Whether a side of board[slot] holds two anchors in the other's home board, and trails."""
-    return points_within(board, side, BAR - HOME_POINTS, BAR - 1) >= 2 and trails(board, side)
-
-
-@kernel(borrows=True)
-def plays_ace_point(board: Boards, side: int) -> bool:
-    """Whether a side of board[slot] has the other's ace point as its only anchor, and trails, the other side coming
-    home."""
-    if checkers_at(board, side, BAR - 1) < 2 or points_within(board, side, BAR - HOME_POINTS, BAR - 2) > 0:
-        return False
-    return rearmost(board, 1 - side) <= MIDPOINT and trails(board, side)
 
 
 @kernel(borrows=True)
@@ -204,12 +188,6 @@ def attacks(board: Boards, side: int) -> bool:
         return False
     is_loose = checkers_at(board, 1 - side, BAR) > 0 or checkers_within(board, 1 - side, behind, BAR - 1) >= 2
     return is_loose and checkers_within(board, side, 1, ZONE) >= ZONE_CHECKERS
-
-
-@kernel(borrows=True)
-def bears_in(board: Boards, side: int) -> bool:
-    """Whether a side of board[slot] is coming home, the other one having a checker in that home board or on the bar."""
-    return rearmost(board, side) <= MIDPOINT and rearmost(board, 1 - side) >= BAR - HOME_POINTS
 
 
 @kernel(borrows=True)

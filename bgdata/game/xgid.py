@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from bgdata.errors import InvalidPositionError, InvalidScoreError, shown
 from bgdata.game.board import BAR, OPPONENT_BAR
-from bgdata.game.dice import Roll, parse_roll
+from bgdata.game.dice import parse_roll
 from bgdata.game.match import MOST_CUBE
 from bgdata.game.match_state import GameState, MatchState, Offer, Side
 from bgdata.game.position import Position
@@ -24,17 +24,9 @@ from bgdata.game.position import Position
 PREFIX = "XGID="
 
 _NAMES = (
-    "position",
-    "cube",
-    "cube owner",
-    "turn",
-    "dice",
-    "score of bottom",
-    "score of top",
-    "crawford/jacoby",
-    "match length",
-    "cube limit",
-)
+    "position", "cube", "cube owner", "turn", "dice", "score of bottom", "score of top", "crawford/jacoby",
+    "match length", "cube limit",
+)  # fmt: skip
 _BOTTOM_LETTERS, _TOP_LETTERS = "-ABCDEFGHIJKLMNOP", "-abcdefghijklmnop"
 _COUNTS = {letter: count for count, letter in enumerate(_BOTTOM_LETTERS)} | {
     letter: -count for count, letter in enumerate(_TOP_LETTERS)
@@ -54,8 +46,8 @@ T = TypeVar("T")
 class Xgid:
     """Everything an XGID holds. `position` is seen by the player on roll, who is `match.on_roll`.
 
-    `max_cube`: the highest cube allowed. `str()` gives the text. Raises InvalidScoreError for what an XGID has no field
-    for: a resignation, or a game that is not being played.
+    `max_cube`: the highest cube allowed. `str()` gives the text, with "XGID=" before it and the larger die first.
+    Raises InvalidScoreError for what an XGID has no field for: a resignation, or a game that is not being played.
     """
 
     position: Position
@@ -73,7 +65,22 @@ class Xgid:
             raise InvalidScoreError(f"expected a cube of at most {self.max_cube}, got {self.match.cube_value}")
 
     def __str__(self) -> str:
-        return format_xgid(self)
+        match = self.match
+        position = self.position if match.on_roll == Side.BOTTOM else self.position.flip()
+        counts = (-position.board[OPPONENT_BAR], *position.board[1:])
+        fields = [
+            "".join(_BOTTOM_LETTERS[count] if count >= 0 else _TOP_LETTERS[-count] for count in counts),
+            match.cube_value.bit_length() - 1,
+            _OWNER_CODES[match.cube_owner],
+            _SIDE_CODES[match.on_roll],
+            match.roll or _OFFER_CODES[match.offer],
+            match.scores[Side.BOTTOM],
+            match.scores[Side.TOP],
+            int(match.is_crawford) if match.length else match.is_jacoby + 2 * match.has_beavers,
+            match.length,
+            self.max_cube.bit_length() - 1,
+        ]
+        return PREFIX + ":".join(map(str, fields))
 
 
 def parse_xgid(text: str) -> Xgid:
@@ -88,43 +95,29 @@ def parse_xgid(text: str) -> Xgid:
         raise InvalidPositionError(f"expected {len(_NAMES)} fields in an xgid, got {len(fields)}: {shown(text)}")
     field_of = dict(zip(_NAMES, fields, strict=True))
     try:
-        return _xgid(field_of)
+        match = _match_state(field_of)
+        max_cube = 1 << _number(field_of, "cube limit", _MAX_LOG2)
+        position = _parse_board(field_of["position"])
+        return Xgid(position if match.on_roll == Side.BOTTOM else position.flip(), match, max_cube)
     except (InvalidPositionError, InvalidScoreError) as error:
         raise InvalidPositionError(f"{error}, in xgid {shown(text)}") from error
-
-
-def format_xgid(xgid: Xgid) -> str:
-    """The text of an XGID, with "XGID=" before it, the larger die first."""
-    match = xgid.match
-    position = xgid.position if match.on_roll == Side.BOTTOM else xgid.position.flip()
-    fields = [
-        _format_board(position),
-        match.cube_value.bit_length() - 1,
-        _OWNER_CODES[match.cube_owner],
-        _SIDE_CODES[match.on_roll],
-        match.roll or _OFFER_CODES[match.offer],
-        match.scores[Side.BOTTOM],
-        match.scores[Side.TOP],
-        int(match.is_crawford) if match.length else match.is_jacoby + 2 * match.has_beavers,
-        match.length,
-        xgid.max_cube.bit_length() - 1,
-    ]
-    return PREFIX + ":".join(map(str, fields))
-
-
-def _xgid(field_of: Mapping[str, str]) -> Xgid:
-    """The XGID of ten fields by name; errors name the field or rule alone."""
-    match = _match_state(field_of)
-    max_cube = 1 << _number(field_of, "cube limit", _MAX_LOG2)
-    position = _parse_board(field_of["position"])
-    return Xgid(position if match.on_roll == Side.BOTTOM else position.flip(), match, max_cube)
 
 
 def _match_state(field_of: Mapping[str, str]) -> MatchState:
     """What the fields say about anything but checkers and the limit of the cube."""
     on_roll, owner = _choice(field_of, "turn", _SIDE_CODES), _choice(field_of, "cube owner", _OWNER_CODES)
-    roll, offer = _dice(field_of)
-    _check_offer(offer, is_beavered=owner == on_roll.other)
+    text = field_of["dice"]
+    roll, offer = parse_roll(text) if _ROLL.fullmatch(text) else None, Offer.NONE
+    if roll is None:
+        if text not in _OFFER_CODES.values():
+            raise InvalidPositionError(f"expected two dice, 00, D, B or R as {_place('dice')}, got {shown(text)}")
+        offer = _choice(field_of, "dice", _OFFER_CODES)
+    # the other side owns the cube after a beaver, and cannot before a double
+    is_beavered = owner == on_roll.other
+    if offer == Offer.DOUBLE and is_beavered:
+        raise InvalidPositionError("expected a double by a player who may turn the cube, got one by its opponent")
+    if offer in (Offer.BEAVER, Offer.RACCOON) and not is_beavered:
+        raise InvalidPositionError(f"expected the cube at the side that beavered after a {offer}, got it elsewhere")
     length = _number(field_of, "match length")
     rules = _number(field_of, "crawford/jacoby", 1 if length else 3)
     return MatchState(
@@ -140,24 +133,6 @@ def _match_state(field_of: Mapping[str, str]) -> MatchState:
         is_jacoby=not length and bool(rules & 1),
         has_beavers=not length and bool(rules & 2),
     )
-
-
-def _dice(field_of: Mapping[str, str]) -> tuple[Roll | None, Offer]:
-    """The roll, or what is offered before it."""
-    text = field_of["dice"]
-    if _ROLL.fullmatch(text):
-        return parse_roll(text), Offer.NONE
-    if text not in _OFFER_CODES.values():
-        raise InvalidPositionError(f"expected two dice, 00, D, B or R as {_place('dice')}, got {shown(text)}")
-    return None, _choice(field_of, "dice", _OFFER_CODES)
-
-
-def _check_offer(offer: Offer, *, is_beavered: bool) -> None:
-    """Raise unless the owner of the cube fits: the other side owns it after a beaver, and cannot before a double."""
-    if offer == Offer.DOUBLE and is_beavered:
-        raise InvalidPositionError("expected a double by a player who may turn the cube, got one by its opponent")
-    if offer in (Offer.BEAVER, Offer.RACCOON) and not is_beavered:
-        raise InvalidPositionError(f"expected the cube at the side that beavered after a {offer}, got it elsewhere")
 
 
 def _choice(field_of: Mapping[str, str], name: str, codes: Mapping[T, str]) -> T:
@@ -192,9 +167,3 @@ def _parse_board(text: str) -> Position:
     if counts[OPPONENT_BAR] > 0 or counts[BAR] < 0:
         raise InvalidPositionError(f"expected a small letter first (top's bar) and a capital last, got {shown(text)}")
     return Position((-counts[OPPONENT_BAR], *counts[1:]))
-
-
-def _format_board(position: Position) -> str:
-    """The 26 characters of a position seen by the bottom side."""
-    counts = (-position.board[OPPONENT_BAR], *position.board[1:])
-    return "".join(_BOTTOM_LETTERS[count] if count >= 0 else _TOP_LETTERS[-count] for count in counts)

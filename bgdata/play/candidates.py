@@ -20,10 +20,17 @@ from bgdata.evaluation.roll_values import likely_plays
 from bgdata.evaluation.win_only import win_only_chooser
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
-from bgdata.play.rollout import Limits, RolloutSettings, Values, equities_of
+from bgdata.play.rollout import (
+    Limits,
+    RolloutSettings,
+    Values,
+    blocks_while_open,
+    difference_error,
+    equities_of,
+    mean_and_error,
+)
 from bgdata.play.rollout_decisions import own_blocks
 from bgdata.play.rollout_kernels import BLOCK
-from bgdata.play.rounds import blocks_while_open, difference_error, mean_and_error
 
 LEAST_PLAYS = 2  # candidates, where there are as many plays
 SURE = 3.0  # standard errors of a difference, beyond which it is taken to be one

@@ -195,6 +195,13 @@ def takes(terms: Terms, moment: Moment, chances: Chances) -> bool:
 
 
 @kernel(borrows=True)
+def way_of(terms: Terms, owner: int, outcome: int) -> int:
+    """How a game counts that was won as a single game, gammon or backgammon (1 to 3): a single game where the Jacoby
+    rule holds and nobody has turned the cube."""
+    return 1 if terms.length == 0 and terms.is_jacoby and owner == NOBODY else outcome
+
+
+@kernel(borrows=True)
 def note(book: Book, turn: int, board: Boards, chances: Chances, moment: Moment, player: int, action: int) -> None:
     """Fills all of book[turn] but dice and a play, if there is room."""
     if turn >= len(book.boards):
@@ -336,7 +343,7 @@ def play_game(
             luck += found if on_roll == 0 else -found
         row, roll, outcome = row + 1, roll + 1, outcome_of(chosen, CHECKERS)
         if outcome != 0:
-            way = 1 if terms.length == 0 and terms.is_jacoby and owner == NOBODY else outcome
+            way = way_of(terms, owner, outcome)
             return Ending(on_roll, way * cube_value, cube_value, way, row - first, luck)
         flip_into(chosen, board)
         on_roll = 1 - on_roll
@@ -379,32 +386,23 @@ def fill_matches(
     begin: int,
     end: int,
     chooser: Chooser,
-    sides: NDArray[np.float64],
-    cells: Cells,
-    length: int,
-    is_jacoby: bool,
+    terms: Terms,
     is_paired: bool,
-    with_luck: bool,
-    ply: int,
     seed: int,
     matches: NDArray[np.int64],
     counts: NDArray[np.int64],
     lucks: NDArray[np.float64],
     games: NDArray[np.int16],
-    boards: Boards,
-    after_play: Boards,
-    records: NDArray[np.int8],
-    equities: NDArray[np.float32],
+    books: Book,
 ) -> None:
-    """Fills counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the book
+    """Fills counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the books
     [row, turn] of matches[row] of a seed, for the rows begin:end. In pairs, 2k and 2k + 1 have the dice of k, and the
     sides change seats in the latter."""
-    swapped, scratch = sides[::-1].copy(), new_game_scratch(networks_of(chooser), ply)
+    swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(networks_of(chooser), terms.ply)
     for row in range(begin, end):
         match = matches[row]
-        seated = swapped if is_paired and match % 2 == 1 else sides
-        terms = Terms(seated, cells, length, is_jacoby, with_luck, ply)
+        seated = swapped if is_paired and match % 2 == 1 else terms.sides
+        own = Terms(seated, terms.cells, terms.length, terms.is_jacoby, terms.with_luck, terms.ply)
         stream = random_stream(seed, match // 2 if is_paired else match)
-        book = Book(boards[row], after_play[row], records[row], equities[row])
-        found = play_match(chooser, terms, stream, scratch, games[row], book)
-        counts[row, 0], counts[row, 1], lucks[row] = found
+        book = Book(books.boards[row], books.after_play[row], books.records[row], books.equities[row])
+        counts[row, 0], counts[row, 1], lucks[row] = play_match(chooser, own, stream, scratch, games[row], book)

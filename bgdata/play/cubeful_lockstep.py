@@ -12,13 +12,12 @@ and the score, less the mean of that over all rolls.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.match_cube import Cells, MatchGame
+from bgdata.equity.match_cube import MatchGame
 from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.choices import Chooser, networks_of, require_networks, tables_of
 from bgdata.evaluation.evaluator import Evaluator
@@ -41,7 +40,7 @@ from bgdata.play.cubeful_games import (
     roll_luck,
     takes,
 )
-from bgdata.play.cubeful_series import GAME_FIELDS, CubefulResults, CubefulRules, CubeSide
+from bgdata.play.cubeful_series import GAME_FIELDS, CubefulResults, CubefulRules, CubeSide, terms_of
 from bgdata.play.games import START, check_numbers, checked_choices
 
 if TYPE_CHECKING:
@@ -50,9 +49,7 @@ if TYPE_CHECKING:
 Numbers: TypeAlias = NDArray[np.int64]
 Rows: TypeAlias = NDArray[np.bool_]
 SIDES = (CubeSide(), CubeSide())
-_TERMS = np.array([side.row for side in SIDES])
 _SCORE, _PAST, _ON_ROLL, _CUBE, _OWNER, _ROLLS, _GAME = (slice(0, 2), *range(2, 8))  # columns of `_Table.state`
-_MOMENT = 6  # columns of a moment: on roll, cube value, owner, away, opponent's away, whether it is the Crawford game
 
 
 def play_cubeful(
@@ -76,7 +73,7 @@ def play_cubeful(
     if estimator is not None:
         require_networks(estimator, "to estimate luck")
     judges = [as_evaluator(player.label, player) for player in players]
-    table = _Table.of(np.arange(first, first + count), rules, seed)
+    table = _Table(np.arange(first, first + count), rules, seed)
     while len(table.rows):
         table.begin_games()
         passed = _turn_cubes(table, judges)
@@ -99,17 +96,11 @@ class _Table:
         self.is_over = np.zeros(len(matches), np.bool_)
         self.lucks = np.zeros(len(matches))
         self.games: list[tuple[Numbers, Numbers]] = []  # places of matches, and rows of GAME_FIELDS
-        met = rules.met
-        self.cells: Cells = np.zeros((2, 1, 1)) if met is None else met.cells.copy()
-
-    @classmethod
-    def of(cls, matches: Numbers, rules: CubefulRules, seed: int) -> _Table:
-        """The matches before their first games."""
-        return cls(matches, rules, seed)
+        self.terms = terms_of(SIDES, rules, with_luck=True)
 
     @property
     def moments(self) -> Numbers:
-        """int64[n, 6]: see _MOMENT."""
+        """int64[n, 6]: on roll, cube value, owner, away, opponent's away, whether it is the Crawford game."""
         on_roll = self.state[:, _ON_ROLL]
         away = self.rules.length - self.state[:, _SCORE]
         own, other = (away[np.arange(len(away)), seat] for seat in (on_roll, 1 - on_roll))
@@ -156,9 +147,9 @@ def _turn_cubes(table: _Table, judges: list[Evaluator]) -> Rows:
     """Turn the cubes that are doubled and taken; bool[n] where a double was passed."""
     on_roll, owner = table.state[:, _ON_ROLL], table.state[:, _OWNER]
     may = (table.state[:, _ROLLS] > 0) & (owner != 1 - on_roll) & (table.state[:, _CUBE] < MOST_CUBE)
-    asked = np.flatnonzero(may & ~table.is_crawford)
-    doubled = asked[_decided(table, judges, asked, on_roll[asked], fill_doubles)]
-    is_taken = _decided(table, judges, doubled, 1 - on_roll[doubled], fill_takes)
+    rows = np.flatnonzero(may & ~table.is_crawford)
+    doubled = rows[_decisions(table, judges, rows, on_roll[rows], is_answer=False)]
+    is_taken = _decisions(table, judges, doubled, 1 - on_roll[doubled], is_answer=True)
     taken = doubled[is_taken]
     table.state[taken, _OWNER] = 1 - on_roll[taken]
     table.state[taken, _CUBE] *= 2
@@ -167,16 +158,15 @@ def _turn_cubes(table: _Table, judges: list[Evaluator]) -> Rows:
     return passed
 
 
-def _decided(table: _Table, judges: list[Evaluator], rows: Numbers, seats: Numbers, fill: Callable[..., None]) -> Rows:
-    """bool[n]: what the players on these seats decide in these rows, each by its own chances."""
+def _decisions(table: _Table, judges: list[Evaluator], rows: Numbers, seats: Numbers, *, is_answer: bool) -> Rows:
+    """bool[n]: whether the players on these seats double in these rows, or take, each by its own chances."""
     found, chances = np.zeros(len(rows), np.bool_), np.empty((len(rows), 5), np.float32)
     players = table.seats(rows, seats)
     for number, judge in enumerate(judges):
         own = np.flatnonzero(players == number)
         if len(own):
             chances[own] = judge.evaluate_many(table.boards[rows[own]]).chances
-    settings = _TERMS, table.cells, table.rules.length, table.rules.is_jacoby
-    in_threads(fill, len(rows), *settings, table.moments[rows], chances, found)
+    in_threads(fill_decisions, len(rows), table.terms, is_answer, table.moments[rows], chances, found)
     return found
 
 
@@ -191,23 +181,17 @@ def _play_rolls(table: _Table, players: tuple[Player, Player], estimator: Choose
             choices = checked_choices(player, table.boards[rows[own]], table.dice[rows[own]], table.rows[rows[own]], 0)
             chosen[own] = choices
     table.state[rows, _ON_ROLL], table.state[rows, _ROLLS] = 1 - on_roll, rolls + 1
-    if estimator is not None:
-        _add_lucks(table, estimator, rows, rolls == 0)
+    if estimator is not None:  # the opponent of who rolled is on roll already
+        lucks, moments = np.empty(len(rows)), table.moments[rows]
+        arrays = table.boards[rows], table.dice[rows], moments, rolls == 0, lucks
+        in_threads(fill_lucks, len(rows), estimator, table.terms, *arrays)
+        table.lucks[table.rows[rows]] += np.where(moments[:, 0] == 1, lucks, -lucks)
     table.boards[rows] = chosen
     ways = np.zeros(len(table.rows), np.int64)
     ways[rows] = -game_outcomes(chosen)  # of who has played: the opponent is on roll
     cubes = table.state[:, _CUBE]
     ways_won = np.where((table.rules.length == 0) & table.rules.is_jacoby & (table.state[:, _OWNER] == NOBODY), 1, ways)
     _end_games(table, ways != 0, 1 - table.state[:, _ON_ROLL], ways_won * cubes, ways_won)
-
-
-def _add_lucks(table: _Table, estimator: Chooser, rows: Numbers, is_opening: Rows) -> None:
-    """Add the luck of each roll to that of player 0; the opponent of who rolled is on roll already."""
-    found, moments = np.empty(len(rows)), table.moments[rows]
-    settings = _TERMS, table.cells, table.rules.length, table.rules.is_jacoby
-    arrays = table.boards[rows], table.dice[rows], moments, is_opening, found
-    in_threads(fill_lucks, len(rows), estimator, *settings, *arrays)
-    table.lucks[table.rows[rows]] += np.where(moments[:, 0] == 1, found, -found)
 
 
 def _end_games(table: _Table, is_over: Rows, winners: Numbers, points: Numbers, ways: Numbers | int) -> None:
@@ -242,40 +226,16 @@ def moment_of(row: Numbers) -> Moment:
 
 
 @kernel()
-def fill_doubles(
-    begin: int,
-    end: int,
-    sides: Array,
-    cells: Cells,
-    length: int,
-    is_jacoby: bool,
-    moments: Numbers,
-    chances: Chances,
-    found: Rows,
+def fill_decisions(
+    begin: int, end: int, terms: Terms, is_answer: bool, moments: Numbers, chances: Chances, found: Rows
 ) -> None:
-    """Fills found[row] with whether the player on roll doubles by chances[row, 0:5], for rows begin:end."""
-    terms = Terms(sides, cells, length, is_jacoby, False, 0)
+    """Fills found[row] with whether the player on roll doubles by chances[row, 0:5], or with `is_answer` whether the
+    opponent takes by these chances of the player on roll, for rows begin:end."""
     for row in range(begin, end):
-        found[row] = doubles(terms, moment_of(moments[row]), chances[row], sides[0, 2])
-
-
-@kernel()
-def fill_takes(
-    begin: int,
-    end: int,
-    sides: Array,
-    cells: Cells,
-    length: int,
-    is_jacoby: bool,
-    moments: Numbers,
-    chances: Chances,
-    found: Rows,
-) -> None:
-    """Fills found[row] with whether the opponent takes by chances[row, 0:5] of the player on roll, for rows
-    begin:end."""
-    terms = Terms(sides, cells, length, is_jacoby, False, 0)
-    for row in range(begin, end):
-        found[row] = takes(terms, moment_of(moments[row]), chances[row])
+        if is_answer:
+            found[row] = takes(terms, moment_of(moments[row]), chances[row])
+        else:
+            found[row] = doubles(terms, moment_of(moments[row]), chances[row], terms.sides[0, 2])
 
 
 @kernel()
@@ -283,10 +243,7 @@ def fill_lucks(
     begin: int,
     end: int,
     chooser: Chooser,
-    sides: Array,
-    cells: Cells,
-    length: int,
-    is_jacoby: bool,
+    terms: Terms,
     boards: Boards,
     dice: NDArray[np.int8],
     moments: Numbers,
@@ -295,13 +252,13 @@ def fill_lucks(
 ) -> None:
     """Fills found[row] with the luck of dice[row, 0:2] for who rolled them in boards[row, slot], where moments[row] is
     after it, for rows begin:end."""
-    terms, scratch = Terms(sides, cells, length, is_jacoby, True, 0), new_roll_scratch(networks_of(chooser))
+    scratch = new_roll_scratch(networks_of(chooser))
     for row in range(begin, end):
         place, moment = roll_place(dice[row, 0], dice[row, 1]), moment_of(moments[row])
         found[row] = luck_of(chooser, terms, moment, boards[row], place, is_opening[row], scratch)
 
 
-@kernel(borrows=True)
+@kernel(borrows=True)  # what `play_stakes` returns is borrowed: a kernel that counts references would free it
 def luck_of(
     chooser: Chooser, terms: Terms, opponent: Moment, board: Boards, place: int, is_opening: bool, scratch: RollScratch
 ) -> float:

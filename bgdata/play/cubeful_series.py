@@ -14,8 +14,8 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.choices import Chooser, require_networks
 from bgdata.evaluation.lookahead import MOST_PLY
 from bgdata.game.codec import Boards
-from bgdata.kernel import Array, in_threads
-from bgdata.play.cubeful_games import fill_matches
+from bgdata.kernel import in_threads
+from bgdata.play.cubeful_games import Book, Terms, fill_matches
 from bgdata.play.games import check_numbers
 
 TURNS = 96  # turns of a money game, or for each point of a match, that are kept while it is played
@@ -99,17 +99,10 @@ class CubefulCorpus(NamedTuple):
     equities: NDArray[np.float32]  # [turns]
 
 
-class _Pages(NamedTuple):
-    boards: Boards  # [match, turn, 26]
-    after_play: Boards
-    records: NDArray[np.int8]  # [match, turn, 7]
-    equities: NDArray[np.float32]  # [match, turn]
-
-    @classmethod
-    def of(cls, count: int, turns: int) -> _Pages:
-        """Empty pages for this many matches, with room for this many turns each."""
-        before, after, records = (np.empty((count, turns, width), np.int8) for width in (26, 26, 7))
-        return cls(before, after, records, np.empty((count, turns), np.float32))
+def terms_of(sides: tuple[CubeSide, CubeSide], rules: CubefulRules, *, with_luck: bool = False, ply: int = 0) -> Terms:
+    """The rules, and how each side plays, as kernels take them."""
+    cells = np.zeros((2, 1, 1)) if rules.met is None else rules.met.cells.copy()
+    return Terms(np.array([side.row for side in sides]), cells, rules.length, rules.is_jacoby, with_luck, ply)
 
 
 def cubeful_results(
@@ -134,8 +127,8 @@ def cubeful_results(
     """
     check_numbers(count, seed, first)
     matches = np.arange(first, first + count)
-    pages = _Pages.of(count, 0)
-    return _played(chooser, sides, rules, matches, seed, pages, ply, is_paired=is_paired, with_luck=with_luck)[0]
+    found = _play(chooser, sides, rules, matches, seed, 0, ply, is_paired=is_paired, with_luck=with_luck)
+    return found[0]
 
 
 def cubeful_self_play(
@@ -151,45 +144,46 @@ def cubeful_self_play(
     """Matches first, first + 1, ... of a seed, with every turn; player 0 handles the cube as the side named first. A
     money game has the same dice as the cubeless game of its number. Raises what `cubeful_results` raises."""
     check_numbers(count, seed, first)
-    matches, most = np.arange(first, first + count), TURNS * max(rules.length, 1)
-    pages = _Pages.of(count, most)
-    results, turns = _played(chooser, sides, rules, matches, seed, pages, ply, is_paired=False)
-    kept = [[values.reshape(-1, *values.shape[2:])[:0] for values in pages]]
+    matches, room = np.arange(first, first + count), TURNS * max(rules.length, 1)
+    results, turns, books = _play(chooser, sides, rules, matches, seed, room, ply)
+    parts = [[values.reshape(-1, *values.shape[2:])[:0] for values in books]]
     for row, n in enumerate(turns.tolist()):
-        whole, place = (pages, row) if n <= most else (_Pages.of(1, n), 0)
-        if n > most:  # the few longer ones are played twice
-            _played(chooser, sides, rules, matches[row : row + 1], seed, whole, ply, is_paired=False)
-        kept.append([values[place, :n] for values in whole])
-    boards, after_play, records, equities = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+        if n <= room:
+            parts.append([values[row, :n] for values in books])
+        else:  # the few longer ones are played twice
+            _, _, longer = _play(chooser, sides, rules, matches[row : row + 1], seed, n, ply)
+            parts.append([values[0] for values in longer])
+    boards, after_play, records, equities = (np.concatenate(values) for values in zip(*parts, strict=True))
     first_turns = np.concatenate([np.zeros(1, np.int64), np.cumsum(results.column("turns"))])
     return CubefulCorpus(results, first_turns, boards, after_play, records, equities)
 
 
-def _played(
+def _play(
     chooser: Chooser,
     sides: tuple[CubeSide, CubeSide],
     rules: CubefulRules,
     matches: NDArray[np.int64],
     seed: int,
-    pages: _Pages,
+    room: int,
     ply: int,
     *,
-    is_paired: bool,
+    is_paired: bool = False,
     with_luck: bool = False,
-) -> tuple[CubefulResults, NDArray[np.int64]]:
-    """Results, and the turns of each match; fills pages."""
+) -> tuple[CubefulResults, NDArray[np.int64], Book]:
+    """(results, int64[matches] turns, records of up to `room` turns of each match, with an axis more than a `Book`)."""
     rules.check(sides)
     if with_luck and rules.length:
         rules.check_met()
     require_networks(chooser, "to handle the cube")
     if not 0 <= ply <= MOST_PLY:
         raise UsageError(f"expected a ply from 0 to {MOST_PLY}, got {ply}")
-    rows = np.array([side.row for side in sides])
-    cells: Array = np.zeros((2, 1, 1)) if rules.met is None else rules.met.cells.copy()
-    counts, lucks = np.empty((len(matches), 2), np.int64), np.empty(len(matches), np.float64)
-    games = np.empty((len(matches), max(1, 2 * rules.length - 1), len(GAME_FIELDS)), np.int16)
-    terms = rows, cells, rules.length, rules.is_jacoby, is_paired, with_luck, ply, seed
-    in_threads(fill_matches, len(matches), chooser, *terms, matches, counts, lucks, games, *pages)
+    n = len(matches)
+    counts, lucks = np.empty((n, 2), np.int64), np.empty(n, np.float64)
+    games = np.empty((n, max(1, 2 * rules.length - 1), len(GAME_FIELDS)), np.int16)
+    boards, after_play, records = (np.empty((n, room, width), np.int8) for width in (26, 26, 7))
+    books = Book(boards, after_play, records, np.empty((n, room), np.float32))
+    terms = terms_of(sides, rules, with_luck=with_luck, ply=ply)
+    in_threads(fill_matches, n, chooser, terms, is_paired, seed, matches, counts, lucks, games, books)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts[:, 0])])
     is_played = np.arange(games.shape[1]) < counts[:, :1]
-    return CubefulResults(offsets, games[is_played], lucks), counts[:, 1]
+    return CubefulResults(offsets, games[is_played], lucks), counts[:, 1], books

@@ -45,15 +45,15 @@ def first_doubles(player: StatePlayer) -> FirstDoubles:
     """The positions in which the trailer can first double if `player` plays both sides by cubeless money equity, in the
     order of the rolls; those after a first roll of the leader come first."""
     start = np.array([START.board], np.int8)
-    opened = played(player, start, DICE[[not roll.is_double for roll in ROLLS]])
-    answered = played(player, opened, DICE)
+    opened = play_rolls(player, start, DICE[[not roll.is_double for roll in ROLLS]])
+    answered = play_rolls(player, opened, DICE)
     first = 0.5 / len(FIRST_ROLLS)
     boards = np.concatenate([opened, answered])
     weights = np.concatenate([np.full(len(opened), first), np.tile(first * CHANCES, len(opened))])
     return FirstDoubles(boards, weights, player.evaluate_many(boards).chances)
 
 
-def played(player: StatePlayer, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
+def play_rolls(player: StatePlayer, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
     """int8[n x m, 26]: each of n boards after the play of each of int8[m, 2] rolls, seen by the opponent, who is on
     roll."""
     every = np.repeat(boards, len(rolls), axis=0)

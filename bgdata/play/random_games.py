@@ -39,47 +39,45 @@ def random_games(count: int, seed: int, first: int = 0) -> RandomGames:
     Game g of a seed is always the same, on any number of threads. The first roll of a game is never a double. Raises
     UsageError for numbers beyond 0 to 2^63 - 1, that of the last game among them.
     """
-    _check_count(count, seed, first)
-    outcomes, turns = np.empty(count, np.int8), np.empty(count, np.int64)
-    in_threads(fill_games, count, seed, first, outcomes, turns, least=16)
-    return RandomGames(outcomes, turns)
+    if min(count, seed, first) < 0 or max(first + count, seed) >= 1 << 63:
+        raise UsageError(f"expected numbers from 0 to 2^63 - 1, got count {count}, seed {seed}, first {first}")
+    games = RandomGames(np.empty(count, np.int8), np.empty(count, np.int64))
+    in_threads(fill_games, count, seed, first, np.zeros(count + 1, np.int64), *_room(0), *games, least=16)
+    return games
 
 
 def random_game_positions(count: int, seed: int, first: int = 0) -> GamePositions:
     """Every position and roll of the games that `random_games` plays. Raises as it does."""
-    _, turns = random_games(count, seed, first)
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(turns)])
-    boards, rolls = np.empty((offsets[-1], 26), np.int8), np.empty((offsets[-1], 2), np.int8)
-    in_threads(fill_positions, count, seed, first, offsets, boards, rolls, least=16)
-    return GamePositions(offsets, boards, rolls)
+    games = random_games(count, seed, first)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(games.turns)])
+    room = _room(int(offsets[-1]))
+    in_threads(fill_games, count, seed, first, offsets, *room, *games, least=16)
+    return GamePositions(offsets, *room)
 
 
-def _check_count(count: int, seed: int, first: int) -> None:
-    if min(count, seed, first) < 0 or max(first + count, seed) >= 1 << 63:
-        raise UsageError(f"expected numbers from 0 to 2^63 - 1, got count {count}, seed {seed}, first {first}")
+def _room(turns: int) -> tuple[Boards, NDArray[np.int8]]:
+    """Boards and rolls to be filled."""
+    return np.empty((turns, 26), np.int8), np.empty((turns, 2), np.int8)
 
 
 @kernel()
 def fill_games(
-    begin: int, end: int, seed: int, first: int, outcomes: NDArray[np.int8], turns: NDArray[np.int64]
+    begin: int,
+    end: int,
+    seed: int,
+    first: int,
+    offsets: NDArray[np.int64],
+    boards: Boards,
+    rolls: NDArray[np.int8],
+    outcomes: NDArray[np.int8],
+    turns: NDArray[np.int64],
 ) -> None:
-    """Fills outcomes[row] and turns[row] with game first + row, for the rows begin:end."""
-    after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
-    no_boards, no_rolls = np.empty((0, 26), np.int8), np.empty((0, 2), np.int8)
-    for row in range(begin, end):
-        outcomes[row], turns[row] = fill_game(seed, first + row, no_boards, no_rolls, after, notes)
-
-
-@kernel()
-def fill_positions(
-    begin: int, end: int, seed: int, first: int, offsets: NDArray[np.int64], boards: Boards, rolls: NDArray[np.int8]
-) -> None:
-    """Fills boards[turn, slot] and rolls[turn, 0:2] for turns offsets[row]:offsets[row + 1] with game first + row, for
-    the rows begin:end."""
+    """Fills outcomes[row] and turns[row] with game first + row, and boards[turn, slot] and rolls[turn, 0:2] for turns
+    offsets[row]:offsets[row + 1], for the rows begin:end."""
     after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
     for row in range(begin, end):
-        turns = slice(offsets[row], offsets[row + 1])
-        fill_game(seed, first + row, boards[turns], rolls[turns], after, notes)
+        kept = slice(offsets[row], offsets[row + 1])
+        outcomes[row], turns[row] = fill_game(seed, first + row, boards[kept], rolls[kept], after, notes)
 
 
 @kernel()

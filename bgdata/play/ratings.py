@@ -50,7 +50,7 @@ def expected_points(difference: float, scale: float) -> float:
     return scale * tanh(difference / scale)
 
 
-def rated(players: int, zero: int, pairings: Sequence[Pairing], scale: float) -> Ratings:
+def fit_ratings(players: int, zero: int, pairings: Sequence[Pairing], scale: float) -> Ratings:
     """The ratings of players 0, 1, ... by their pairings. Raises UsageError where pairings do not connect them all, and
     for results or errors that are not finite, as one pair of games has."""
     for each in pairings:

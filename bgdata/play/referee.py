@@ -1,9 +1,12 @@
-"""An exact referee: what checker plays lose in bearoffs that a two-sided table has solved.
+"""An exact referee: what checker plays lose in bearoffs that a two-sided table has solved, or in solved endgames.
 
-The decisions are those of games that PubEval plays against itself, in the order in which they occur, so that common
-ones count more: every position that the table covers, where its roll offers at least two different plays. The loss of a
-choice is the cubeless equity after the best play less that after the choice, both from the table: nothing is rolled
-out, so the only noise is the choice of decisions.
+The decisions in bearoffs are those of games that PubEval plays against itself, in the order in which they occur, so
+that common ones count more: every position that the table covers, where its roll offers at least two different plays.
+The loss of a choice is the cubeless equity after the best play less that after the choice, both from the table: nothing
+is rolled out, so the only noise is the choice of decisions.
+
+Games rarely come to so few checkers in contact as contact endgames have. So decisions in these are drawn: pairs of
+layouts that have not passed each other, all equally likely, with a roll that offers at least two different plays.
 """
 
 from __future__ import annotations
@@ -13,17 +16,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.endgames.layouts import Layouts, boards_of, layout_indexes
+from bgdata.endgames.plays import DICE, WEIGHTS
+from bgdata.endgames.solver import is_possible
 from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, bearoff_source, exact_cell, exact_equity
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import outcome_of
-from bgdata.game.codec import Boards, flip_into
-from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, fill_plays
-from bgdata.kernel import kernel, prange
+from bgdata.game.classes import PASSED_PIPS
+from bgdata.game.codec import Boards, flip_boards, flip_into
+from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, batch_plays, fill_plays, play_counts
+from bgdata.kernel import Array, kernel, prange
 from bgdata.play.corpus import self_play
 
 GAMES = 512  # games played at a time
+DRAWN = 4096  # pairs of layouts and rolls that are drawn at a time
 MOST_GAMES = 1000  # games for each wanted decision: a table of few positions is rarely reached
 _EXACT = int(BearoffSource.EXACT)
 
@@ -57,9 +65,9 @@ def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
     missing, most = count, MOST_GAMES * count
     for first in range(0, most, GAMES):
         games = self_play(PubEval().chooser, min(GAMES, most - first), seed, first)
-        is_asked = np.empty(len(games.boards), np.bool_)
-        fill_asked(tables, games.boards, games.dice, is_asked)
-        rows = np.flatnonzero(is_asked)[:missing]
+        is_covered = np.empty(len(games.boards), np.bool_)
+        fill_covered(tables, games.boards, games.dice, is_covered)
+        rows = np.flatnonzero(is_covered)[:missing]
         numbers = first + np.searchsorted(games.offsets, rows, side="right") - 1
         found.append(Decisions(games.boards[rows], games.dice[rows], numbers))
         missing -= len(rows)
@@ -81,25 +89,74 @@ def verdicts(tables: BearoffArrays, decisions: Decisions, chosen: Boards, tolera
     found = Verdicts(losses, ranks, n_plays, np.empty((count, 26), np.int8))
     choices = np.ascontiguousarray(chosen)
     fill_verdicts(tables, decisions.boards, decisions.rolls, choices, tolerance, losses, ranks, n_plays, found.best)
-    if (found.ranks < 0).any():
-        row = int((found.ranks < 0).argmax())
+    _check_legal(decisions, chosen, found.ranks >= 0)
+    return found
+
+
+def is_in_contact(layouts: Layouts) -> NDArray[np.bool_]:
+    """bool[on roll, opponent]: pairs that share no point, neither side empty, that can still hit or block."""
+    rearmost = np.where(layouts.counts > 0, np.arange(1, layouts.counts.shape[1] + 1), 0).max(axis=1)
+    found: NDArray[np.bool_] = is_possible(layouts) & (rearmost[:, None] + rearmost[None, :] > PASSED_PIPS)
+    found[0], found[:, 0] = False, False
+    return found
+
+
+def contact_decisions(layouts: Layouts, count: int, seed: int) -> Decisions:
+    """The first `count` decisions of a seed, drawn with the chances of rolls, each as if of a game of its own. Raises
+    UsageError for a count below 1."""
+    if count < 1:
+        raise UsageError(f"expected at least 1 decision, got {count}")
+    pairs = np.argwhere(is_in_contact(layouts))
+    generator, found, missing = np.random.default_rng(seed), list[tuple[Boards, Boards]](), count
+    while missing > 0:
+        chosen = pairs[generator.integers(0, len(pairs), DRAWN)]
+        rolls = DICE[generator.choice(len(DICE), DRAWN, p=WEIGHTS / WEIGHTS.sum())].astype(np.int8)
+        boards = boards_of(layouts.counts[chosen[:, 0]], layouts.counts[chosen[:, 1]])
+        rows = np.flatnonzero(play_counts(boards, rolls) > 1)[:missing]
+        found.append((boards[rows], rolls[rows]))
+        missing -= len(rows)
+    boards, rolls = map(np.concatenate, zip(*found, strict=True))
+    return Decisions(boards, rolls, np.arange(count))
+
+
+def contact_verdicts(equities: Array, decisions: Decisions, chosen: Boards, tolerance: float) -> Verdicts:
+    """What int8[n, 26] choices, positions after the play with the OPPONENT on roll, lose by cubeless equities
+    [on roll, opponent, column]. Raises InvalidPositionError for a choice that no legal play leads to."""
+    offsets, after = batch_plays(decisions.boards, decisions.rolls)
+    turned = flip_boards(after)
+    values = -np.asarray(equities[(*layout_indexes(turned), 0)], np.float64)
+    counts = np.diff(offsets)
+    best = np.maximum.reduceat(values, offsets[:-1])
+    first = np.flatnonzero(values == np.repeat(best, counts))
+    tops = first[np.searchsorted(first, offsets[:-1])]
+    same = np.flatnonzero((turned == np.repeat(chosen, counts, axis=0)).all(axis=1))
+    choices = np.append(same, len(values))[np.searchsorted(same, offsets[:-1])]
+    _check_legal(decisions, chosen, choices < offsets[1:])
+    is_better = values > np.repeat(values[choices], counts) + tolerance
+    ranks = np.add.reduceat(is_better.astype(np.int16), offsets[:-1])
+    return Verdicts(values[tops] - values[choices], ranks.astype(np.int16), counts.astype(np.int16), turned[tops])
+
+
+def _check_legal(decisions: Decisions, chosen: Boards, is_legal: NDArray[np.bool_]) -> None:
+    """Raise InvalidPositionError for the first choice that no legal play leads to."""
+    if not is_legal.all():
+        row = int(is_legal.argmin())
         raise InvalidPositionError(
             f"expected a legal play of {decisions.rolls[row].tolist()} from {decisions.boards[row].tolist()}, "
             f"got {chosen[row].tolist()}"
         )
-    return found
 
 
 @kernel(parallel=True)
-def fill_asked(tables: BearoffArrays, boards: Boards, dice: NDArray[np.int8], is_asked: NDArray[np.bool_]) -> None:
-    """Fills is_asked[row]: whether the two-sided table covers boards[row, slot] and dice[row, 0:2] offer two plays."""
+def fill_covered(tables: BearoffArrays, boards: Boards, dice: NDArray[np.int8], is_covered: NDArray[np.bool_]) -> None:
+    """Fills is_covered[row]: whether the table covers boards[row, slot] and dice[row, 0:2] offer two plays."""
     block = 64  # rows that share one scratch array
     for part in prange((len(boards) + block - 1) // block):
         notes, nowhere = np.empty(MOST_NOTES, np.int64), np.empty((0, 26), np.int8)
         for row in range(part * block, min(len(boards), (part + 1) * block)):
-            is_asked[row] = False
+            is_covered[row] = False
             if bearoff_source(tables, boards[row]) == _EXACT:
-                is_asked[row] = fill_plays(boards[row], dice[row, 0], dice[row, 1], nowhere, notes) > 1
+                is_covered[row] = fill_plays(boards[row], dice[row, 0], dice[row, 1], nowhere, notes) > 1
 
 
 @kernel(parallel=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from bgdata.evaluation.choices import Chooser, require_networks
 from bgdata.evaluation.roll_values import LIKELY, likely_plays
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import in_threads
+from bgdata.play.games import LOCKSTEP, checked_choices
 from bgdata.play.rollout_kernels import (
     BLOCK,
     LAST_TURN,
@@ -32,8 +33,13 @@ from bgdata.play.rollout_kernels import (
     SUPERBLOCK,
     KernelSettings,
     fill_blocks,
+    fill_ends,
+    fill_rolls,
     fill_statistics,
 )
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.player import Player
 
 Values = NDArray[np.float64]
 Rolled = Callable[[NDArray[np.int64], int, int], Values]
@@ -61,13 +67,6 @@ class RolloutResult(NamedTuple):
     def legal_chances(self) -> NDArray[np.float32]:
         """float32[n, 5]: chances limited to 0 to 1 and to their order, as files of training data need them."""
         return ordered_chances(self.chances)
-
-    @property
-    def reductions(self) -> Values:
-        """float64[n]: how many times smaller subtracting luck made the standard errors of the equities; NaN for 0 /
-        0."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(self.plain_standard_errors / self.equity_standard_errors)
 
     def rows(self, chosen: NDArray[np.int64]) -> Self:
         """The chosen rows, in the given order."""
@@ -166,20 +165,15 @@ def roll_out(
     step = max(1, BATCH_BLOCKS * BLOCK // max(trials, most_trials, 1))
     results = []
     for start in range(0, max(len(boards), 1), step):
-        rows, of_batch = slice(start, start + step), _of_batch(through, start)
-        blocks = rolled_blocks(boards[rows], chooser, seed, settings, limits, numbers[rows], numbers[rows], of_batch)
+
+        def of_batch(rolled: Rolled, start: int = start) -> Rolled:
+            roll = through(lambda rows, begin, end: rolled(rows - start, begin, end))
+            return lambda rows, begin, end: roll(rows + start, begin, end)
+
+        part = slice(start, start + step)
+        blocks = rolled_blocks(boards[part], chooser, seed, settings, limits, numbers[part], numbers[part], of_batch)
         results += [result_of(found[None]) for found in blocks]
     return RolloutResult.joined(results) if results else result_of(np.empty((0, 2, 2, 5)))
-
-
-def _of_batch(through: Through, start: int) -> Through:
-    """The same for a batch of boards that begins at `start`: `through` counts rows from the first of all boards."""
-
-    def of_batch(rolled: Rolled) -> Rolled:
-        roll = through(lambda rows, begin, end: rolled(rows - start, begin, end))
-        return lambda rows, begin, end: roll(rows + start, begin, end)
-
-    return of_batch
 
 
 def rolling(
@@ -189,13 +183,10 @@ def rolling(
     watches it may stop at any time. Raises what `roll_out` raises."""
     Limits(trials, most_trials=most_trials).check()
     require_networks(chooser, "to roll out")
-    kernel_settings, count = settings.for_kernels(seed), trials // BLOCK
-    boards, items, blocks = board[None], numbers_of(board[None], None), np.empty((1, 0, 2, 5))
+    count, blocks = trials // BLOCK, np.empty((1, 0, 2, 5))
+    rolled = rolled_in_kernel(board[None], chooser, seed, settings, numbers_of(board[None], None))
     for begin in range(0, most_trials // BLOCK, count):
-        found = np.empty((1, count, 2, 5))
-        arrays = np.ascontiguousarray(boards), items, np.full(1, begin, np.int64), found
-        in_threads(fill_blocks, count, chooser, kernel_settings, *arrays)
-        blocks = np.concatenate([blocks, found], axis=1)
+        blocks = np.concatenate([blocks, rolled(np.arange(1), begin, begin + count)], axis=1)
         yield result_of(blocks)
 
 
@@ -220,19 +211,11 @@ def rolled_blocks(
     """
     limits.check()
     require_networks(chooser, "to roll out")
-    kernel_settings, count = settings.for_kernels(seed), limits.trials // BLOCK
-    boards, rows = np.ascontiguousarray(boards), np.arange(len(boards))
-    blocks = [np.empty((0, 2, 5))] * len(boards)
-
-    def rolled(rows: NDArray[np.int64], begin: int, end: int) -> Values:
-        found = np.empty((len(rows), end - begin, 2, 5))
-        arrays = boards[rows], items[rows], np.full(len(rows), begin, np.int64), found
-        in_threads(fill_blocks, found.shape[0] * found.shape[1], chooser, kernel_settings, *arrays)
-        return found
-
-    roll = through(rolled)
-    for number in range(max(1, limits.most_trials // limits.trials)):
-        found = roll(rows, number * count, (number + 1) * count)
+    roll = through(rolled_in_kernel(boards, chooser, seed, settings, items))
+    rows, blocks = np.arange(len(boards)), [np.empty((0, 2, 5))] * len(boards)
+    count = limits.trials // BLOCK
+    for begin in range(0, limits.most // BLOCK, count):
+        found = roll(rows, begin, begin + count)
         for row, more in zip(rows.tolist(), found, strict=True):
             blocks[row] = np.concatenate([blocks[row], more])
         errors = [result_of(blocks[row][None]).equity_standard_errors[0] for row in rows.tolist()]
@@ -240,6 +223,106 @@ def rolled_blocks(
         if not len(rows):
             break
     return blocks
+
+
+def blocks_while_open(
+    boards: Boards,
+    chooser: Chooser,
+    settings: RolloutSettings,
+    limits: Limits,
+    seed: int,
+    item: int,
+    still_open: Callable[[list[Values]], NDArray[np.bool_]],
+) -> list[Values]:
+    """float64[blocks, 2, 5] as in `rolled_blocks` for each of int8[k, 26] boards, the plays of one decision, all with
+    the dice of `item` of the seed.
+
+    There is a round of `limits.trials` for all of them, then more for those that are still open, up to
+    `limits.most_trials` each. `still_open` is given the blocks of all and says in bool[k] which need more games. A play
+    that needed none may need them again: it goes on with its own next games, so what a play has depends on its number
+    of games alone. Raises UsageError for numbers out of range.
+    """
+    limits.check()
+    kernel_settings, count = settings.for_kernels(seed), limits.trials // BLOCK
+    blocks, rows = [np.empty((0, 2, 5))] * len(boards), np.arange(len(boards))
+    while len(rows):
+        begins = np.array([len(blocks[row]) for row in rows.tolist()], np.int64)
+        found = np.empty((len(rows), count, 2, 5))
+        items = np.full(len(rows), item, np.int64)
+        in_threads(fill_blocks, len(rows) * count, chooser, kernel_settings, boards[rows], items, begins, found)
+        for row, more in zip(rows.tolist(), found, strict=True):
+            blocks[row] = np.concatenate([blocks[row], more])
+        rows = np.flatnonzero(still_open(blocks) & (np.array([len(each) for each in blocks]) < limits.most // BLOCK))
+    return blocks
+
+
+def rolled_in_kernel(
+    boards: Boards, chooser: Chooser, seed: int, settings: RolloutSettings, items: NDArray[np.int64]
+) -> Rolled:
+    """A function that rolls out blocks of int8[n, 26] boards with a network for both sides."""
+    kernel_settings, boards = settings.for_kernels(seed), np.ascontiguousarray(boards)
+
+    def rolled(rows: NDArray[np.int64], begin: int, end: int) -> Values:
+        found = np.empty((len(rows), end - begin, 2, 5))
+        arrays = boards[rows], items[rows], np.full(len(rows), begin, np.int64), found
+        in_threads(fill_blocks, found.shape[0] * found.shape[1], chooser, kernel_settings, *arrays)
+        return found
+
+    return rolled
+
+
+def rolled_by(
+    player: Player, boards: Boards, chooser: Chooser, seed: int, settings: RolloutSettings, items: NDArray[np.int64]
+) -> Rolled:
+    """A function that rolls out blocks of int8[n, 26] boards, as `rolled_blocks` takes one by `through`, with any
+    player for both sides, such as gnubg and bgsage, which are asked for the plays of many games at a time.
+
+    `chooser` has the networks and tables that see the luck and the ends of games: luck averages to zero whoever plays.
+    Raises UsageError for wrong settings, and InvalidPositionError for answers of the player that are no positions.
+    """
+    kernel_settings = settings.for_kernels(seed)
+
+    def rolled(rows: NDArray[np.int64], begin: int, end: int) -> Values:
+        numbers = np.arange(begin * BLOCK, end * BLOCK)
+        trials, games = np.tile(numbers, len(rows)), rows.repeat(len(numbers))
+        found = np.empty((len(trials), 2, 5))
+        for start in range(0, len(trials), LOCKSTEP):
+            part = slice(start, start + LOCKSTEP)
+            own_boards, own_items = boards[games[part]], items[games[part]]
+            found[part] = played_trials(player, own_boards, chooser, kernel_settings, own_items, trials[part])
+        blocks = found.reshape(len(rows), end - begin, BLOCK, 2, 5)
+        total = np.zeros((len(rows), end - begin, 2, 5))
+        for number in range(BLOCK):  # in the order of the kernel: sums of rounded numbers depend on it
+            total += blocks[:, :, number]
+        return total / BLOCK
+
+    return rolled
+
+
+def played_trials(
+    player: Player,
+    boards: Boards,
+    chooser: Chooser,
+    settings: KernelSettings,
+    items: NDArray[np.int64],
+    trials: NDArray[np.int64],
+) -> Values:
+    """float64[n, 2, 5]: chances at the end of int64[n] trials of items from int8[n, 26] boards, and their luck, both
+    seen by the player first on roll."""
+    ends, lucks = np.zeros((2, len(boards), 5))
+    rows, boards, turn = np.arange(len(boards)), np.ascontiguousarray(boards), 0
+    while True:
+        is_end, chances = np.empty(len(rows), np.bool_), np.empty((len(rows), 5))
+        in_threads(fill_ends, len(rows), chooser, settings, turn, boards, is_end, chances)
+        ends[rows[is_end]] = chances[is_end]
+        rows, boards = rows[~is_end], boards[~is_end]
+        if not len(rows):
+            return np.stack([ends, lucks], axis=1)
+        rolls, luck = np.empty((len(rows), 2), np.int8), lucks[rows]
+        in_threads(fill_rolls, len(rows), chooser, settings, turn, boards, items[rows], trials[rows], rolls, luck)
+        lucks[rows] = luck
+        boards = checked_choices(player, boards, rolls, trials[rows], turn)
+        turn += 1
 
 
 def numbers_of(boards: Boards, items: NDArray[np.int64] | None) -> NDArray[np.int64]:
@@ -272,3 +355,22 @@ def equities_of(chances: Values) -> Values:
     for place in range(1, 5):
         total = total + _EQUITY[place] * chances[..., place]
     return np.asarray(total)
+
+
+def mean_and_error(values: Values) -> tuple[Values, Values]:
+    """(float64[columns] means of float64[n, columns], their standard errors), summed in order."""
+    means, errors = np.empty((2, 1, values.shape[1]))
+    fill_statistics(np.ascontiguousarray(values[None]), means, errors)
+    return means[0], errors[0]
+
+
+def difference_error(first: Values, second: Values) -> float:
+    """Standard error of the mean of float64[n] less that of float64[m], whose values up to the smaller of n and m are
+    pairs with the same dice."""
+    if len(first) < len(second):
+        first, second = second, first
+    n, m = len(first), len(second)
+    # the mean of the first is m/n times that of its pairs, and the rest, which depends on nothing else
+    _, paired = mean_and_error((first[:m] * (m / n) - second)[:, None])
+    _, alone = mean_and_error(first[:, None])
+    return float(np.sqrt(paired[0] ** 2 + (n - m) / n * alone[0] ** 2))

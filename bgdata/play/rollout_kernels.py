@@ -33,8 +33,8 @@ BLOCK = 36  # trials
 SUPERBLOCK = BLOCK * BLOCK
 MOST_TRIALS = 1 << 40
 LAST_TURN = 1 << 30
-KEPT, _WINDOW = FILTERS[0].keep, np.float32(FILTERS[0].window)  # of plays that are looked into at 1-ply
-_NOTHING: Any = np.float32(np.inf)  # higher than any equity
+MOST_CANDIDATES, _WINDOW = FILTERS[0].keep, np.float32(FILTERS[0].window)  # of plays that are looked into at 1-ply
+_WORST: Any = np.float32(np.inf)  # higher than any equity of the opponent
 _OVER = int(PositionClass.OVER)
 Values = NDArray[np.float64]
 
@@ -49,6 +49,14 @@ class KernelSettings(NamedTuple):
     likely: LikelyPlays  # plays of each roll that luck is seen by
     ahead: LikelyPlays  # those of the next roll, where plays are chosen one roll ahead
     play_ply: int  # 0 or 1: how far the plays are chosen ahead
+
+
+class Roller(NamedTuple):
+    """The player of both sides, and the settings."""
+
+    networks: Networks
+    tables: BearoffArrays
+    settings: KernelSettings
 
 
 class FirstTurns(NamedTuple):
@@ -66,10 +74,9 @@ class RolloutScratch(NamedTuple):
     """Scratch of one thread."""
 
     first: FirstTurns
-
     tree: TreeScratch  # its `rolls` serve the position of the game too
     static: NDArray[np.float32]  # [MOST_PLAYS] equities of the OPPONENT after the plays of a roll
-    kept: Boards  # [KEPT, 26] after those that are looked into, the OPPONENT on roll
+    candidates: Boards  # [MOST_CANDIDATES, 26] after those that are looked into, the OPPONENT on roll
     board: Boards  # [26]
     turned: Chances  # [5]
     end: Values  # [5] chances at the end of a trial
@@ -90,31 +97,33 @@ def fill_blocks(
 ) -> None:
     """Fills blocks[row, block, 0, 0:5] with the mean chances of the player on roll in the 36 trials of block first[row]
     + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of its luck in
-    them, zero if it is not asked for; for the pairs of row and block begin:end, in their order."""
-    count, networks, tables = blocks.shape[1], networks_of(chooser), tables_of(chooser)
-    scratch = new_rollout_scratch(networks)
+    them, zero if it is not measured; for the pairs of row and block begin:end, in their order."""
+    count, networks = blocks.shape[1], networks_of(chooser)
+    roller, scratch = Roller(networks, tables_of(chooser), settings), new_rollout_scratch(networks)
     for place in range(begin, end):
         row, block = place // count, place % count
         if block == 0:
-            forget_first_turns(scratch.first)
-        found = blocks[row, block]
-        fill_block(networks, tables, settings, boards[row], items[row], first[row] + block, scratch, found)
+            scratch.first.is_known[:] = False
+            scratch.first.is_played[:] = False
+        fill_block(roller, boards[row], items[row], first[row] + block, scratch, blocks[row, block])
 
 
 @kernel()
 def new_rollout_scratch(networks: Networks) -> RolloutScratch:
     """Scratch for one thread."""
+    count = len(DICE)
+    first = FirstTurns(
+        np.zeros(1 + count, np.bool_),
+        np.empty((1 + count, count, 5), np.float32),
+        np.empty((1 + count, 5), np.float64),
+        np.zeros(count, np.bool_),
+        np.empty((count, 26), np.int8),
+    )
     return RolloutScratch(
-        FirstTurns(
-            np.zeros(1 + len(DICE), np.bool_),
-            np.empty((1 + len(DICE), len(DICE), 5), np.float32),
-            np.empty((1 + len(DICE), 5), np.float64),
-            np.zeros(len(DICE), np.bool_),
-            np.empty((len(DICE), 26), np.int8),
-        ),
+        first,
         new_tree_scratch(networks, 1),
         np.empty(MOST_PLAYS, np.float32),
-        np.empty((KEPT, 26), np.int8),
+        np.empty((MOST_CANDIDATES, 26), np.int8),
         np.empty(26, np.int8),
         np.empty(5, np.float32),
         np.empty(5, np.float64),
@@ -124,33 +133,13 @@ def new_rollout_scratch(networks: Networks) -> RolloutScratch:
 
 
 @kernel(borrows=True)
-def forget_first_turns(first: FirstTurns) -> None:
-    """Make ready for another position."""
-    for place in range(len(first.is_known)):
-        first.is_known[place] = False
-    for roll in range(len(first.is_played)):
-        first.is_played[roll] = False
-
-
-@kernel(borrows=True)
-def fill_block(
-    networks: Networks,
-    tables: BearoffArrays,
-    settings: KernelSettings,
-    board: Boards,
-    item: int,
-    block: int,
-    scratch: RolloutScratch,
-    means: Values,
-) -> None:
+def fill_block(roller: Roller, board: Boards, item: int, block: int, scratch: RolloutScratch, means: Values) -> None:
     """Fills means[0, 0:5] (chances) and means[1, 0:5] (luck) of one block of trials, summed in their order."""
-    stream: Any = random_stream(settings.seed, item)  # the seed of others
+    stream: Any = random_stream(roller.settings.seed, item)  # the seed of others
     fill_order(random_stream(stream, MOST_TRIALS + block // BLOCK), scratch.order)
     means[:] = 0.0
-    for number in range(BLOCK):
-        trial = block * BLOCK + number
-        rolls = first_rolls(trial, scratch.order)
-        fill_trial(networks, tables, settings, board, random_stream(stream, trial), rolls, scratch)
+    for trial in range(block * BLOCK, (block + 1) * BLOCK):
+        fill_trial(roller, board, random_stream(stream, trial), first_rolls(trial, scratch.order), scratch)
         for chance in range(5):
             means[0, chance] += scratch.end[chance]
             means[1, chance] += scratch.luck[chance]
@@ -177,17 +166,12 @@ def fill_order(stream: np.uint64, order: NDArray[np.int64]) -> None:
 
 @kernel(borrows=True)
 def fill_trial(
-    networks: Networks,
-    tables: BearoffArrays,
-    settings: KernelSettings,
-    board: Boards,
-    stream: np.uint64,
-    rolls: tuple[int, int],
-    scratch: RolloutScratch,
+    roller: Roller, board: Boards, stream: np.uint64, rolls: tuple[int, int], scratch: RolloutScratch
 ) -> None:
     """Fills scratch.end[0:5] with the chances at the end of one game from board[slot], and scratch.luck[0:5] with the
     luck of all its rolls, both seen by the player first on roll. `rolls` are the places of the first two among all
     36."""
+    networks, tables, settings = roller
     for slot in range(26):
         scratch.board[slot] = board[slot]
     scratch.luck[:] = 0.0
@@ -197,7 +181,7 @@ def fill_trial(
         die, other_die = place // 6 + 1, place % 6 + 1
         roll = roll_place(die, other_die)
         if turn < 2:
-            play_first_turn(networks, tables, settings, die, other_die, before, scratch)
+            play_first_turn(roller, die, other_die, before, scratch)
             before = roll + 1
         else:
             found, is_played = scratch.tree.rolls, settings.with_luck and settings.play_ply == 0
@@ -208,29 +192,21 @@ def fill_trial(
             if is_played:
                 flip_into(found.played, scratch.board)
             else:
-                play(networks, tables, settings, die, other_die, scratch)
+                play(roller, die, other_die, scratch)
         turn += 1
-    fill_end(networks, tables, scratch.board, turn, scratch)
+    fill_end(roller, scratch.board, turn, scratch)
 
 
 @kernel(borrows=True)
-def play_first_turn(
-    networks: Networks,
-    tables: BearoffArrays,
-    settings: KernelSettings,
-    die: int,
-    other_die: int,
-    before: int,
-    scratch: RolloutScratch,
-) -> None:
-    """The same as a later turn, for one of the first two, with what other trials found: `before` is 0 at the first
-    roll, and then 1 more than its place."""
+def play_first_turn(roller: Roller, die: int, other_die: int, before: int, scratch: RolloutScratch) -> None:
+    """Play one of the first two turns with what other trials found: `before` is 0 at the first roll, and then 1 more
+    than its place."""
     first, roll = scratch.first, roll_place(die, other_die)
-    if settings.with_luck:
+    if roller.settings.with_luck:
         values, mean = first.values[before], first.means[before]
         if not first.is_known[before]:
             found = scratch.tree.rolls
-            fill_roll_values(networks, tables, settings.likely, scratch.board, found)
+            fill_roll_values(roller.networks, roller.tables, roller.settings.likely, scratch.board, found)
             for each in range(len(DICE)):
                 for item in range(5):
                     values[each, item] = found.values[each, item]
@@ -239,10 +215,10 @@ def play_first_turn(
             first.is_known[before] = True
         add_luck(values[roll], mean, before == 0, scratch.luck)
     if before > 0:
-        play(networks, tables, settings, die, other_die, scratch)
+        play(roller, die, other_die, scratch)
         return
     if not first.is_played[roll]:
-        play(networks, tables, settings, die, other_die, scratch)
+        play(roller, die, other_die, scratch)
         for slot in range(26):
             first.after[roll, slot] = scratch.board[slot]
         first.is_played[roll] = True
@@ -251,10 +227,10 @@ def play_first_turn(
 
 
 @kernel(borrows=True)
-def fill_end(networks: Networks, tables: BearoffArrays, board: Boards, turn: int, scratch: RolloutScratch) -> None:
+def fill_end(roller: Roller, board: Boards, turn: int, scratch: RolloutScratch) -> None:
     """Fills scratch.end[0:5] with the chances of board[slot] after so many rolls, seen by the player first on roll."""
     chances = scratch.tree.rolls.values[0]
-    fill_chances(networks, tables, board, scratch.tree.rolls.evaluation, chances)
+    fill_chances(roller.networks, roller.tables, board, scratch.tree.rolls.evaluation, chances)
     if turn % 2:
         fill_turned(chances, scratch.turned)
         chances = scratch.turned
@@ -278,64 +254,49 @@ def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
 
 
 @kernel(borrows=True)
-def play(
-    networks: Networks,
-    tables: BearoffArrays,
-    settings: KernelSettings,
-    die: int,
-    other_die: int,
-    scratch: RolloutScratch,
-) -> None:
-    """Fills scratch.board[slot] with the position after the best play of a roll, seen by the opponent."""
-    high, low = max(die, other_die), min(die, other_die)
-    if settings.play_ply > 0:
-        play_ahead(networks, tables, settings.ahead, high, low, scratch)
+def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> None:
+    """Fills scratch.board[slot] with the position after the best play of a roll, seen by the opponent: the play that is
+    best at 0-ply, or the one that `lookahead.rank_all` chooses at 1-ply."""
+    networks, tables, settings = roller
+    after, evaluation = scratch.tree.rolls.after, scratch.tree.rolls.evaluation
+    n = fill_plays(scratch.board, max(die, other_die), min(die, other_die), after, scratch.tree.rolls.notes)
+    if settings.play_ply == 0:
+        best, _ = choose_by_chances(networks, tables, after, n, evaluation)
+        flip_into(after[best], scratch.board)
         return
-    after = scratch.tree.rolls.after
-    n = fill_plays(scratch.board, high, low, after, scratch.tree.rolls.notes)
-    best, _ = choose_by_chances(networks, tables, after, n, scratch.tree.rolls.evaluation)
-    flip_into(after[best], scratch.board)
-
-
-@kernel(borrows=True)
-def play_ahead(
-    networks: Networks, tables: BearoffArrays, likely: LikelyPlays, die: int, other_die: int, scratch: RolloutScratch
-) -> None:
-    """Fills scratch.board[slot] with the position after the play of a roll that is best at 1-ply, seen by the opponent,
-    as `lookahead.rank_all` chooses it."""
-    after, static, evaluation = scratch.tree.rolls.after, scratch.static, scratch.tree.rolls.evaluation
-    n = fill_plays(scratch.board, die, other_die, after, scratch.tree.rolls.notes)
     fill_all_chances(networks, tables, after, 0, n, True, evaluation, evaluation.found, evaluation.sources)
-    for play in range(n):
-        static[play] = equity_of(evaluation.found[play])
-    count = fill_kept(after, n, scratch)
-    best, lowest = 0, _NOTHING
+    for row in range(n):
+        scratch.static[row] = equity_of(evaluation.found[row])
+    count = fill_candidates(after, n, scratch)
+    best, lowest = 0, _WORST
     for place in range(count):
         if count > 1:
-            fill_chances_at(networks, tables, likely, 1, scratch.kept[place], scratch.tree, scratch.turned)
+            fill_chances_at(
+                networks, tables, settings.ahead, 1, scratch.candidates[place], scratch.tree, scratch.turned
+            )
             equity = equity_of(scratch.turned)
             if equity < lowest:
                 best, lowest = place, equity
     for slot in range(26):
-        scratch.board[slot] = scratch.kept[best, slot]
+        scratch.board[slot] = scratch.candidates[best, slot]
 
 
 @kernel(borrows=True)
-def fill_kept(after: Boards, n: int, scratch: RolloutScratch) -> int:
-    """Fills scratch.kept[place, slot] with the plays of after[0:n, slot] that the filter of 1-ply lets through, the
-    best first; returns how many. Static equities of these are lost."""
-    static, lowest, count = scratch.static, _NOTHING, 0
-    for place in range(min(n, KEPT)):
+def fill_candidates(after: Boards, n: int, scratch: RolloutScratch) -> int:
+    """Fills scratch.candidates[place, slot] with the plays of after[0:n, slot] that the filter of 1-ply lets through,
+    the best first; returns how many. Static equities of these are lost."""
+    static, lowest, count = scratch.static, _WORST, 0
+    for place in range(min(n, MOST_CANDIDATES)):
         best = 0
-        for play in range(1, n):
-            if static[play] < static[best]:
-                best = play
+        for row in range(1, n):
+            if static[row] < static[best]:
+                best = row
         if place == 0:
             lowest = static[best]
         elif static[best] - lowest > _WINDOW:
             break
-        flip_into(after[best], scratch.kept[place])
-        static[best] = _NOTHING
+        flip_into(after[best], scratch.candidates[place])
+        static[best] = _WORST
         count += 1
     return count
 
@@ -367,12 +328,12 @@ def fill_ends(
 ) -> None:
     """Fills is_end[row], whether trials end at boards[row, slot] after so many rolls, and where they do chances[row,
     0:5] of the player first on roll; for the rows begin:end."""
-    networks, tables = networks_of(chooser), tables_of(chooser)
-    scratch = new_rollout_scratch(networks)
+    networks = networks_of(chooser)
+    roller, scratch = Roller(networks, tables_of(chooser), settings), new_rollout_scratch(networks)
     for row in range(begin, end):
-        is_end[row] = turn >= settings.last_turn or is_final(tables, settings.stop, boards[row])
+        is_end[row] = turn >= settings.last_turn or is_final(roller.tables, settings.stop, boards[row])
         if is_end[row]:
-            fill_end(networks, tables, boards[row], turn, scratch)
+            fill_end(roller, boards[row], turn, scratch)
             for item in range(5):
                 chances[row, item] = scratch.end[item]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.game.random import GAMMA, mixed
+from bgdata.game.random import GAMMA, mix_bits
 
 SPLITS = ("train", "validation", "test")
 TENTHS = (8, 1, 1)  # of the games, or positions
@@ -31,7 +31,7 @@ def game_hashes(seed: int, games: NDArray[np.integer]) -> NDArray[np.uint64]:
     """uint64[n]: uniform hashes of the games of a seed with these numbers."""
     numbers = np.asarray(games).astype(np.uint64)
     with np.errstate(over="ignore"):
-        return mixed(mixed(np.full_like(numbers, (seed ^ _SALT) & _MASK)) + (numbers + np.uint64(1)) * GAMMA)
+        return mix_bits(mix_bits(np.full_like(numbers, (seed ^ _SALT) & _MASK)) + (numbers + np.uint64(1)) * GAMMA)
 
 
 def splits_of_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint8]:

@@ -65,7 +65,7 @@ def fill_start(start: int, stream: np.uint64, board: Boards, counter: Counter, a
             board[slot] = _START[slot]
     else:
         fill_setup(start, stream, counter, board)
-        if drawn(stream, counter, 2):
+        if draw(stream, counter, 2):
             flip_into(board, after[0])
             for slot in range(26):
                 board[slot] = after[0, slot]
@@ -75,7 +75,7 @@ def fill_start(start: int, stream: np.uint64, board: Boards, counter: Counter, a
 
 
 @kernel(borrows=True)
-def drawn(stream: np.uint64, counter: Counter, count: int) -> int:
+def draw(stream: np.uint64, counter: Counter, count: int) -> int:
     """A random number from 0 to count - 1, the next of the stream."""
     found = high_below(random_bits(stream, counter[0]), count)
     counter[0] += 1
@@ -88,7 +88,7 @@ def fill_random_plays(stream: np.uint64, counter: Counter, board: Boards, after:
     end of a game that would be over."""
     for slot in range(26):
         board[slot] = _START[slot]
-    plays = LEAST_RANDOM + drawn(stream, counter, MOST_RANDOM - LEAST_RANDOM + 1)
+    plays = LEAST_RANDOM + draw(stream, counter, MOST_RANDOM - LEAST_RANDOM + 1)
     for play in range(plays):
         bits = random_bits(stream, counter[0])
         counter[0] += 1
@@ -136,8 +136,8 @@ def spread(
     chance of pairs / 8 together with another one. Where every point is taken, they are off."""
     left, tries = count, 0
     while left > 0 and tries < 200:
-        both = 2 if left > 1 and drawn(stream, counter, 8) < pairs else 1
-        left -= put(board, side, lowest + drawn(stream, counter, highest - lowest + 1), both)
+        both = 2 if left > 1 and draw(stream, counter, 8) < pairs else 1
+        left -= put(board, side, lowest + draw(stream, counter, highest - lowest + 1), both)
         tries += 1
 
 
@@ -149,43 +149,43 @@ def fill_setup(start: int, stream: np.uint64, counter: Counter, board: Boards) -
     if start == _BACK_GAME:
         fill_back_game(stream, counter, board)
     elif start == _ACE_POINT:
-        anchor = 2 + (drawn(stream, counter, 4) == 0)
+        anchor = 2 + (draw(stream, counter, 4) == 0)
         put(board, 0, 24, anchor)
-        spread(stream, counter, board, 0, CHECKERS - anchor, 1, 6 + drawn(stream, counter, 12), 5)
-        off = max(0, drawn(stream, counter, 16) - 6)
-        spread(stream, counter, board, 1, CHECKERS - off, 2, 6 if off else 6 + drawn(stream, counter, 7), 5)
+        spread(stream, counter, board, 0, CHECKERS - anchor, 1, 6 + draw(stream, counter, 12), 5)
+        off = max(0, draw(stream, counter, 16) - 6)
+        spread(stream, counter, board, 1, CHECKERS - off, 2, 6 if off else 6 + draw(stream, counter, 7), 5)
     elif start == _CONTAINMENT:
         fill_containment(stream, counter, board)
     elif start == _BLITZ:
         fill_blitz(stream, counter, board)
     elif start == _PRIMES:
         for side in range(2):
-            put(board, side, 24 - (drawn(stream, counter, 4) == 0), 2)
+            put(board, side, 24 - (draw(stream, counter, 4) == 0), 2)
         for side in range(2):
-            spread(stream, counter, board, side, 9 + drawn(stream, counter, 3), 3, 9, 6)
+            spread(stream, counter, board, side, 9 + draw(stream, counter, 3), 3, 9, 6)
             fill_up(stream, counter, board, side, 4, 18)
     elif start == _HOLDING:
         for side in range(2):
-            put(board, side, 18 + drawn(stream, counter, 4), 2)
+            put(board, side, 18 + draw(stream, counter, 4), 2)
         for side in range(2):
-            fill_up(stream, counter, board, side, 2 + drawn(stream, counter, 3), 8 + drawn(stream, counter, 6))
+            fill_up(stream, counter, board, side, 2 + draw(stream, counter, 3), 8 + draw(stream, counter, 6))
     elif start == _BEAR_IN:
-        anchor, behind = 1 + drawn(stream, counter, 2), 19 + drawn(stream, counter, 7)
+        anchor, behind = 1 + draw(stream, counter, 2), 19 + draw(stream, counter, 7)
         put(board, 1, behind, anchor)
-        if drawn(stream, counter, 4) == 0:
-            put(board, 1, 19 + drawn(stream, counter, 6), 1 + drawn(stream, counter, 2))
-        off = max(0, drawn(stream, counter, 18) - 6)
-        spread(stream, counter, board, 0, CHECKERS - off, 1, 6 if off else 6 + drawn(stream, counter, 6), 5)
-        fill_up(stream, counter, board, 1, 1, 6 + drawn(stream, counter, 6))
+        if draw(stream, counter, 4) == 0:
+            put(board, 1, 19 + draw(stream, counter, 6), 1 + draw(stream, counter, 2))
+        off = max(0, draw(stream, counter, 18) - 6)
+        spread(stream, counter, board, 0, CHECKERS - off, 1, 6 if off else 6 + draw(stream, counter, 6), 5)
+        fill_up(stream, counter, board, 1, 1, 6 + draw(stream, counter, 6))
     elif start == _CRASHED:
-        spread(stream, counter, board, 0, 7 + drawn(stream, counter, 4), 1, 3, 4)
-        put(board, 1, 19 + drawn(stream, counter, 6), 2)
+        spread(stream, counter, board, 0, 7 + draw(stream, counter, 4), 1, 3, 4)
+        put(board, 1, 19 + draw(stream, counter, 6), 2)
         fill_up(stream, counter, board, 0, 1, 24)
-        fill_up(stream, counter, board, 1, 1, 12 + drawn(stream, counter, 8))
+        fill_up(stream, counter, board, 1, 1, 12 + draw(stream, counter, 8))
     else:
         for side in range(2):
-            off = max(0, drawn(stream, counter, 12) - 7)
-            spread(stream, counter, board, side, CHECKERS - off, 1, 24 + (drawn(stream, counter, 6) == 0), 4)
+            off = max(0, draw(stream, counter, 12) - 7)
+            spread(stream, counter, board, side, CHECKERS - off, 1, 24 + (draw(stream, counter, 6) == 0), 4)
     for side in range(2):  # a side without a checker would be over
         if checkers_within(board, side, 1, BAR) == 0:
             put(board, side, BAR, 1)
@@ -200,38 +200,38 @@ def fill_up(stream: np.uint64, counter: Counter, board: Boards, side: int, lowes
 @kernel(borrows=True)
 def fill_back_game(stream: np.uint64, counter: Counter, board: Boards) -> None:
     """Fills board[slot]: side 0 holds two of the opponent's home points, the opponent is on its way home."""
-    low = 1 + drawn(stream, counter, 5)
-    high = low + 1 + drawn(stream, counter, HOME_POINTS - low)
+    low = 1 + draw(stream, counter, 5)
+    high = low + 1 + draw(stream, counter, HOME_POINTS - low)
     for point in (low, high):
-        put(board, 0, BAR - point, 2 + (drawn(stream, counter, 4) == 0))
-    fill_up(stream, counter, board, 0, 1, 6 + drawn(stream, counter, 13))
-    off = max(0, drawn(stream, counter, 8) - 5)
-    spread(stream, counter, board, 1, CHECKERS - off, 1, 7 + drawn(stream, counter, 10), 5)
+        put(board, 0, BAR - point, 2 + (draw(stream, counter, 4) == 0))
+    fill_up(stream, counter, board, 0, 1, 6 + draw(stream, counter, 13))
+    off = max(0, draw(stream, counter, 8) - 5)
+    spread(stream, counter, board, 1, CHECKERS - off, 1, 7 + draw(stream, counter, 10), 5)
 
 
 @kernel(borrows=True)
 def fill_containment(stream: np.uint64, counter: Counter, board: Boards) -> None:
     """Fills board[slot]: the opponent has borne some checkers off and has one or two back, on the bar or not far from
     it; side 0 has some points closed."""
-    first = 1 + drawn(stream, counter, 4)
-    for point in range(first, first + 3 + drawn(stream, counter, 4)):
+    first = 1 + draw(stream, counter, 4)
+    for point in range(first, first + 3 + draw(stream, counter, 4)):
         put(board, 0, point, 2)
-    back = 1 + (drawn(stream, counter, 4) == 0)
+    back = 1 + (draw(stream, counter, 4) == 0)
     for _ in range(back):
-        place = BAR if drawn(stream, counter, 3) == 0 else 12 + drawn(stream, counter, 13)
+        place = BAR if draw(stream, counter, 3) == 0 else 12 + draw(stream, counter, 13)
         if put(board, 1, place, 1) == 0:
             put(board, 1, BAR, 1)
-    spread(stream, counter, board, 1, drawn(stream, counter, CHECKERS + 1 - back), 1, 6, 4)
+    spread(stream, counter, board, 1, draw(stream, counter, CHECKERS + 1 - back), 1, 6, 4)
     fill_up(stream, counter, board, 0, 1, 24)
 
 
 @kernel(borrows=True)
 def fill_blitz(stream: np.uint64, counter: Counter, board: Boards) -> None:
     """Fills board[slot]: side 0 attacks one to three checkers that have no anchor in its home board."""
-    for _ in range(1 + drawn(stream, counter, 3)):
-        put(board, 1, BAR if drawn(stream, counter, 2) == 0 else 19 + drawn(stream, counter, 6), 1)
-    if drawn(stream, counter, 3):
+    for _ in range(1 + draw(stream, counter, 3)):
+        put(board, 1, BAR if draw(stream, counter, 2) == 0 else 19 + draw(stream, counter, 6), 1)
+    if draw(stream, counter, 3):
         put(board, 0, 24, 2)
-    spread(stream, counter, board, 0, 8 + drawn(stream, counter, 3), 1, 8, 5)
+    spread(stream, counter, board, 0, 8 + draw(stream, counter, 3), 1, 8, 5)
     fill_up(stream, counter, board, 1, 4, 14)
     fill_up(stream, counter, board, 0, 6, 14)

@@ -1,1 +1,1 @@
-"""Games with other programs, each protocol a module: what is asked, what is answered, and what is wrong with a line."""
+"""Games with people and other programs: one module for each protocol."""

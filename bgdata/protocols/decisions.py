@@ -1,4 +1,4 @@
-"""Everything that a game asks of its player: plays, doubles, answers to doubles, resignations."""
+"""The decisions of a player in a game: plays, doubles, answers to doubles, resignations."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class RankedAction(NamedTuple):
 
 @dataclass(frozen=True)
 class Decisions:
-    """A player that handles the cube by `rules`, which have a match equity table if matches are to be played; beavers
-    are for money alone. With `trials`, a multiple of 36, it rolls out what it decides, by the dice of `seed`: then it
-    must be one of networks. Positions and stakes are seen by the player on roll.
+    """A player that handles the cube by `rules`, which need a match equity table for matches; beavers are for money
+    alone. With `trials`, a multiple of 36, it rolls out its decisions by the dice of `seed`, which only a player of
+    networks can. Positions and stakes are seen by the player on roll.
 
-    What it is asked raises what `LookaheadPlayer.rank_plays` and `decide_cube` raise, and `roll_out_with_cube`.
+    Raises what `LookaheadPlayer.rank_plays`, `decide_cube` and `roll_out_with_cube` raise.
     """
 
     player: LookaheadPlayer
@@ -82,8 +82,7 @@ class Decisions:
         return sorted(rolled, key=lambda action: -action.worth.value)
 
     def equities(self, position: Position, stakes: Stakes) -> tuple[CubeEquities, float]:
-        """What each cube action of the player on roll is worth, NOT_ALLOWED where it has none, and the largest standard
-        error."""
+        """(value of each cube action of the player on roll, NOT_ALLOWED where it has none; largest standard error)."""
         rules = self.rules_for(stakes)
         decision = self.player.decide_cube(position, stakes, rules)
         if not self.trials:
@@ -101,8 +100,8 @@ class Decisions:
         return stakes.may_double and Action(best_action(self.equities(position, stakes)[0])) in DOUBLES
 
     def answer(self, position: Position, stakes: Stakes, *, by_roller: bool = False) -> Answer:
-        """What the opponent of the player on roll answers to its double. Where that opponent owns the cube already, the
-        double was a beaver turned back, or with `by_roller` a beaver, which the player on roll answers."""
+        """The answer of the opponent to a double of the player on roll. An opponent who owns the cube already answers a
+        beaver that was turned back; with `by_roller`, the player on roll answers a beaver."""
         found, _ = self.equities(position, stakes)
         if stakes.cube.owner == CubeOwner.OPPONENT:
             return Answer.TAKE if (-2 if by_roller else 2) * found.no_double <= 1 else Answer.PASS
@@ -111,8 +110,8 @@ class Decisions:
         return Answer.BEAVER if found.double_beaver < found.double_take else Answer.TAKE
 
     def resignation(self, position: Position, stakes: Stakes) -> int:
-        """How much the player on roll resigns: 0, or 1 to 3 for a single game, gammon or backgammon. It resigns what
-        bearoff tables say is lost: exactly that, no chance left of less."""
+        """How much the player on roll resigns: 0, or 1 to 3 for a single game, gammon or backgammon. It resigns exactly
+        what is certainly lost by bearoff tables."""
         found = self.player.evaluate(position)
         chances = (found.win, found.lose_gammon, found.lose_backgammon)
         if not found.source.is_final or found.win > CERTAIN or any(CERTAIN < each < 1 - CERTAIN for each in chances):
@@ -121,8 +120,8 @@ class Decisions:
         return min(size, abs(stakes.points(-size)) // stakes.cube.value)
 
     def accepts(self, position: Position, stakes: Stakes, size: int, roll: Roll | None = None) -> bool:
-        """Whether the opponent of the player on roll accepts its resignation of 1 to 3, for a single game, gammon or
-        backgammon, before the roll or, where one is given, after it: if playing on is worth no more to it."""
+        """Whether the opponent accepts a resignation of the player on roll, 1 to 3 for a single game, gammon or
+        backgammon, before the roll or after a given one: if playing on is worth no more."""
         if roll is None:
             kept = best_equity(self.equities(position, stakes)[0])
         else:
@@ -138,7 +137,7 @@ class Decisions:
         return replace(self.rules, has_beavers=self.rules.has_beavers and isinstance(stakes.score, Money))
 
     def _rolled_out(self, starts: list[CubefulStart], rules: CubeRules) -> list[Worth]:
-        """The values to the player on roll of each, all with the same dice; nobody beavers in these games."""
+        """The value of each start to its player on roll, all with the same dice and without beavers."""
         evaluator = self.player.evaluator
         if not isinstance(evaluator, NetworkPlayer):
             raise UsageError(f"expected a player with networks to roll out, got {evaluator.label}")

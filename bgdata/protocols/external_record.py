@@ -1,4 +1,4 @@
-"""What is played against gnubg, as far as its questions tell: matches for a .mat file, the player itself on the left.
+"""Matches against gnubg, recorded from its questions for a .mat file; the player itself is the left column.
 
 gnubg sends its board where it asks, and no more. What it has rolled and played in between is read from the boards: its
 plays are certain, as are rolls, but where several lead to the same board the likeliest is written, and a note counts
@@ -17,7 +17,7 @@ from bgdata.game.match import CubeOwner
 from bgdata.game.outcome import game_outcome, is_over
 from bgdata.game.plays import NO_PLAY, Play, legal_plays, parse_play
 from bgdata.game.position import START, Position
-from bgdata.protocols.external import Asked, Exchange, Question
+from bgdata.protocols.external import Exchange, Question, QuestionKind
 from bgdata.protocols.record import Record, State, info_of
 
 _FIRST = State(0, START)  # of a game that the player itself begins
@@ -41,17 +41,14 @@ class ExternalRecord:
         question = exchange.question
         if question is None:
             return False
-        is_over = self._place(question)
-        self._records[-1].add(question, exchange.reply)
-        return is_over or not self._records[-1].is_open
-
-    def _place(self, question: Question) -> bool:
-        """Find the game of a question, or begin it; whether another one has ended by that."""
         record = self._records[-1] if self._records else None
         if record is None or not record.goes_on(question):
             self._records.append(_MatchRecord(question))
-            return record is not None
-        return record.begin_next(question)
+            is_over = record is not None
+        else:
+            is_over = record.begin_next(question)
+        self._records[-1].add(question, exchange.reply)
+        return is_over or not self._records[-1].is_open
 
 
 class _MatchRecord:
@@ -91,18 +88,16 @@ class _MatchRecord:
         if (question.players, question.length) != (self._names, self._record.length):
             return False
         if question.scores == score:
-            return self.is_open and (score != (0, 0) or not self._is_begun_anew(question))
+            if score != (0, 0) or not self.is_open:
+                return self.is_open
+            wanted = _state_of(question)  # the board of a game that begins, or of the one that goes on
+            if self._state is None or wanted == self._state or self._reached(wanted) or self._record.has(wanted):
+                return True
+            return wanted != _FIRST and not _beginnings(wanted)
         return all(now >= before for now, before in zip(question.scores, score, strict=True))
 
-    def _is_begun_anew(self, question: Question) -> bool:
-        """Whether the board is that of a game that begins, and not of the one that goes on."""
-        wanted = _state_of(question)
-        if self._state is None or wanted == self._state or self._reached(wanted):
-            return False
-        return not self._record.has(wanted) and (wanted == _FIRST or bool(_beginnings(wanted)))
-
     def begin_next(self, question: Question) -> bool:
-        """End the game and begin the next one, if the score tells so."""
+        """End the game and begin the next one, if the score shows that."""
         before = self._record.games[-1].score
         gains = [now - then for now, then in zip(question.scores, before, strict=True)]
         if not any(gains):
@@ -147,15 +142,15 @@ class _MatchRecord:
             self._add_play(plays)
         elif wanted != self._state and (self._state is not None or wanted != _FIRST):
             self._go_elsewhere(wanted, question)
-        elif self._record.last_act == (0, TurnKind.DOUBLE) and question.asked is not Asked.ANSWER:
+        elif self._record.last_act == (0, TurnKind.DOUBLE) and question.kind is not QuestionKind.ANSWER:
             self._record.add_cube(1, TurnKind.TAKE)
         self._state = wanted
-        if question.asked is Asked.ANSWER:
+        if question.kind is QuestionKind.ANSWER:
             is_beaver = question.is_beaver or question.stakes.cube.owner == CubeOwner.OPPONENT
             self._record.add_cube(1, TurnKind.BEAVER if is_beaver else TurnKind.DOUBLE, 2 * question.stakes.cube.value)
 
     def _reached(self, wanted: State) -> list[tuple[Roll, Play]]:
-        """What gnubg can have rolled and played since, likeliest first: nothing if it cannot have come here by that."""
+        """The rolls and plays of gnubg that lead to this state, likeliest first."""
         if self._state is None:
             return _beginnings(wanted)
         return (
@@ -181,8 +176,14 @@ class _MatchRecord:
 
     def _add_ours(self, question: Question, reply: str) -> None:
         value = question.stakes.cube.value
-        if question.asked is Asked.ANSWER:
-            self._add_answer(reply, value)
+        if question.kind is QuestionKind.ANSWER:  # gnubg does not write the take of a beaver
+            if reply == "beaver":
+                self._record.add_cube(0, TurnKind.BEAVER, 4 * value)
+            elif reply == "drop":
+                self._record.add_cube(0, TurnKind.PASS)
+                self._record.finish(1, value)
+            elif self._record.last_act == (1, TurnKind.DOUBLE):
+                self._record.add_cube(0, TurnKind.TAKE)
         elif question.roll is not None:
             play = parse_play(reply or NO_PLAY, question.position, question.roll)
             self._record.add_play(0, (question.roll.high, question.roll.low), play)
@@ -192,20 +193,10 @@ class _MatchRecord:
         elif reply == "double":
             self._record.add_cube(0, TurnKind.DOUBLE, 2 * value)
 
-    def _add_answer(self, reply: str, value: int) -> None:
-        """The answer to a double; the take of a beaver is not written, as gnubg does not write it."""
-        if reply == "beaver":
-            self._record.add_cube(0, TurnKind.BEAVER, 4 * value)
-        elif reply == "drop":
-            self._record.add_cube(0, TurnKind.PASS)
-            self._record.finish(1, value)
-        elif self._record.last_act == (1, TurnKind.DOUBLE):
-            self._record.add_cube(0, TurnKind.TAKE)
-
 
 def _state_of(question: Question) -> State:
-    """Who is on roll, and the position: who has doubled is gnubg, unless it answers by a beaver."""
-    return State(int(question.asked is Asked.ANSWER and not question.is_beaver), question.position)
+    """Who is on roll, and the position: gnubg has doubled, unless it answers with a beaver."""
+    return State(int(question.kind is QuestionKind.ANSWER and not question.is_beaver), question.position)
 
 
 def _beginnings(wanted: State) -> list[tuple[Roll, Play]]:

@@ -5,12 +5,13 @@
     move 13-8 6-5
 
 A board with dice asks for a play, a line for a roll or a double. Other lines say what the opponent did, which is
-checked: a server that shows a board other than that of the last play is not played on. Points are counted on the board
+checked: the session ends if the server shows a board other than that of the last play. Points are counted on the board
 as it is sent, from 1 up for a player who moves up. Source: see `fibs_messages`.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from bgdata.errors import (
 from bgdata.evaluation.talk import Talk
 from bgdata.formats.matches import TurnKind
 from bgdata.game.board import BAR
-from bgdata.game.dice import Roll, roll_of
+from bgdata.game.dice import roll_of
 from bgdata.game.fibs_board import FibsBoard, parse_fibs_board
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.outcome import check_in_progress
@@ -43,7 +44,15 @@ from bgdata.protocols.record import Record, State
 CLIENT, PROMPT = "bgdata", "login:"
 _SIZES = ("", "normal", "gammon", "backgammon")
 _CHECKERS = 15
-MOST_BAD_LINES = 100  # in a row, then it is no server
+MOST_BAD_LINES = 100  # in a row; a server does not send more
+MOST_TOLD = 20  # of them, in a session
+MOST_LINES = 1000  # that are understood, from one turn to the next
+REPLIES = {  # to messages that need no more
+    Said.NEXT_GAME: "join",
+    Said.NOT_READY: "toggle ready",
+    Said.NOT_ASKED: "toggle double",
+    Said.CRAWFORD: "roll",
+}
 
 
 class Ending(StrEnum):
@@ -55,8 +64,8 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True)
 class Wish:
-    """What is to be played: with `opponent`, or whoever invites; `invites` it to `length` points (0: unlimited; None: a
-    saved match). An unlimited match is left after so many games, if there is a number."""
+    """The match to play: with `opponent`, or with anybody who invites if empty. With `invites`, invite it to `length`
+    points (0: unlimited; None: a saved match). An unlimited match ends after `games`, 0 for no limit."""
 
     opponent: str = ""
     invites: bool = False
@@ -65,11 +74,10 @@ class Wish:
 
 
 class FibsPlayer:
-    """One session. What happens is told in lines; `record` has what was played, whatever the end, and `keep` is given
-    it after every game.
+    """One session. `tell` gets what happens, line by line; `record` has what was played, whatever the end, and `keep`
+    gets it after every game.
 
-    All that it is asked raises ExternalProgramError if the server dies or hangs, and InvalidGameError if it does not
-    keep to the rules.
+    Every method raises ExternalProgramError if the server dies or hangs, and InvalidGameError if it breaks the rules.
     """
 
     def __init__(
@@ -93,6 +101,8 @@ class FibsPlayer:
         self._owner: int | None = None  # of the cube, after a take
         self._is_new = self._is_resumed = self._is_asked = False
         self._ending: Ending | None = None
+        self._bad_lines = self._lines = 0  # in all; since the last turn
+        self._turns = (0, 0)  # games, and turns of the last one
 
     def log_in(self, password: str) -> None:
         """Log in, and let the server send boards. Raises EngineRefusedError for a wrong name or password, and for a
@@ -101,31 +111,30 @@ class FibsPlayer:
         while self._line(until, PROMPT) != PROMPT:
             pass
         self._say(f"login {CLIENT} {PROTOCOL} {self.user} {password}")
-        settings = self._own_settings(until)
+        settings = None  # the second message of the server, before any news
+        while settings is None and (line := self._line(until, PROMPT)) not in (PROMPT, NEWS):
+            settings = parse_own_info(line, self.user)
+        if settings is None and line == PROMPT:
+            raise EngineRefusedError(f"expected {self.talk.name} to let {self.user} in, found a wrong name or password")
+        if settings is None:
+            raise EngineRefusedError(
+                f"expected {self.talk.name} to begin with the settings of {self.user}, as CLIP {PROTOCOL} has it, "
+                "got none"
+            )
         self._say("set boardstyle 3")
         for name, value in WANTED.items():
             if settings[name] != value:
                 self._say(f"toggle {name}")
 
-    def _own_settings(self, until: float) -> dict[str, str]:
-        """What the server says of the user, by name: the second thing that it says, before any news."""
-        while (line := self._line(until, PROMPT)) not in (PROMPT, NEWS):
-            if settings := parse_own_info(line, self.user):
-                return settings
-        if line == PROMPT:
-            raise EngineRefusedError(f"expected {self.talk.name} to let {self.user} in, found a wrong name or password")
-        raise EngineRefusedError(
-            f"expected {self.talk.name} to begin with the settings of {self.user}, as CLIP {PROTOCOL} has it, got none"
-        )
-
     def play(self, wish: Wish) -> Ending:
-        """Play what is wished for, to its end."""
+        """Play the match of a wish to its end."""
         self._wish, self._ending = wish, None
         if wish.invites:
             length = {None: "", 0: " unlimited"}.get(wish.length, f" {wish.length}")
             self._say(f"invite {wish.opponent}{length}")
         while self._ending is None:
             self._read()
+            self._check_progress()
         return self._ending
 
     def leave(self) -> None:
@@ -133,22 +142,39 @@ class FibsPlayer:
         self._say("bye")
 
     def _read(self) -> None:
-        """The next line that matters. Lines of others do not make a server alive that does not go on."""
+        """Read and handle the next message. A server that only sends lines of others counts as hanging."""
         until = self._until()
         while (message := parse_message(line := self._line(until))) is None:
             pass
         try:
-            _HANDLERS[message.said](self, message)
+            if message.said is Said.REFUSED:
+                raise EngineRefusedError(f"{self.talk.name} refused: {message.words['line']}")
+            if message.said in REPLIES:
+                self._say(REPLIES[message.said])
+            else:
+                _HANDLERS[message.said](self, message)
         except (ExternalProgramError, InvalidGameError):
             raise
         except BgdataError as error:
             raise InvalidGameError(f"{error}, in a line of {self.talk.name}: {shown(line)}") from error
 
+    def _check_progress(self) -> None:
+        """Raise ExternalProgramError where lines come without end that are understood, and nothing is played."""
+        games = self.record.games if self.record else []
+        turns = (len(games), len(games[-1].turns)) if games else (0, 0)
+        self._lines = self._lines + 1 if turns == self._turns else 0
+        self._turns = turns
+        if self._lines >= MOST_LINES:
+            raise ExternalProgramError(
+                f"expected {self.talk.name} to go on, got {MOST_LINES} lines in a row that lead to no turn"
+            )
+
     def _until(self) -> float:
         return time.monotonic() + self.patience_seconds
 
     def _line(self, until: float, prompt: str = "") -> str:
-        """The next line of text; others are told and passed over. Lines without end that mean nothing are no answer."""
+        """The next line of text. Invalid lines are reported and skipped. Raises ExternalProgramError after too many of
+        them, or at the time `until`."""
         for _ in range(MOST_BAD_LINES):
             left = until - time.monotonic()
             if left <= 0:
@@ -157,7 +183,11 @@ class FibsPlayer:
             try:
                 line = self.talk.read_line(left, prompt)
             except InvalidMessageError as error:
-                self.tell(f"passed over: {error}")
+                self._bad_lines += 1
+                if self._bad_lines <= MOST_TOLD:
+                    self.tell(f"passed over: {error}")
+                if self._bad_lines == MOST_TOLD:
+                    self.tell("passed over: whatever else comes like this")
                 continue
             if line is None:
                 raise ExternalProgramError(f"expected {self.talk.name} to go on, found it gone")
@@ -185,8 +215,12 @@ class FibsPlayer:
             self._say(f"join {who}")
 
     def _begun(self, message: Message) -> None:
-        text = message.words["length"]
-        self._open(message.words["who"], int(text) if text.isdigit() else 0)
+        who, text = message.words["who"], message.words["length"]
+        length = int(text) if text.isdigit() else 0
+        if self._wish.opponent not in ("", who):
+            raise InvalidGameError(f"expected a match with {self._wish.opponent}, got one with {who}")
+        self.record = Record((self.user, who), length)
+        self.tell(f"{f'{length}-point match' if length else 'unlimited match'} with {who}")
 
     def _resumed(self, message: Message) -> None:
         self._is_resumed, self._answered, self._expected, self._dice = True, "", None, {}
@@ -195,12 +229,6 @@ class FibsPlayer:
         self.tell(f"the match with {message.words['who']} goes on")
         self._say("toggle double")
         self._look()
-
-    def _open(self, who: str, length: int) -> None:
-        if self._wish.opponent not in ("", who):
-            raise InvalidGameError(f"expected a match with {self._wish.opponent}, got one with {who}")
-        self.record = Record((self.user, who), length)
-        self.tell(f"{f'{length}-point match' if length else 'unlimited match'} with {who}")
 
     # the game
 
@@ -226,7 +254,7 @@ class FibsPlayer:
         if self.record is None:
             self.record = Record((self.user, board.names[1]), board.length)
         player = int(board.turn != board.color)
-        position = checked_position(board)
+        position = check_position(board)
         if self._is_new:
             self._is_new = False
             self.record.begin_game(board.scores)
@@ -236,31 +264,29 @@ class FibsPlayer:
         elif self._is_resumed or not self.record.is_open:
             self._is_resumed = False
             self.record.go_on(State(player, position), board.scores, is_doubled=board.is_doubled)
-        self._check_expected(State(player, position))
+        expected = self._expected
+        if expected and expected.player in (player, -1):
+            self._expected = None
+            if expected.position != position:
+                sent = f"{self.talk.name} sent {position.id}"
+                raise InvalidGameError(f"expected the board {expected.position.id} after the last play, {sent}")
         self.board = board
         if player or board.is_doubled:
             return
         if any(board.own_dice):
             if line != self._answered:
                 self._answered = line
-                self._move(position, roll_of(*board.own_dice), self._stakes(board))
+                roll = roll_of(*board.own_dice)
+                play = self.decisions.play(position, roll, self._stakes(board))
+                if play.moves:  # the server itself passes
+                    self._say(f"move {format_fibs_play(play, is_up=board.direction > 0)}")
+                    self._add_play(0, (roll.high, roll.low), play)
         elif self._is_asked:
             self._is_asked = False
             self._begin_turn(position, board)
 
-    def _check_expected(self, state: State) -> None:
-        """Raise InvalidGameError for a board that no play has led to."""
-        expected = self._expected
-        if expected and expected.player in (state.player, -1):
-            self._expected = None
-            if expected.position != state.position:
-                raise InvalidGameError(
-                    f"expected the board {expected.position.id} after the last play, {self.talk.name} sent "
-                    f"{state.position.id}"
-                )
-
     def _to_roll(self, _: Message) -> None:
-        """We are asked, by the board that is known, or the next one."""
+        """Begin a turn by the known board, or ask for the next one."""
         board = self.board
         if board and board.turn == board.color and not any(board.own_dice) and self._expected is None:
             self._begin_turn(board.position, board)
@@ -268,14 +294,14 @@ class FibsPlayer:
             self._look()
 
     def _look(self) -> None:
-        """Ask for the board, and go on by it."""
+        """Ask for the board, and begin a turn by it."""
         self._is_asked = True
         self._say("board")
 
     def _begin_turn(self, position: Position, board: FibsBoard) -> None:
         """Double, resign or roll."""
         stakes = self._stakes(board)
-        if self._is_allowed_to_double(board) and self.decisions.doubles(position, stakes):
+        if board.may_double[0] and stakes.may_double and self.decisions.doubles(position, stakes):
             self._say("double")
         elif position != self._refused and (size := self.decisions.resignation(position, stakes)):
             self._refused = position
@@ -283,18 +309,7 @@ class FibsPlayer:
         else:
             self._say("roll")
 
-    def _is_allowed_to_double(self, board: FibsBoard) -> bool:
-        return board.may_double[0] and self._stakes(board).may_double
-
-    def _move(self, position: Position, roll: Roll, stakes: Stakes) -> None:
-        """Make the play of a roll; the server itself passes where there is none."""
-        play = self.decisions.play(position, roll, stakes)
-        if play.moves:
-            assert self.board
-            self._say(f"move {format_fibs_play(play, is_up=self.board.direction > 0)}")
-            self._played(0, (roll.high, roll.low), play)
-
-    def _played(self, player: int, dice: tuple[int, int], play: Play) -> None:
+    def _add_play(self, player: int, dice: tuple[int, int], play: Play) -> None:
         self._record.add_play(player, dice, play)
         self._expected = State(1 - player, play.next_position)
         who = self._record.players[player]
@@ -316,10 +331,10 @@ class FibsPlayer:
         if message.said is Said.CANNOT_MOVE:
             if plays[0].moves:
                 raise IllegalPlayError(f"expected a play of {roll} in {position.id}, such as {plays[0]}, got none")
-            self._played(player, dice, plays[0])
+            self._add_play(player, dice, plays[0])
             return
         is_up = board.direction * (1 if player == 0 else -1) > 0
-        self._played(player, dice, find_fibs_play(message.words["moves"], plays, is_up=is_up))
+        self._add_play(player, dice, find_fibs_play(message.words["moves"], plays, is_up=is_up))
 
     # the cube, and resignations
 
@@ -343,12 +358,11 @@ class FibsPlayer:
             self._look()
 
     def _passes(self, message: Message) -> None:
-        winner = self._player(message)
-        self._record.add_cube(1 - winner, TurnKind.PASS)
+        self._record.add_cube(1 - self._player(message), TurnKind.PASS)
         self._won(message)
 
     def _resigns(self, message: Message) -> None:
-        """Take a resignation that is worth what is to be won without the cube."""
+        """Accept a resignation that is worth what is to be won without the cube."""
         player = self._player(message)
         if player == 0:
             return
@@ -381,30 +395,9 @@ class FibsPlayer:
         self.tell(f"{winner} wins the match {message.words['score']}")
         self._ending = Ending.PLAYED
 
-    def _next_game(self, _: Message) -> None:
-        if self._ending is None:
-            self._say("join")
-
-    # what else is said
-
     def _saved(self, _: Message) -> None:
         self.tell("the server has saved the game")
         self._ending = Ending.SAVED
-
-    def _not_ready(self, _: Message) -> None:
-        self._say("toggle ready")
-
-    def _not_asked(self, _: Message) -> None:
-        self._say("toggle double")
-
-    def _may_not_double(self, _: Message) -> None:
-        self._say("roll")
-
-    def _was_refused(self, message: Message) -> None:
-        raise EngineRefusedError(f"{self.talk.name} refused: {message.words['line']}")
-
-    def _nothing(self, _: Message) -> None:
-        """What boards say better."""
 
     # who and what
 
@@ -440,14 +433,11 @@ class FibsPlayer:
         if not board.length:
             return Stakes(Money(is_jacoby=False), cube)
         away = [board.length - score for score in board.scores]
-        is_crawford = (away[0] == 1) != (away[1] == 1) and not self._is_crawford_over(board)
+        earlier = [game.score for game in self._record.games[:-1]]
+        is_over = board.is_post_crawford or any(board.length - 1 in score for score in earlier)
+        is_crawford = (away[0] == 1) != (away[1] == 1) and not is_over
         score = MatchScore(away[player], away[1 - player], is_crawford and board.cube_value == 1)
         return Stakes(score, cube)
-
-    def _is_crawford_over(self, board: FibsBoard) -> bool:
-        """Whether the server says so, or a game was played before with a side at one point to go."""
-        earlier = [game.score for game in self._record.games[:-1]]
-        return board.is_post_crawford or any(board.length - 1 in score for score in earlier)
 
 
 _HANDLERS: dict[Said, Callable[[FibsPlayer, Message], None]] = {
@@ -471,16 +461,11 @@ _HANDLERS: dict[Said, Callable[[FibsPlayer, Message], None]] = {
     Said.RESIGNATION_REFUSED: FibsPlayer._resignation_refused,
     Said.WINS_GAME: FibsPlayer._won,
     Said.WINS_MATCH: FibsPlayer._match_won,
-    Said.NEXT_GAME: FibsPlayer._next_game,
     Said.SAVED: FibsPlayer._saved,
-    Said.NOT_READY: FibsPlayer._not_ready,
-    Said.NOT_ASKED: FibsPlayer._not_asked,
-    Said.CRAWFORD: FibsPlayer._may_not_double,
-    Said.REFUSED: FibsPlayer._was_refused,
 }
 
 
-def checked_position(board: FibsBoard) -> Position:
+def check_position(board: FibsBoard) -> Position:
     """The position of a game in progress, seen by the side whose turn it is. Raises InvalidPositionError for one that
     cannot be, or that does not fit what is said to be off."""
     position = check_in_progress(board.position)
@@ -495,18 +480,12 @@ def checked_position(board: FibsBoard) -> Position:
 
 def format_fibs_play(play: Play, *, is_up: bool) -> str:
     """Checker moves as the server takes them: `bar-20 13-8`, or counted up `bar-5 12-17`."""
-    return " ".join(f"{_point(start, is_up)}-{_point(end, is_up)}" for start, end, _ in play.moves)
+    names = {point: str(BAR - point if is_up else point) for point in range(1, BAR)} | {BAR: "bar", OFF: "off"}
+    return " ".join(f"{names[start]}-{names[end]}" for start, end, _ in play.moves)
 
 
 def find_fibs_play(text: str, plays: list[Play], *, is_up: bool) -> Play:
     """The play that the server shows. Raises IllegalPlayError."""
-    turned = " ".join("/".join(_turned(word, is_up) for word in step.split("-")) for step in text.split())
-    return find_play(turned, plays)
-
-
-def _point(point: int, is_up: bool) -> str:
-    return {BAR: "bar", OFF: "off"}.get(point) or str(BAR - point if is_up else point)
-
-
-def _turned(word: str, is_up: bool) -> str:
-    return str(BAR - int(word)) if is_up and word.isdigit() else word
+    if is_up:
+        text = re.sub(r"\d+", lambda found: str(BAR - int(found[0])), text)
+    return find_play(text.replace("-", "/"), plays)

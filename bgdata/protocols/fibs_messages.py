@@ -1,4 +1,4 @@
-"""What FIBS says, line by line: of all that it says, what a player has to understand.
+"""The messages of FIBS that a player has to understand, one a line.
 
 Source: the description of its client protocol, CLIP 1008 (fibs.com/fibs_interface.html); no program text was used.
 """
@@ -23,7 +23,7 @@ WANTED = {"autoboard": "1", "moreboards": "1", "automove": "0", "greedy": "0", "
 
 
 class Said(StrEnum):
-    """What a line is about."""
+    """The kind of a message."""
 
     BOARD = "board"
     INVITED = "invited"  # by somebody, to a new match
@@ -54,7 +54,7 @@ class Said(StrEnum):
 
 
 class Message(NamedTuple):
-    """A line that is understood: what it is about, and its words by name."""
+    """A line that was understood: its kind, and its words by name."""
 
     said: Said
     words: Mapping[str, str]
@@ -102,8 +102,8 @@ _PATTERNS = [
 
 
 def parse_own_info(line: str, user: str) -> dict[str, str] | None:
-    """The settings that the server says a user has, by name, and None for any other line. Raises EngineRefusedError for
-    settings of another version of the protocol."""
+    """The settings of a user by name, None for a line that has none. Raises EngineRefusedError for settings of another
+    version of the protocol."""
     number_and_name, values = line.split()[:2], line.split()[2:]
     if number_and_name != ["2", user]:
         return None
@@ -120,7 +120,7 @@ def parse_own_info(line: str, user: str) -> dict[str, str] | None:
 
 
 def parse_message(line: str) -> Message | None:
-    """What a line says; None for one that a player need not understand, such as talk between others."""
+    """The message of a line; None for lines that do not matter to a player, such as talk between others."""
     for said, pattern in _PATTERNS:
         if found := pattern.fullmatch(line):
             return Message(said, {"line": line, **found.groupdict()})

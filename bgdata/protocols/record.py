@@ -1,4 +1,4 @@
-"""What is played with others, turn by turn, for a .mat file; the player itself is the left column."""
+"""Matches with others, recorded turn by turn for a .mat file; the player itself is the left column."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class State(NamedTuple):
 
 
 def info_of(score: MatchScore | Money | None) -> list[tuple[str, str]]:
-    """What a record says of the rules of what is played for: the Jacoby rule."""
+    """Info lines of a record about the rules: the Jacoby rule."""
     return [JACOBY] if isinstance(score, Money) and score.is_jacoby else []
 
 
@@ -68,8 +68,8 @@ class Record:
             self.is_open = False
 
     def go_on(self, state: State, score: tuple[int, int], *, is_doubled: bool) -> None:
-        """A game goes on from here: turns that the other side did not get are dropped. What was begun elsewhere is a
-        game of its own, without its beginning."""
+        """Continue a game from this state. Turns that the other side did not get are dropped; a game that was begun
+        elsewhere is recorded without its beginning."""
         begun = [State(0, START), State(1, START)]
         known: list[State | None] = [*self._states]
         if self.is_open and self.games[-1].score == score:
@@ -103,7 +103,7 @@ class Record:
         self._states, self.is_open = self._states[:count], True
 
     def note_elsewhere(self) -> None:
-        """The first turns of the last game are not known."""
+        """Note that the first turns of the last game are missing."""
         self.info.append((ELSEWHERE[0], ELSEWHERE[1].format(number=len(self.games))))
 
     def _add(self, turn: Turn, state: State | None) -> None:

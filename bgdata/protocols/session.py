@@ -1,8 +1,8 @@
-"""Games that two sides play as they are asked: one without the cube, one for money, or a match.
+"""A session of games between two sides: one without the cube, one for money, or a match.
 
-Side 0 is the left column of the record. Here is what the rules and the dice say; what is decided, others say. The dice
-are those of the seed, the game and the number of rolls before: neither the cube nor an undo changes them. They are the
-dice of match 0 of that seed in `play.cubeful_games`.
+Side 0 is the left column of the record. A session has the rules and the dice; its callers decide. The dice depend on
+the seed, the game and the number of rolls before, not on the cube or an undo. They are those of match 0 of that seed in
+`play.cubeful_games`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from bgdata.game.position import START, Position
 from bgdata.protocols.record import Record, info_of
 
 
-class Asked(StrEnum):
-    """What is to be decided."""
+class DecisionKind(StrEnum):
+    """The kind of a decision."""
 
     TURN = "turn"  # whether to double before the roll, by who may
     ANSWER = "answer"  # to a double
@@ -40,14 +40,14 @@ class Moment:
     position: Position
     on_roll: int
     stakes: Stakes | None = None  # None without the cube
-    asked: Asked = Asked.PLAY
+    kind: DecisionKind = DecisionKind.PLAY
     rolls: int = 0  # that were played before
     acts: int = 0  # that the record has of this game
 
     @property
     def side(self) -> int:
-        """Who is asked."""
-        return 1 - self.on_roll if self.asked is Asked.ANSWER else self.on_roll
+        """The side to decide."""
+        return 1 - self.on_roll if self.kind is DecisionKind.ANSWER else self.on_roll
 
 
 class Ending(NamedTuple):
@@ -109,14 +109,18 @@ class Session:
 
     @property
     def may_beaver(self) -> bool:
-        """Whether who answers a double may turn it back at once."""
+        """Whether the side that answers a double may beaver."""
+        from bgdata.play.cubeful_games import MOST_CUBE
+
         stakes = self.now.stakes
-        return bool(stakes and self.has_beavers and isinstance(stakes.score, Money) and _has_room(stakes.cube, 4))
+        if stakes is None or not self.has_beavers or not isinstance(stakes.score, Money):
+            return False
+        return 4 * stakes.cube.value <= MOST_CUBE
 
     @property
     def why_no_double(self) -> str:
-        """In words, why the side on roll may not double now; empty if it may."""
-        if self.now.asked is Asked.TURN or self.now.stakes is None:
+        """The reason why the side on roll may not double now; empty if it may."""
+        if self.now.kind is DecisionKind.TURN or self.now.stakes is None:
             return ""
         if not self.now.rolls:
             return "the first roll of a game decides who begins"
@@ -125,7 +129,7 @@ class Session:
     # what a side decides
 
     def keep(self) -> None:
-        """Keep this moment to go back to: somebody decides."""
+        """Keep this moment for `undo`."""
         self.decisions.append(self.now)
 
     def undo(self) -> bool:
@@ -138,37 +142,37 @@ class Session:
 
     def roll_dice(self) -> None:
         """Roll without a double."""
-        self.now = replace(self.now, asked=Asked.PLAY)
+        self.now = replace(self.now, kind=DecisionKind.PLAY)
 
     def make(self, play: Play) -> None:
         """Make a play of the roll, and turn the board to the other side."""
         now, position = self.now, play.next_position
         self.record.add_play(now.on_roll, self.dice(), play)
         stakes = now.stakes.flip() if now.stakes else None
-        asked = Asked.PLAY if stakes is None or _why_no_turn(stakes) else Asked.TURN
-        self.now = Moment(position, 1 - now.on_roll, stakes, asked, now.rolls + 1, now.acts + 1)
+        kind = DecisionKind.PLAY if stakes is None or _why_no_turn(stakes) else DecisionKind.TURN
+        self.now = Moment(position, 1 - now.on_roll, stakes, kind, now.rolls + 1, now.acts + 1)
         if outcome := game_outcome(position):
             self._end(now.on_roll, -outcome)
 
     def double(self) -> None:
         """Offer the cube."""
         self._add(TurnKind.DOUBLE, 2)
-        self.now = replace(self.now, asked=Asked.ANSWER)
+        self.now = replace(self.now, kind=DecisionKind.ANSWER)
 
     def take(self) -> None:
         """Take a double, or a beaver, whose take records do not have."""
         stakes = _stakes(self.now)
-        if self.now.asked is Asked.BEAVER:
+        if self.now.kind is DecisionKind.BEAVER:
             stakes = replace(stakes, cube=Cube(2 * stakes.cube.value, CubeOwner.OPPONENT))
         else:
             self._add(TurnKind.TAKE)
             stakes = stakes.after_take()
-        self.now = replace(self.now, stakes=stakes, asked=Asked.PLAY)
+        self.now = replace(self.now, stakes=stakes, kind=DecisionKind.PLAY)
 
     def beaver(self) -> None:
         """Turn a double back at once, and keep the cube."""
         self._add(TurnKind.BEAVER, 4)
-        self.now = replace(self.now, stakes=_stakes(self.now).after_take(), asked=Asked.BEAVER)
+        self.now = replace(self.now, stakes=_stakes(self.now).after_take(), kind=DecisionKind.BEAVER)
 
     def pass_double(self) -> None:
         """Pass a double or a beaver, which ends the game."""
@@ -216,14 +220,10 @@ def _stakes(now: Moment) -> Stakes:
     return now.stakes
 
 
-def _has_room(cube: Cube, factor: int) -> bool:
+def _why_no_turn(stakes: Stakes) -> str:
+    """The reason why the player on roll cannot double before a roll; empty if it can."""
+    from bgdata.equity.cube import why_no_double
     from bgdata.play.cubeful_games import MOST_CUBE
 
-    return factor * cube.value <= MOST_CUBE
-
-
-def _why_no_turn(stakes: Stakes) -> str:
-    """In words, why the player on roll has no cube to turn before a roll; empty if it has one."""
-    from bgdata.equity.cube import why_no_double
-
-    return why_no_double(stakes) or ("" if _has_room(stakes.cube, 2) else f"the cube shows {stakes.cube.value}")
+    value = stakes.cube.value
+    return why_no_double(stakes) or ("" if 2 * value <= MOST_CUBE else f"the cube shows {value}")

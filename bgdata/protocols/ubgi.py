@@ -1,4 +1,4 @@
-"""UBGI, the Universal Backgammon Interface: one that plays or compares engines speaks to them in lines, as UCI does.
+"""UBGI, the Universal Backgammon Interface: programs talk to engines in lines, as with UCI in chess.
 
     position gnubgid 4HPwATDgc/ABMA
     dice 3 1
@@ -82,7 +82,7 @@ _OF_GO = {"ply": "engine.ply", "trials": "engine.trials", "rollout": "engine.tri
 
 
 class UbgiEngine:
-    """The engine's side: what it answers to each line. `is_quit` says that it was told to end."""
+    """The engine's side of a conversation. `is_quit` is True after `quit`."""
 
     def __init__(self, decisions: Decisions) -> None:
         self._decisions = decisions
@@ -98,7 +98,7 @@ class UbgiEngine:
         self._new_game([])
 
     def answers(self, line: str) -> list[str]:
-        """The lines that answer one; nothing for one that is blank, or that sets something."""
+        """The answer to a line; no lines for a blank one, or one that sets something."""
         command, *words = line.split() or [""]
         if not command:
             return []
@@ -201,10 +201,10 @@ class UbgiEngine:
         position = self._position
         if position is None:
             raise refusal("bad_state", "missing position")
-        return roles[role](self._asked(words), position)
+        return roles[role](self._decisions_for(words), position)
 
-    def _asked(self, words: list[str]) -> Decisions:
-        """Who decides, by the settings and what this question says otherwise."""
+    def _decisions_for(self, words: list[str]) -> Decisions:
+        """Who decides, by the settings and the words of this question."""
         settings = dict(self._settings)
         names = [_OF_GO.get(word) for word in words[::2]]
         if len(words) % 2 or not all(names):
@@ -225,15 +225,15 @@ class UbgiEngine:
             return Stakes(Money(is_jacoby=bool(self._settings["game.jacoby"])))
         return self._match.stakes
 
-    def _best_move(self, asked: Decisions, position: Position) -> list[str]:
-        play, infos = self._ranked(asked, position)
+    def _best_move(self, decisions: Decisions, position: Position) -> list[str]:
+        play, infos = self._ranked(decisions, position)
         return [*infos, f"bestmove {format_moves(play)}"]
 
-    def _ranked(self, asked: Decisions, position: Position) -> tuple[Play, list[str]]:
-        """The best play, and what is said of it and the next ones."""
+    def _ranked(self, decisions: Decisions, position: Position) -> tuple[Play, list[str]]:
+        """The best play, and the info lines of the best plays."""
         if self._roll is None:
             raise refusal("bad_state", "missing dice")
-        ranked = asked.rank(position, self._roll, self._stakes)
+        ranked = decisions.rank(position, self._roll, self._stakes)
         unit = "points" if isinstance(self._stakes.score, Money) else "mwc"
         infos = [
             f"info multipv {place} score {worth.value:.6f} {unit} error {worth.standard_error:.6f}"
@@ -242,23 +242,23 @@ class UbgiEngine:
         ]
         return ranked[0].play, infos
 
-    def _best_cube(self, asked: Decisions, position: Position) -> list[str]:
+    def _best_cube(self, decisions: Decisions, position: Position) -> list[str]:
         stakes = self._stakes
-        equities, error = asked.equities(position, stakes)
+        equities, error = decisions.equities(position, stakes)
         told = " ".join(f"{name} {value:.6f}" for name, value in equities._asdict().items() if value > NOT_ALLOWED)
         if self._match and self._match.offer != Offer.NONE:
-            best: Any = asked.answer(position, stakes, by_roller=self._match.offer == Offer.BEAVER)
+            best: Any = decisions.answer(position, stakes, by_roller=self._match.offer == Offer.BEAVER)
         else:
-            best = "double" if asked.doubles(position, stakes) else "nodouble"
+            best = "double" if decisions.doubles(position, stakes) else "nodouble"
         return [f"info cube {told} error {error:.6f}", f"bestcube {best}"]
 
-    def _best_turn(self, asked: Decisions, position: Position) -> list[str]:
-        play, infos = self._ranked(asked, position)
-        cube = "double" if asked.doubles(position, self._stakes) else "nodouble"
+    def _best_turn(self, decisions: Decisions, position: Position) -> list[str]:
+        play, infos = self._ranked(decisions, position)
+        cube = "double" if decisions.doubles(position, self._stakes) else "nodouble"
         return [*infos, f"bestturn cube={cube} move={format_moves(play)}"]
 
-    def _chances(self, asked: Decisions, position: Position) -> list[str]:
-        found = asked.player.evaluate(position)
+    def _chances(self, decisions: Decisions, position: Position) -> list[str]:
+        found = decisions.player.evaluate(position)
         return ["chances " + " ".join(f"{getattr(found, name):.9g}" for name in CHANCES)]
 
 

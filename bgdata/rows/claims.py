@@ -40,12 +40,12 @@ def rows_of(table: Table) -> list[Row]:
 def rows_without_tables() -> list[Row]:
     """The claims as far as they can be answered without tables and long computations: by formulas, and by what was
     measured once."""
-    from bgdata.claims.register import FORMULAS, judge, parse_call, unasked
+    from bgdata.claims.register import FORMULAS, judge, judge_unasked, parse_call
     from bgdata.computations.claims import arrays_of
 
     def answer(claim: Claim) -> Judged:
         if claim.query and (claim.query.startswith("select ") or parse_call(claim)[0] not in FORMULAS):
-            return unasked(claim, "the register is not built")
+            return judge_unasked(claim, "the register is not built")
         return next(judge([claim], {}, tuple))
 
     return rows_of_arrays(WHOLE, arrays_of([answer(claim) for claim in WHOLE.chosen()]))

@@ -9,7 +9,7 @@ from bgdata.errors import BgdataError
 from bgdata.rows.plain import Row
 from bgdata.store.dataset import Dataset, Input
 from bgdata.store.parameters import Parameters, VersionRef, value_text
-from bgdata.store.scripts import sql_checks
+from bgdata.store.scripts import SqlFolders
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
@@ -64,7 +64,7 @@ class Part(NamedTuple):
     meaning: str = ""
 
 
-def kind_parts(kind: Dataset[Any], parameters: Parameters) -> Iterator[Part]:
+def kind_parts(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders) -> Iterator[Part]:
     """The parts of the explanation of a kind: columns, arrays, parameters, checks."""
     for shape in kind.tables:
         for column in shape.columns:
@@ -74,7 +74,7 @@ def kind_parts(kind: Dataset[Any], parameters: Parameters) -> Iterator[Part]:
     for name, value in vars(parameters).items():
         yield Part("parameter", name, type(value).__name__, "", value_text(value))
     for shape in kind.tables:
-        for claim, _ in sql_checks(shape.name):
+        for claim, _ in sql.checks(shape.name):
             yield Part(f"check of {shape.name}", claim)
     for role, wanted in kind.inputs(parameters).items():
         yield Part("input", role, "", "", input_text(wanted))

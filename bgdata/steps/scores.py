@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from bgdata.evaluation.named import as_evaluator
 from bgdata.evaluation.networks.named import KIND as NETWORK
 from bgdata.evaluation.networks.named import network_name
 from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.player_files import is_callable
 from bgdata.steps.benchmarks import Player, build_benchmark_scores, sets_there
 from bgdata.steps.references import references_there
 from bgdata.store.parameters import Parameters, VersionRef
@@ -36,6 +38,7 @@ TWO_SIDED = "bearoff_two_sided"
 PUBEVAL = ("pubeval", 0)
 SHIPPED = (NETWORK, 0)
 PROGRAMS = (("gnubg", 0), ("bgsage", 0))  # opponents where they are installed
+OUR_PLAYERS = {NETWORK, "random", "pubeval", "gnubg", "bgsage"}  # with a ply after a colon, and no name
 SEEDS = {"games": 2, "self-play": 1, "decisions": 1}  # as those commands have them, so that versions are shared
 
 
@@ -51,11 +54,13 @@ QUICK = Amount(400, 40, 1000)
 
 
 def opponent_of(text: str) -> Player:
-    """A player and how far it looks ahead, such as gnubg or gnubg:2. Raises UsageError."""
-    name, _, ply = text.partition(":")
-    if ":" in text and not (ply.isascii() and ply.isdigit() and len(ply) < 4):
-        raise UsageError(f"expected a player such as gnubg or gnubg:2, got {shown(text)}")
-    return name, int(ply or 0)
+    """A player and how far it looks ahead, such as gnubg, gnubg:2 or module:name:2. Raises UsageError."""
+    name, _, ply = text.rpartition(":")
+    if name and re.fullmatch("[0-9]{1,3}", ply):
+        return name, int(ply)
+    if ":" not in text or (is_callable(text) and name not in OUR_PLAYERS):
+        return text, 0
+    raise UsageError(f"expected a player such as gnubg or gnubg:2, got {shown(text)}")
 
 
 def build_scores(

@@ -36,7 +36,7 @@ from bgdata.store.checks import run_sql_checks
 from bgdata.store.context import Build, Computed
 from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input
 from bgdata.store.declaration import TableShape
-from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sealed
+from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sealed, tidy
 from bgdata.store.linked import chosen_place, discard, link, link_again, prepare, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import FileEntry, Manifest, Source, file_names, unpacked_name, version_name
@@ -143,6 +143,7 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
     if published is None:
         check_estimate(plan)
     with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
+        # without the lock an input could be deleted between this look and the build
         with deleting(warehouse):  # whoever deletes from now on sees that this build is running
             check_inputs(plan)
         plan = placed(plan)  # another process may have begun elsewhere
@@ -199,6 +200,7 @@ def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
         if (plan.staging / MANIFEST_NAME).exists():  # killed while it was published: files may be read-only already
             remove_folder(plan.staging)
         make_folder(plan.staging)
+        tidy(plan.staging)
         for partial in plan.staging.glob(".*.partial"):
             partial.unlink()
     try:
@@ -281,7 +283,7 @@ def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str,
                 sync(plan.staging / f"{entry.name}.npy")
         names = [entry.name for entry in plan.kind.arrays_of(plan.parameters)]
         hashes = {name: sha256_file(plan.staging / f"{name}.npy") for name in names}
-        computed = {"seconds": seconds, "arrays": hashes}
+        computed = {"seconds": seconds, "arrays": hashes, "recipe": plan.key}
         write_file(plan.staging / COMPUTED, sealed(computed))
     job.clear_checkpoints()
     return computed
@@ -294,6 +296,8 @@ def load_computed(plan: Plan, progress: Progress) -> dict[str, Any] | None:
         return None
     try:
         computed = read_sealed(marker)
+        if computed.get("recipe") != plan.key:
+            raise CorruptFileError(f"expected arrays of recipe {plan.key[:12]} beside {marker}, found those of another")
         intact_arrays(plan.staging, computed["arrays"])
     except (CorruptFileError, DigestMismatchError, MissingTableError, StorageError) as error:
         if is_want(error):
@@ -318,7 +322,7 @@ def finish(plan: Plan, saved: Mapping[str, Any], progress: Progress) -> Manifest
     progress.start(f"{plan.title}: writing Parquet", kind.estimate(plan.parameters).rows, "rows")
     computed = Computed(plan.parameters, arrays)
     rows = write_tables(kind, computed, staging, progress, digest=digest, recipe_key=plan.key)
-    run_sql_checks(kind, plan.parameters, staging)
+    run_sql_checks(plan.warehouse.kinds.sql, kind, plan.parameters, staging)
     statistics = dict(kind.computation.statistics(computed))
     manifest = describe(plan, digest, rows, statistics, saved)
     (staging / COMPUTED).unlink()

@@ -33,11 +33,9 @@ from bgdata.errors import (
 from bgdata.store.checks import check_columns, select_columns
 from bgdata.store.dataset import Dataset
 from bgdata.store.declaration import Column, TableShape
-from bgdata.store.leakage import VIEWS as LEAKAGE
-from bgdata.store.leakage import leakage_views
 from bgdata.store.locked_sql import QueryLimits, keep_to, lock, open_memory
 from bgdata.store.names import identifier, parquet_source, quoted, read_parquet
-from bgdata.store.scripts import Script, created_names, needed_by, run_scripts, words_of
+from bgdata.store.scripts import parse_script
 from bgdata.store.seal import catalog_state, is_own, seal, sealed, version_files
 from bgdata.store.storage import is_want, locked, open_regular, storage_errors, write_file
 from bgdata.store.table import Table
@@ -145,13 +143,13 @@ def fill_catalog(
 
     Of a damaged version there are views too: to read them is an error that names it.
     """
-    guards = list(leakage_views(warehouse.kinds.values()))
-    guard_scripts = [Script(each, LEAKAGE, words_of(each)) for each in guards]
-    wanted = needed_by(for_query, guard_scripts) if for_query else None
+    sql = warehouse.kinds.sql
+    generated = [parse_script(text) for text in warehouse.kinds.views(warehouse.kinds.values())]
+    wanted = sql.needed_by(for_query, generated) if for_query else None
     opened = {table.folder: table for table in versions}
     current, flaws = current_versions(warehouse, opened)
     connection.execute(KEEP_FOOTERS)
-    run_scripts(connection, "macros", wanted)
+    sql.run(connection, "macros", wanted=wanted)
     connection.execute(IS_IN_PLACE)
     if wanted is None or "manifests" in wanted:
         readable = [table for table in versions if is_readable(table)]
@@ -160,8 +158,7 @@ def fill_catalog(
             written = WRITTEN_IN + str(warehouse.root.resolve())
             connection.execute(f"comment on table manifests is {quoted(written)}")
     taken = {shape.name for kind in warehouse.kinds.values() for shape in kind.tables}
-    taken |= LEAKAGE
-    taken |= {name for folder in ("lookups", "views") for name in created_names(folder)}
+    taken |= {name for script in (*generated, *sql.scripts("lookups", "views")) for name in script.creates}
     selects: dict[str, list[str]] = {}
     shown: set[str] = set()
     declared = [(kind, shape) for kind in warehouse.kinds.values() for shape in kind.tables if is_wanted(shape, wanted)]
@@ -184,10 +181,10 @@ def fill_catalog(
         if shape.name not in shown:  # a shared table is declared by several kinds
             create_view(connection, shape, selects.get(shape.name, []), has_comments=wanted is None)
             shown.add(shape.name)
-    for statement in guards if wanted is None or LEAKAGE & wanted else ():
-        connection.execute(statement)
-    run_scripts(connection, "lookups", wanted)  # macros that look into tables
-    run_scripts(connection, "views", wanted)
+    for script in generated:
+        if wanted is None or script.creates & wanted:
+            connection.execute(script.text)
+    sql.run(connection, "lookups", "views", wanted=wanted)
 
 
 def is_wanted(shape: TableShape, wanted: frozenset[str] | None) -> bool:
@@ -278,6 +275,8 @@ def whole_select(
         return f"select {columns} from {parquet_source(path if is_relative else path.resolve())}"
     root = quoted(str(warehouse.root.resolve()))
     place = quoted("/" + table.folder.relative_to(warehouse.root).as_posix() + "/" + shape.file)
+    # DuckDB resolves relative paths against the client's folder, not the database file: so the path is absolute, and a
+    # variable overrides it after a move
     source = read_parquet(f"coalesce(getvariable('warehouse'), {root}) || {place}")
     return f"select {columns} from {source} where is_in_place({root})"
 

@@ -10,7 +10,7 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.declaration import TableShape
 from bgdata.store.names import identifier, parquet_source, quoted
 from bgdata.store.parameters import Parameters
-from bgdata.store.scripts import needed_by, run_scripts, sql_checks
+from bgdata.store.scripts import SqlFolders
 
 if TYPE_CHECKING:
     import duckdb
@@ -43,16 +43,16 @@ def check_columns(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], sha
     raise CorruptFileError(f"expected columns as declared in {table.name}/{shape.file}, found other {wrong}")
 
 
-def run_sql_checks(kind: Dataset[Any], parameters: Parameters, folder: Path) -> None:
+def run_sql_checks(sql: SqlFolders, kind: Dataset[Any], parameters: Parameters, folder: Path) -> None:
     """Run every check of a kind on the tables in a folder; raises CheckFailedError naming the first offending row."""
     from bgdata.store.locked_sql import keep_to, open_memory
 
     shapes = kind.tables_of(parameters)
-    checks = [(shape, *check) for shape in shapes for check in sql_checks(shape.name)]
+    checks = [(shape, *check) for shape in shapes for check in sql.checks(shape.name)]
     with open_memory() as connection:
         sources = {shape: (folder / shape.file).resolve() for shape in shapes}
         keep_to(connection, sources.values())
-        run_scripts(connection, "macros", needed_by(" ".join(query for _, _, query in checks)))
+        sql.run(connection, "macros", wanted=sql.needed_by(" ".join(query for _, _, query in checks)))
         for shape, source in sources.items():
             columns = select_columns(kind, parameters, shape)
             query = f"select {columns} from {parquet_source(source)}"

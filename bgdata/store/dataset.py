@@ -172,8 +172,12 @@ class Dataset(ABC, Generic[P]):
 
     @functools.cached_property
     def computation(self) -> Computation[P]:
-        """How it is computed. The first call imports the module of `bgdata.computations`, and its kernels."""
-        module = import_module(f"bgdata.computations.{self.computed_by or self.name}")
+        """How it is computed. The first call imports the module, and its kernels: for the kinds of bgdata that of
+        `bgdata.computations`, for those of other packages `<name>_compute` beside the declaration."""
+        declaring = next(base for base in type(self).__mro__ if "name" in vars(base))
+        package, name = declaring.__module__.rpartition(".")[0], self.computed_by or self.name
+        is_ours = package == "bgdata.datasets"
+        module = import_module(f"bgdata.computations.{name}" if is_ours else f"{package}.{name}_compute")
         found: Computation[P] = module.COMPUTATION(self)
         return found
 

@@ -34,6 +34,8 @@ def download(address: str, path: Path, progress: Progress) -> Path:
 
     with storage_errors("write", path), keeping(begun):
         path.parent.mkdir(parents=True, exist_ok=True)
+        if partial.is_symlink() or not (partial.is_file() or partial.is_dir()):
+            partial.unlink(missing_ok=True)  # a link would be written through, and a pipe is read by nobody
         try:
             append(address, partial, progress)
         except urllib.error.HTTPError as error:

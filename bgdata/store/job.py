@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -151,6 +152,32 @@ class Job:
         """Delete checkpoints and shards once the arrays are saved."""
         for folder in (*self.folder.glob("checkpoint*"), self.folder / SHARDS):
             remove_folder(folder)
+
+
+def tidy(folder: Path) -> None:
+    """Delete what no build leaves in its staging folder, put there by hand or by whom the warehouse comes from: links,
+    which would be written through, pipes, which nobody would write to, folders in place of files and the reverse."""
+    for path in folder.iterdir():
+        has_files = path.name == SHARDS or path.name.startswith("checkpoint")
+        if has_files and _is_folder(path):
+            _keep_files(path.iterdir())
+        elif has_files:
+            path.unlink()
+        else:
+            _keep_files([path])
+
+
+def _keep_files(paths: Iterable[Path]) -> None:
+    """Delete those that are no regular files."""
+    for path in paths:
+        if _is_folder(path):
+            shutil.rmtree(path)
+        elif path.is_symlink() or not path.is_file():
+            path.unlink()
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def sealed(record: Mapping[str, object]) -> bytes:

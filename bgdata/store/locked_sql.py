@@ -99,6 +99,7 @@ def reading_query(sql: str) -> str:
     explain, query = "", without_semicolons(statements[0].query)
     if statements[0].type != duckdb.StatementType.SELECT and (found := EXPLAIN.match(query)):
         explain, query = found[1] + " ", query[found.end() :]
+    # a SELECT can write (`with a as (copy ...)`), and DuckDB allows that at the top level only: as a subquery it cannot
     read = f"from (\n{query}\n)"
     try:
         types = [[statement.type for statement in duckdb.extract_statements(text)] for text in (query, read)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,8 @@ from bgdata.errors import QueryError
 from bgdata.store.checks import check_columns, select_columns
 from bgdata.store.dataset import Dataset
 from bgdata.store.declaration import TableShape
+from bgdata.store.kinds import Kinds
 from bgdata.store.names import identifier, parquet_source
-from bgdata.store.scripts import run_scripts
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def connect_tables(
-    kinds: Mapping[str, Dataset[Any]], tables: Iterable[Table], *, outputs: Iterable[Path] = ()
+    kinds: Kinds, tables: Iterable[Table], *, outputs: Iterable[Path] = ()
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with a view for each table of these versions, over all of its variants, and with the macros; it can
     open their files and the `outputs`, and no others."""
@@ -39,7 +39,7 @@ def connect_tables(
             sources.setdefault(shape.name, []).append(f"select {columns} from {parquet_source(file)}")
         connection.execute("set threads = 1")  # sums come out the same
         connection.execute("set enable_progress_bar = false")
-        run_scripts(connection, "macros")
+        kinds.sql.run(connection, "macros")
         for name, selects in sources.items():
             connection.execute(f"create view {identifier(name)} as {' union all '.join(selects)}")
         yield connection

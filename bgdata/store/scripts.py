@@ -1,10 +1,11 @@
-"""The .sql files: macros, lookups, views, and checks `sql/checks/<table>__<claim>.sql`, which return the rows that
-violate the claim."""
+"""The .sql files that belong to kinds: folders with macros, lookups (macros that read tables), views, and checks
+`checks/<table>__<claim>.sql`, which return the rows that violate the claim."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,42 +13,32 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import duckdb
 
-_PACKAGE = Path(__file__).parents[1]
-FOLDERS = ("macros", "lookups", "views")  # that every catalog is made from, in this order
-# plain SQL stands beside the package in a checkout, and in it once installed from a wheel (see pyproject.toml)
-SQL = next(folder for folder in (_PACKAGE / "sql", _PACKAGE.parent / "sql") if folder.is_dir())
-
-
-def catalog_scripts() -> list[Path]:
-    """The .sql files that every catalog is made from."""
-    return [path for folder in FOLDERS for path in (SQL / folder).glob("*.sql")]
-
-
-def sql_checks(table: str) -> Iterator[tuple[str, str]]:
-    """(claim, query) of every check of a table; the query reads the view of that name."""
-    for path in sorted((SQL / "checks").glob(f"{table}__*.sql")):
-        yield path.stem.partition("__")[2], path.read_text()
+PARTS = ("macros", "lookups", "views")  # that a catalog is made from, in this order
+COMMENTS_AND_TEXTS = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
 
 
 class Script(NamedTuple):
-    """An .sql file: its text, the views and macros that it creates, and all words in it."""
+    """Some SQL: its text, the views and macros that it creates, the tables that it reads, and all words in it."""
 
     text: str
     creates: frozenset[str]
+    reads: frozenset[str]
     words: frozenset[str]
 
 
-def scripts_in(folder: str) -> list[Script]:
-    """Every .sql file of sql/<folder>, in order of name."""
-    return [script_at(path, path.stat().st_mtime_ns) for path in sorted((SQL / folder).glob("*.sql"))]
+def parse_script(text: str) -> Script:
+    """What a script creates, reads and names, as far as its keywords tell."""
+    created = re.findall(r"(?im)^create\s+(?:or\s+replace\s+)?(?:view|macro|table)\s+(\w+)", text)
+    code = COMMENTS_AND_TEXTS.sub("''", text.lower())
+    sources = re.findall(r"(?<!distinct )\b(?:from|join)\s+([a-z_]\w*)\b(?!\s*[(.])", code)
+    subqueries = re.findall(r"\b(\w+)\s+as\s+(?:(?:not\s+)?materialized\s+)?\(", code)
+    return Script(text, frozenset(created), frozenset(sources) - {*subqueries}, words_of(text))
 
 
 @cache
 def script_at(path: Path, _: int) -> Script:
     """An .sql file as it was at a time."""
-    text = path.read_text()
-    created = re.findall(r"(?im)^create\s+(?:or\s+replace\s+)?(?:view|macro|table)\s+(\w+)", text)
-    return Script(text, frozenset(created), words_of(text))
+    return parse_script(path.read_text())
 
 
 def words_of(sql: str) -> frozenset[str]:
@@ -55,23 +46,45 @@ def words_of(sql: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", sql.lower()))
 
 
-def needed_by(sql: str, others: Iterable[Script] = ()) -> frozenset[str]:
-    """The words of some SQL, and of all that it is made from: views and macros of the scripts, and `others`."""
-    scripts = [*others, *(script for folder in FOLDERS for script in scripts_in(folder))]
-    wanted = words_of(sql)
-    while more := {word for script in scripts if script.creates & wanted for word in script.words} - wanted:
-        wanted |= more
-    return wanted
+@dataclass(frozen=True)
+class SqlFolders:
+    """The folders of SQL that are handed to a warehouse with its kinds; later ones may use what earlier ones create."""
 
+    folders: tuple[Path, ...] = ()
 
-def run_scripts(connection: duckdb.DuckDBPyConnection, folder: str, wanted: frozenset[str] | None = None) -> None:
-    """Run every .sql file of sql/<folder>, in order of name, or those alone that create something `wanted`."""
-    for script in scripts_in(folder):
-        if wanted is None or script.creates & wanted:
-            connection.execute(script.text)
+    def files(self, part: str, pattern: str = "*.sql") -> list[Path]:
+        """The .sql files of a part, in order of folder and name."""
+        return [path for folder in self.folders for path in sorted((folder / part).glob(pattern))]
 
+    def scripts(self, *parts: str) -> list[Script]:
+        """The scripts of these parts, in this order."""
+        return [script_at(path, path.stat().st_mtime_ns) for part in parts for path in self.files(part)]
 
-def created_names(folder: str) -> Iterator[str]:
-    """Names of the views and macros that the .sql files of sql/<folder> create."""
-    for script in scripts_in(folder):
-        yield from script.creates
+    def checks(self, table: str) -> Iterator[tuple[str, str]]:
+        """(claim, query) of every check of a table; the query reads the view of that name."""
+        for path in self.files("checks", f"{table}__*.sql"):
+            yield path.stem.partition("__")[2], path.read_text()
+
+    def needed_by(self, sql: str, others: Iterable[Script] = ()) -> frozenset[str]:
+        """The words of some SQL, and of all that it is made from: views and macros of the scripts, and `others`."""
+        scripts = [*others, *self.scripts(*PARTS)]
+        wanted = words_of(sql)
+        while more := {word for script in scripts if script.creates & wanted for word in script.words} - wanted:
+            wanted |= more
+        return wanted
+
+    def run(self, connection: duckdb.DuckDBPyConnection, *parts: str, wanted: frozenset[str] | None = None) -> None:
+        """Run the scripts of these parts, or those alone that create something `wanted`.
+
+        Scripts that read tables of kinds which the connection does not have are left out, and whatever needs them.
+        """
+        found = connection.execute("select table_name from duckdb_tables() union select view_name from duckdb_views()")
+        tables, missing = {name for (name,) in found.fetchall()}, set[str]()
+        for script in self.scripts(*parts):
+            if wanted is not None and not script.creates & wanted:
+                continue
+            if script.reads <= tables and not script.words & missing:
+                connection.execute(script.text)
+                tables |= script.creates
+            else:
+                missing |= script.creates

@@ -10,18 +10,14 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from bgdata.process import cache_folder
-from bgdata.store import scripts
-from bgdata.store.dataset import Dataset
-from bgdata.store.kinds import Kinds
 from bgdata.store.manifest import FILE_NAME as MANIFEST
 from bgdata.store.names import is_name
+from bgdata.store.scripts import PARTS
 from bgdata.store.storage import open_regular, write_file
 from bgdata.store.versions import CURRENT, Versions
 
@@ -34,8 +30,9 @@ def catalog_state(warehouse: Versions) -> str:
     """A digest of all that a catalog of the warehouse is made from: the text of what declares and writes it, which
     version of each variant is current, and names, types, sizes and times of manifests and Parquet files."""
     kinds = warehouse.kinds
-    digest = hashlib.sha256(repr(kinds.modules if isinstance(kinds, Kinds) else sorted(kinds)).encode())
-    for path in sorted(source_files(kinds)):
+    digest = hashlib.sha256(repr(kinds.modules if kinds.has_modules_alone else sorted(kinds)).encode())
+    scripts = (path for part in PARTS for path in kinds.sql.files(part))
+    for path in sorted({*Path(__file__).parent.glob("*.py"), *scripts, *kinds.files()}):
         digest.update(path.read_bytes())
     for folder, name in version_files(warehouse):
         with suppress(OSError):  # it is being removed
@@ -47,19 +44,6 @@ def catalog_state(warehouse: Versions) -> str:
                     said = file.read(MOST_BYTES)
             digest.update(repr((path.relative_to(warehouse.root).parts, said)).encode())
     return digest.hexdigest()
-
-
-def source_files(kinds: Mapping[str, Dataset[Any]]) -> set[Path]:
-    """The files of what declares these kinds, with all that is in packages with them and may be shared, and of what
-    writes catalogs, and the SQL that is in every catalog."""
-    own = {*Path(__file__).parent.glob("*.py"), *scripts.catalog_scripts()}
-    if isinstance(kinds, Kinds):
-        return own | kinds.files()
-    names = {each.__module__ for kind in kinds.values() for each in type(kind).__mro__}
-    modules = [sys.modules[name] for name in names if name in sys.modules]
-    packages = {package for module in modules if (package := sys.modules.get(module.__package__ or ""))}
-    beside = {path for each in packages for folder in each.__path__ for path in Path(folder).rglob("*.py")}
-    return own | beside | {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
 
 
 def version_files(warehouse: Versions) -> Iterator[tuple[Path, str]]:
@@ -106,7 +90,7 @@ def sealed(warehouse: Versions) -> tuple[str, str]:
 def is_own(warehouse: Versions, state: str) -> bool:
     """Whether catalog.duckdb was written by this user, here, for this state, and of kinds whose sources tell all."""
     written, code = sealed(warehouse)
-    if not code or written != state or not isinstance(warehouse.kinds, Kinds):
+    if not code or written != state or not warehouse.kinds.has_modules_alone:
         return False
     try:
         with open_regular(warehouse.catalog) as file:

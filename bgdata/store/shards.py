@@ -2,7 +2,8 @@
 the finished ones, and any number of processes can share the rest.
 
 A shard `000000000-000002000.<SHA-256>.npz` holds the arrays of the items 0 to 1,999. It is written aside and renamed;
-its name holds its hash, so a damaged shard is noticed, named and computed again. Workers are given the name of a
+its name holds the hash of the key of what it is a part of, its range, and its bytes: one that was damaged, renamed, or
+comes from another recipe is noticed, named and computed again. Workers are given the name of a
 function, settings, a range and a folder, never arrays.
 """
 
@@ -24,7 +25,7 @@ from bgdata.errors import CorruptFileError, WorkerError
 from bgdata.store.arrays import Array
 from bgdata.store.job import SHARDS, Job
 from bgdata.store.progress import Progress
-from bgdata.store.storage import sha256_file, storage_errors, write_file
+from bgdata.store.storage import remove_folder, storage_errors, write_file
 
 _NAME = re.compile(r"(\d{9,})-(\d{9,})\.([0-9a-f]{64})\.npz")
 _ONE_AT_A_TIME = threading.Lock()  # a worker of a cluster may have several threads; kernels bring their own
@@ -75,41 +76,45 @@ def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> I
     with storage_errors("create", folder):
         folder.mkdir(exist_ok=True)
     job.progress.start(job.title, sum(map(len, parts)), unit)
-    found = intact_shards(job.progress, folder)
+    found = intact_shards(job.progress, folder, job.recipe)
     missing = [part for part in parts if (part.start, part.stop) not in found]
     if len(missing) < len(parts):
         job.progress.note(f"going on with {job.title}: {len(parts) - len(missing)} of {len(parts)} parts are there")
         job.progress.advance(sum(len(part) for part in parts if part not in missing))
-    for part, path in written_shards(job.executor, work, missing, folder):
+    for part, path in written_shards(job.executor, work, missing, folder, job.recipe):
         found[part.start, part.stop] = path
         job.progress.advance(len(part))
     for part in parts:
-        yield read_shard(found[part.start, part.stop])
+        yield read_shard(found[part.start, part.stop], job.recipe)
 
 
-def intact_shards(progress: Progress, folder: Path) -> dict[tuple[int, int], Path]:
-    """The undamaged shards of a folder by (begin, end); damaged ones are named and deleted."""
+def intact_shards(progress: Progress, folder: Path, key: str) -> dict[tuple[int, int], Path]:
+    """The undamaged shards of a folder by (begin, end); damaged ones, and those of other keys, are named and
+    deleted."""
     found = {}
     for path in sorted(folder.iterdir()):
         match = _NAME.fullmatch(path.name)
-        if match and sha256_file(path) == match[3]:
+        if match and path.is_file() and _seal(key, match[1], match[2], _bytes_of(path)) == match[3]:
             found[int(match[1]), int(match[2])] = path
             continue
         if match:
             progress.note(f"expected SHA-256 {match[3][:16]}... of {path}, found another; computing it anew")
         with storage_errors("delete", path):
-            path.unlink()
+            if path.is_dir() and not path.is_symlink():
+                remove_folder(path)
+            else:
+                path.unlink()
     return found
 
 
 def written_shards(
-    executor: Executor, work: Work, parts: Iterable[range], folder: Path
+    executor: Executor, work: Work, parts: Iterable[range], folder: Path, key: str
 ) -> Iterator[tuple[range, Path]]:
     """Have shards written, and yield each with its path when it is finished. Raises WorkerError."""
     asked: dict[Future[str], range] = {}
     try:
         for part in parts:
-            asked[executor.submit(write_shard, work, part.start, part.stop, str(folder))] = part
+            asked[executor.submit(write_shard, work, part.start, part.stop, str(folder), key)] = part
             for future in wait(asked, timeout=0).done:
                 yield asked.pop(future), folder / future.result()
         for future in as_completed(asked):
@@ -131,29 +136,40 @@ def is_loss(error: Exception) -> bool:
     return isinstance(error, BrokenExecutor | CancelledError) or type(error).__module__.startswith("distributed")
 
 
-def write_shard(work: Work, begin: int, end: int, folder: str) -> str:
+def write_shard(work: Work, begin: int, end: int, folder: str, key: str) -> str:
     """Compute and write one shard; returns the name of its file. Raises StorageError, and what the work raises."""
     with _ONE_AT_A_TIME:
         arrays = work.compute(begin, end)
-    return save_shard(arrays, begin, end, Path(folder))
+    return save_shard(arrays, begin, end, Path(folder), key)
 
 
-def save_shard(arrays: Mapping[str, Array], begin: int, end: int, folder: Path) -> str:
+def _bytes_of(path: Path) -> bytes:
+    with storage_errors("read", path):
+        return path.read_bytes()
+
+
+def _seal(key: str, begin: str, end: str, data: bytes) -> str:
+    """What the name of a shard says of its bytes, and of what it is a part of."""
+    return hashlib.sha256(f"{key} {begin} {end}\n".encode() + data).hexdigest()
+
+
+def save_shard(arrays: Mapping[str, Array], begin: int, end: int, folder: Path, key: str) -> str:
     """Write one shard; returns the name of its file. Raises StorageError."""
     packed = io.BytesIO()
     np.savez(packed, **{name: np.ascontiguousarray(values) for name, values in arrays.items()})  # type: ignore[arg-type]
     data = packed.getvalue()
-    name = f"{begin:09d}-{end:09d}.{hashlib.sha256(data).hexdigest()}.npz"
+    first, last = f"{begin:09d}", f"{end:09d}"
+    # the seal in the name proves that a part is whole, without a second file
+    name = f"{first}-{last}.{_seal(key, first, last, data)}.npz"
     write_file(folder / name, data)
     return name
 
 
-def read_shard(path: Path) -> dict[str, Array]:
+def read_shard(path: Path, key: str) -> dict[str, Array]:
     """The arrays of a shard. Raises StorageError, or CorruptFileError for one that changed since it was written."""
-    with storage_errors("read", path):
-        data = path.read_bytes()
+    data = _bytes_of(path)
     match = _NAME.fullmatch(path.name)
-    if not match or hashlib.sha256(data).hexdigest() != match[3]:
+    if not match or _seal(key, match[1], match[2], data) != match[3]:
         raise CorruptFileError(f"expected {path} as it was written, found it changed; try the same command again")
     with np.load(io.BytesIO(data), allow_pickle=False) as packed:
         return dict(packed)

@@ -75,6 +75,7 @@ class Table:
 
     def array(self, name: str, *, scattered: bool = False) -> Array:
         """A flat array, mapped read-only, as `map_array` has it. Raises MissingTableError or CorruptFileError."""
+        # two maps of one file: reading ahead suits whoever reads all, and costs 4 ms for a row that is read at random
         arrays = self._scattered if scattered else self._arrays
         if name not in arrays:
             arrays[name] = map_array(self.folder / f"{name}.npy", scattered=scattered)

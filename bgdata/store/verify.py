@@ -35,6 +35,7 @@ from bgdata.store.lockfile import read_lock
 from bgdata.store.parameters import Parameters
 from bgdata.store.parquet import first_difference
 from bgdata.store.progress import Progress
+from bgdata.store.scripts import SqlFolders
 from bgdata.store.storage import is_want, sha256_file
 from bgdata.store.table import Table
 from bgdata.store.versions import CURRENT, Versions
@@ -186,7 +187,7 @@ def checks_of_files(warehouse: Versions, table: Table) -> Iterator[tuple[str, Ch
     yield from checks_of_hashes(table)
     yield "values", lambda: check_values(table)
     yield "Parquet equals the arrays", lambda: check_parquet(table, kind, parameters)
-    yield "SQL checks", lambda: check_sql(table, kind, parameters)
+    yield "SQL checks", lambda: check_sql(warehouse.kinds.sql, table, kind, parameters)
 
 
 def checks_of_hashes(table: Table) -> Iterator[tuple[str, Check]]:
@@ -282,11 +283,11 @@ def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> N
             raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
 
 
-def check_sql(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
+def check_sql(sql: SqlFolders, table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
     """The SQL checks of the kind hold in every row."""
     require_parquet(table, kind, parameters)
     check_form(table, kind)
-    run_sql_checks(kind, parameters, table.folder)
+    run_sql_checks(sql, kind, parameters, table.folder)
 
 
 def require_inputs(warehouse: Versions, table: Table, state_of: Callable[[str], Status]) -> None:

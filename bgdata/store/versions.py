@@ -28,6 +28,7 @@ from bgdata.errors import (
     UsageError,
     shown,
 )
+from bgdata.store.kinds import Kinds
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import RawFile, recipe_key
@@ -54,7 +55,7 @@ class Versions:
 
     def __init__(self, root: str | os.PathLike[str], kinds: Mapping[str, Dataset[Any]]) -> None:
         self.root = Path(root)
-        self.kinds = kinds
+        self.kinds = kinds if isinstance(kinds, Kinds) else Kinds(kinds)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.root)!r})"

@@ -19,7 +19,7 @@ _UNIT, _NONE = np.float32(1 / UNIT), np.float32(0)
 
 
 class Sparse(NamedTuple):
-    """The inputs, in batches of positions, that are not 0."""
+    """The inputs that are not 0, in batches of positions."""
 
     counts: NDArray[np.int64]  # [position] how many it has, filled up to a multiple of four
     columns: NDArray[np.int32]  # [position, item] which; ascending, then 0
@@ -30,8 +30,7 @@ class Sparse(NamedTuple):
 
 
 def most_used(input_set: InputSet) -> int:
-    """Room for the inputs of a position that are not 0: at most one for each checker, and the extras; a multiple of
-    four."""
+    """The most inputs of a position that are not 0: one for each checker, and the extras; a multiple of four."""
     return -(-(2 * CHECKERS + EXTRAS[input_set]) // 4) * 4
 
 
@@ -57,7 +56,7 @@ def fill_sparse(input_set: int, boards: Boards, batch: int, sparse: Sparse) -> N
 
 @kernel()
 def fill_sparse_alone(input_set: int, boards: Boards, batch: int, sparse: Sparse) -> None:
-    """Fills the same on the calling thread only, so that the other threads are free."""
+    """`fill_sparse` on the calling thread only, so that the other threads are free."""
     for number in range(len(sparse.starts)):
         fill_batch(input_set, boards, batch, number, sparse)
 

@@ -127,7 +127,7 @@ def numbers_of(networks: FloatNetworks, which: int) -> tuple[Floats, Floats]:
     return networks.weights[begin[0] : end[0]], networks.biases[begin[1] : end[1]]
 
 
-def copied(networks: FloatNetworks) -> FloatNetworks:
+def copy_networks(networks: FloatNetworks) -> FloatNetworks:
     """A copy with arrays of its own."""
     return FloatNetworks(networks.shapes, networks.weights.copy(), networks.biases.copy())
 
@@ -139,59 +139,52 @@ def started_networks(
     and the contact network get the inputs of the set `added`, if there is one.
 
     Added units have small random weights from the layer below and zero weights to the layer above, and added inputs
-    have zero weights, so all answers stay the same (Net2Net, Chen et al. 2016). Added layers come last, and give on
-    what the layer below gives, which only rectified units can do. Raises InvalidParameterError for fewer units or
-    layers, more layers of logistic units, inputs that do not begin with the present ones, and those that both have.
+    have zero weights, so all answers stay the same (Net2Net, Chen et al. 2016). Added layers come last, and repeat the
+    layer below, which only rectified units can do. Raises InvalidParameterError for fewer units or layers, more layers
+    of logistic units, inputs that do not begin with the present ones, and inputs that both networks have already.
     """
     activation = Activation(int(networks.shapes[0, ACTIVATION]))
     rows = zip(NETWORK_CLASSES, hidden, strict=True)
-    found = [deepened(layers_of(networks, which), activation, *row) for which, row in enumerate(rows)]
-    sizes = [hidden_sizes(layers) for layers in found]
-    sets = input_sets_of(networks)
-    wanted = sets if added is None else with_inputs(sets, added)
-    started = new_networks(wanted, chosen(hidden, sizes), seed, activation)
+    found = [deepen(layers_of(networks, which), activation, *row) for which, row in enumerate(rows)]
+    sizes = tuple(wanted or hidden_sizes(layers) for wanted, layers in zip(hidden, found, strict=True))
+    sets = wanted_sets = input_sets_of(networks)
+    if added is not None:
+        for present in sets[1:]:
+            if present not in (added, InputSet.TESAURO_196):  # every set begins with these
+                raise InvalidParameterError(
+                    f"expected networks of {InputSet.TESAURO_196.label} or {added.label} inputs to start from, "
+                    f"got {present.label}"
+                )
+        wanted_sets = (sets[0], added, added)
+        if wanted_sets == sets:
+            raise InvalidParameterError(
+                f"expected networks without {added.label} inputs to add them to, got contact and crashed networks "
+                "that have them"
+            )
+    started = new_networks(wanted_sets, sizes, seed, activation)
     for which, layers in enumerate(found):
-        copy_layers(layers, started, which)
+        for (weights, biases), target in zip(layers, layer_views(started, which), strict=True):
+            target[0][len(weights) :, : len(biases)] = 0  # of units below, or inputs, that are new
+            target[0][: len(weights), : len(biases)] = weights
+            target[1][: len(biases)] = biases
     return started
 
 
-def with_inputs(sets: tuple[InputSet, ...], added: InputSet) -> tuple[InputSet, ...]:
-    """The sets of inputs of the three networks where the crashed and the contact network have `added`. Raises
-    InvalidParameterError where they do not begin with the present ones, or both have them."""
-    wanted = (sets[0], *(extended(each, added) for each in sets[1:]))
-    if wanted == sets:
-        raise InvalidParameterError(
-            f"expected networks without {added.label} inputs to add them to, got contact and crashed networks that "
-            "have them"
-        )
-    return wanted
-
-
-def extended(present: InputSet, wanted: InputSet) -> InputSet:
-    """The wanted inputs, if they begin with the present ones. Raises InvalidParameterError."""
-    if present not in (wanted, InputSet.TESAURO_196):  # every set begins with these
-        raise InvalidParameterError(
-            f"expected networks of {InputSet.TESAURO_196.label} or {wanted.label} inputs to start from, "
-            f"got {present.label}"
-        )
-    return wanted
-
-
-def deepened(layers: list[Layer], activation: Activation, name: str, wanted: tuple[int, ...]) -> list[Layer]:
-    """The layers of a network, and as many more as the wanted numbers of hidden units have: they say the same. Raises
-    InvalidParameterError for what would not."""
+def deepen(layers: list[Layer], activation: Activation, name: str, wanted: tuple[int, ...]) -> list[Layer]:
+    """The layers of a network, with more hidden layers if `wanted` has more, which change no answer. Raises
+    InvalidParameterError for fewer units or layers, and for more layers of logistic units."""
     sizes = hidden_sizes(layers)
     added = max(len(wanted) - len(sizes), 0)
     least = (*sizes, *[sizes[-1]] * added)
     if wanted and (len(wanted) < len(sizes) or any(map(int.__lt__, wanted, least))):
         raise InvalidParameterError(
-            f"expected at least the {dashed(sizes)} hidden units of the {name} network to start from, "
-            f"got {dashed(wanted)}"
+            f"expected at least the {'-'.join(map(str, sizes))} hidden units of the {name} network to start from, "
+            f"got {'-'.join(map(str, wanted))}"
         )
     if added and activation is not Activation.RECTIFIED:
         raise InvalidParameterError(
             f"expected {len(sizes)} hidden layers, as the {name} network to start from has logistic units, "
-            f"got {dashed(wanted)}"
+            f"got {'-'.join(map(str, wanted))}"
         )
     same = np.eye(sizes[-1], dtype=np.float32), np.zeros(sizes[-1], np.float32)
     return [*layers[:-1], *[same] * added, layers[-1]]
@@ -200,11 +193,6 @@ def deepened(layers: list[Layer], activation: Activation, name: str, wanted: tup
 def hidden_sizes(layers: list[Layer]) -> tuple[int, ...]:
     """The numbers of hidden units."""
     return tuple(len(biases) for _, biases in layers[:-1])
-
-
-def dashed(sizes: tuple[int, ...]) -> str:
-    """Numbers of hidden units as they are given, such as 1024-64-32."""
-    return "-".join(map(str, sizes))
 
 
 def revive(networks: FloatNetworks, which: int, inputs: NDArray[np.int16], seed: int) -> int:
@@ -247,11 +235,6 @@ def check_features(networks: Networks, features: str) -> None:
         raise UsageError(f"expected networks with the inputs {features}, got {found}")
 
 
-def chosen(hidden: tuple[tuple[int, ...], ...], sizes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """The wanted sizes, or the present ones if none are given."""
-    return tuple(wanted or size for wanted, size in zip(hidden, sizes, strict=True))
-
-
 def units_of(row: list[int]) -> list[int]:
     """The inputs and the units of each layer, from a row of shapes."""
     return [row[1], *row[SIZES : SIZES + row[LAYERS]]]
@@ -276,11 +259,3 @@ def layer_views(networks: Networks | FloatNetworks, which: int) -> list[tuple[ND
         layers.append((weights, networks.biases[bias : bias + units]))
         weight, bias = weight + below * units, bias + units
     return layers
-
-
-def copy_layers(layers: list[Layer], networks: FloatNetworks, which: int) -> None:
-    """Write the layers into a network that is as wide or wider, or has more inputs."""
-    for (weights, biases), target in zip(layers, layer_views(networks, which), strict=True):
-        target[0][len(weights) :, : len(biases)] = 0  # of units below, or inputs, that are new
-        target[0][: len(weights), : len(biases)] = weights
-        target[1][: len(biases)] = biases

@@ -169,6 +169,7 @@ class Guard:
                 403,
                 "expected a page of this site to ask, or a person who follows a link, got another site",
             )
+        # nothing is ever written, so requests need no token against forgery
         if request.method not in ("GET", "HEAD"):
             return 405, f"expected GET or HEAD, got {request.method[:20]}"
         if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:

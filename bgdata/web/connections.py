@@ -8,7 +8,7 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-PATIENCE_SECONDS = 30.0  # without a whole request, from the first byte to the last
+PATIENCE_SECONDS = 30.0  # without a whole request, from the first byte to the last, or in which no answer is read
 OTHER_FILES = 64  # open files of the process besides connections
 
 
@@ -19,9 +19,11 @@ def most_connections() -> int:
 
 
 class Connection(H11Protocol):
-    """A connection that is closed where no whole request comes in PATIENCE_SECONDS, or where too many are open."""
+    """A connection that is closed where no whole request comes in PATIENCE_SECONDS, where nobody reads the answer, or
+    where too many are open."""
 
     _last: RequestResponseCycle | None = None  # the request at the last look
+    _unread = 0  # bytes of answers that the other side had not made room for then
     _look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -44,8 +46,12 @@ class Connection(H11Protocol):
     def _close_if_idle(self) -> None:
         request: Any = self.cycle
         is_answering = request is not None and not request.response_complete
-        if not is_answering and request is self._last:
+        unread = self.transport.get_write_buffer_size()
+        if unread and unread == self._unread:
+            self.transport.abort()  # to close it would wait for who reads what is left
+            return
+        if not is_answering and not unread and request is self._last:
             self.transport.close()
             return
-        self._last = request
+        self._last, self._unread = request, unread
         self._wait()

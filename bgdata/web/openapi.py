@@ -65,6 +65,7 @@ def row(columns: Mapping[str, str | Schema], optional: Sequence[str] = ()) -> Sc
     """An object with these columns and no others, all of them present but for the `optional`."""
     properties = {name: value(each) if isinstance(each, str) else each for name, each in columns.items()}
     required = [name for name in properties if name not in optional]
+    # closed, so that a test notices a column that nobody described
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 

@@ -105,6 +105,7 @@ class QueryProcess:
             return self._pipe
         self.end()
         self._site.warehouse.require()
+        # a query can call a function that DuckDB does not interrupt, so it runs in a process that can be ended
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         self._folder = tempfile.TemporaryDirectory(prefix="bgdata-", ignore_cleanup_errors=True)

@@ -23,7 +23,6 @@ from bgdata.store.manifest import Manifest
 from bgdata.store.names import check_name
 from bgdata.store.parameters import value_text
 from bgdata.store.parquet import middle_rows
-from bgdata.store.scripts import sql_checks
 from bgdata.store.table import Table
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.charts import chart_svg
@@ -62,10 +61,17 @@ def kind(site: Site, request: Request) -> Page:
     shown_ = {
         "kind": declared,
         "versions": [row for row in listed(site) if row["dataset"] == declared.name and row["variant"]],
-        "checks": {shape.name: [claim for claim, _ in sql_checks(shape.name)] for shape in declared.tables},
+        "checks": claims_by_table(site, declared),
         "defaults": [declared.slug(each) for each in declared.defaults],
     }
-    return Page("kind.html", shown_, whole_rows(rows_of(declared.name, kind_parts(declared, parameters))))
+    parts = kind_parts(declared, parameters, site.warehouse.kinds.sql)
+    return Page("kind.html", shown_, whole_rows(rows_of(declared.name, parts)))
+
+
+def claims_by_table(site: Site, kind: Dataset[Any]) -> dict[str, list[str]]:
+    """What the SQL checks of a kind hold, by table."""
+    sql = site.warehouse.kinds.sql
+    return {shape.name: [claim for claim, _ in sql.checks(shape.name)] for shape in kind.tables}
 
 
 def opened(site: Site, given: Mapping[str, Any]) -> Table:
@@ -110,7 +116,7 @@ def table_page(site: Site, found: Table) -> Page:
         "lineage": lineage,
         "charts": [] if damage or declared.name not in NETWORKS else list(map(chart_svg, curve_charts(found))),
         "seen": seen_at(declared, found),
-        "checks": {shape.name: [claim for claim, _ in sql_checks(shape.name)] for shape in declared.tables},
+        "checks": claims_by_table(site, declared),
     }
     data = {
         "name": found.name,

@@ -1,5 +1,5 @@
 -- Rows that the training feed leaves out: a score on their positions would say nothing about others.
--- benchmark_boards and labelled_boards are generated from what the kinds declare: see store/leakage.py.
+-- benchmark_boards and labelled_boards are generated from what the kinds declare: see datasets/common/leakage.py.
 create view leakage as
 with both_sides as (
     select dataset, variant, board from benchmark_boards

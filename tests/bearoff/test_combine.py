@@ -178,7 +178,7 @@ def test_the_published_study_of_the_error(tmp_path: Path) -> None:
     assert extremes[4:] == pytest.approx((0.7445, 0.7681, -0.5275, -0.5554), abs=1.01e-4)
 
 
-def test_a_combination_that_cannot_be() -> None:
+def test_unknown_combination_is_refused() -> None:
     with pytest.raises(InvalidParameterError, match=r"expected a combination among plain, .*, got 'exact'"):
         DATASET.check_parameters(ErrorParameters(3, 3, "exact"))
 

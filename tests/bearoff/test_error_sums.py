@@ -23,7 +23,7 @@ def groups() -> np.ndarray:
 def summed(step: int, values: np.ndarray) -> GroupSums:
     """Sums of all pairs, so many players on roll at a time."""
     sizes = groups().max(axis=0) + 1
-    sums = start_sums(sizes)
+    sums = start_sums(int((sizes**2).sum()))
     for first in range(0, COUNT, step):
         add_pairs(sums, sizes, groups(), first, values[first : first + step])
     return sums

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bgdata.bearoff.layouts import all_layouts, pip_counts
-from bgdata.bearoff.pairs import LEAST_PIPS, NEAR, hashed, near_layouts, paired_boards, random_pairs
+from bgdata.bearoff.pairs import LEAST_PIPS, NEAR, hash_rows, near_layouts, paired_boards, random_pairs
 from bgdata.game.codec import check_legal_boards
 
 N = comb(5 + 8, 5) - 1  # layouts but the empty one, which is in no pair
@@ -88,7 +88,7 @@ def test_bits_are_those_of_the_generator() -> None:
         for part in (5, 2, row):
             bits = mixed((bits + (part + 1) * 0x9E3779B97F4A7C15) & MASK)
         expected.append(bits)
-    assert hashed(np.array([0, 7, 1 << 40]), 5, 2).tolist() == expected
+    assert hash_rows(np.array([0, 7, 1 << 40]), 5, 2).tolist() == expected
 
 
 def test_boards_are_both_layouts() -> None:

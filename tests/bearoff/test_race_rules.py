@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from math import nan
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from bgdata.bearoff.race_rules import NAMES, RULES, Penalties, penalized_pips, race_decision
 from bgdata.errors import InvalidPositionError, UsageError
 from tests.reference import race_rules as twin
+from tests.together import all_raise
 
 
 def random_layout(random: np.random.Generator, points: int, most: int) -> list[int]:
@@ -110,32 +110,29 @@ def test_penalized_pips_can_be_those_of_keith_and_thorp() -> None:
     assert odd.tolist() == [3 * (sum(layout) % 2) for layout in layouts.tolist()]
 
 
-def test_what_no_rule_answers() -> None:
-    with pytest.raises(UsageError, match=r"^expected a rule of 8-9-12, .*, got 'found-equal'$"):
-        race_decision("found-equal", [1], [1])
-    with pytest.raises(UsageError, match=r"^expected the effective pip counts of both sides for epc-62, got none$"):
-        race_decision("epc-62", [1], [1])
-
-
-@pytest.mark.parametrize(
-    ("on_roll", "opponent", "message"),
-    [
-        ([0, 0], [1], "expected checkers on both sides, got a race that is over"),
-        ([1], [0], "expected checkers on both sides, got a race that is over"),
-        ([1], [], "expected at most 15 checkers on 1 to 18 points, got []"),
-        ([16], [1], "expected at most 15 checkers on 1 to 18 points, got [16]"),
-        ([2, -1], [1], "expected at most 15 checkers on 1 to 18 points, got [2, -1]"),
-        ([1.5], [1], "expected checkers on each point as integers, got [1.5]"),
-    ],
-)
-def test_sides_that_cannot_be(on_roll: list[int], opponent: list[int], message: str) -> None:
-    with pytest.raises(InvalidPositionError, match=f"^{re.escape(message)}$"):
-        race_decision("keith", on_roll, opponent)
-
-
-@pytest.mark.parametrize("effective", [(70.0,), np.array([70.0, 80.0, 90.0]), (nan, 80.0), []])
-def test_effective_pips_are_two_numbers(effective: Any) -> None:
-    with pytest.raises(UsageError, match="expected the effective pip counts of both sides"):
-        race_decision("epc-62", [0, 1, 2, 2, 2, 2], [0, 0, 2, 3, 2, 2], effective)
+def test_invalid_questions_are_refused() -> None:
+    two = "^expected the effective pip counts of both sides"
+    pairs: list[Any] = [(70.0,), np.array([70.0, 80.0, 90.0]), (nan, 80.0), []]
+    all_raise(
+        UsageError,
+        [
+            (partial(race_decision, "found-equal", [1], [1]), r"^expected a rule of 8-9-12, .*, got 'found-equal'$"),
+            (partial(race_decision, "epc-62", [1], [1]), rf"{two} for epc-62, got none$"),
+            *((partial(race_decision, "epc-62", [0, 1, 2, 2, 2, 2], [0, 0, 2, 3, 2, 2], each), two) for each in pairs),
+        ],
+    )
+    counts, fractions = r"^expected at most 15 checkers on 1 to 18 points, got ", [1.5]
+    sides: list[tuple[Any, Any, str]] = [
+        ([0, 0], [1], "^expected checkers on both sides, got a race that is over$"),
+        ([1], [0], "^expected checkers on both sides, got a race that is over$"),
+        ([1], [], counts + r"\[\]$"),
+        ([16], [1], counts + r"\[16\]$"),
+        ([2, -1], [1], counts + r"\[2, -1\]$"),
+        (fractions, [1], r"^expected checkers on each point as integers, got \[1\.5\]$"),
+    ]
+    all_raise(
+        InvalidPositionError,
+        [(partial(race_decision, "keith", on_roll, opponent), message) for on_roll, opponent, message in sides],
+    )
     pips: Any = np.array([7.0, 9.0])
     assert race_decision("epc-62", [0, 1], [0, 0, 2], pips) == race_decision("epc-62", [0, 1], [0, 0, 2], (7.0, 9.0))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bgdata.bearoff.race_rules import FOUND, NAMES, Penalties, penalized_pips, side_counts
-from bgdata.bearoff.race_scores import STEPS, is_tested, merged, pair_sums
+from bgdata.bearoff.race_scores import STEPS, is_tested, merge_sums, pair_sums
 from tests.reference import race_rules as twin
 from tests.reference.bearoff import equities, layouts, mean_rolls, race
 
@@ -104,7 +104,7 @@ def test_all_rules_lose_somewhere(sides: np.ndarray) -> None:
     sums = pair_sums(
         sides, indexes, np.broadcast_to(indexes, (34, 34)), margin_array(), np.ones(1, np.int64), LIMITS, 1e-5
     )
-    assert (merged(sums, axis=2)[..., 2].sum(axis=1) > 0).all()
+    assert (merge_sums(sums, axis=2)[..., 2].sum(axis=1) > 0).all()
 
 
 def test_pairs_by_themselves_are_those_of_rows(sides: np.ndarray) -> None:

@@ -59,7 +59,7 @@ def test_limits_are_the_best_of_all(seed: int) -> None:
     assert gain == best
 
 
-def test_no_neighbour_is_better_than_what_is_found() -> None:
+def test_no_neighbour_of_the_found_rule_is_better() -> None:
     pairs = random_pairs(3000, 7)
     rule = found_rule(some_layouts(), pairs)
     gain = gain_of(*rule, pairs)

@@ -38,4 +38,4 @@ def test_what_a_layout_leads_to() -> None:
         found = set(plays.results[plays.start[index * 21] : plays.start[index * 21 + 21]].tolist())
         new += found - reached
         reached |= found
-    assert set(slots.order[slots.reached_from(np.array([first]))].tolist()) == reached
+    assert set(slots.order[slots.reachable_from(np.array([first]))].tolist()) == reached

@@ -89,13 +89,13 @@ def test_no_more_than_can_be_reached_is_solved() -> None:
     for layout in ((1, 2, 3), (5, 1, 1), (0, 0, 0, 0, 0, 6), (2, 0, 2, 1)):
         every = all_slots(6, 6 if sum(layout) <= 6 else 7)
         first = int(np.flatnonzero(every.order == index_of(layout, 6))[0])
-        assert every.reached_from(np.array([first])).sum() <= count_below(layout)
+        assert every.reachable_from(np.array([first])).sum() <= count_below(layout)
         race = solve_race(layout, layout, money_states())
         assert race is not None
-        assert len(race.slot_of) == every.reached_from(np.array([first])).sum()
+        assert len(race.slot_of) == every.reachable_from(np.array([first])).sum()
 
 
-def test_what_is_not_solved() -> None:
+def test_races_too_large_or_with_gammons_are_not_solved() -> None:
     states = money_states()
     for own, other in (((15,), (1,)), ((1,), (15,)), ((0,), (1,)), ((2,) * 6, (2,) * 6)):
         assert solve_race(own, other, states) is None

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.bearoff.tables import RaceTable, TwoSidedTable, fitted
+from bgdata.bearoff.tables import RaceTable, TwoSidedTable, fit_layout
 from bgdata.computations.bearoff_two_sided import error_bound
 from bgdata.errors import CorruptFileError, InvalidPositionError, MissingTableError, NotCoveredError, UsageError
 from tests.contract.kinds import Corrupted
 from tests.reference.bearoff import equities, layouts, race
+from tests.together import all_raise
 
 
 def test_one_sided_probes(tables: Path) -> None:
@@ -71,46 +72,6 @@ def test_finished_games_are_won_or_lost(tables: Path) -> None:
     assert full.probe([0, 0], [14, 0]) == (1, 1, 1, 1)
 
 
-@pytest.mark.parametrize("pair", [(-1, 0), (0, 210), ([0, 0, 0, 0, 0, 5], 0), ([0, 0, 0, 0, 0, 0, 1], 0)])
-def test_positions_beyond_a_two_sided_table(tables: Path, pair: tuple[int | list[int], int]) -> None:
-    with pytest.raises(NotCoveredError, match="expected"):
-        bgdata.open_two_sided(tables, 6, 4).probe(*pair)
-
-
-@pytest.mark.parametrize("index", [210 * 210, 1 << 40])
-def test_bulk_probes_beyond_a_table(tables: Path, index: int) -> None:
-    with pytest.raises(NotCoveredError, match="expected indexes below 210"):
-        bgdata.open_two_sided(tables, 6, 4).probe_many([0, index], [0, 0])
-
-
-@pytest.mark.parametrize(("on_roll", "opponent"), [(5, -1), (5, 210), (-1, 5)])
-def test_bulk_probes_do_not_wrap_around(tables: Path, on_roll: int, opponent: int) -> None:
-    with pytest.raises(NotCoveredError, match="expected indexes below 210"):
-        bgdata.open_two_sided(tables, 6, 4).probe_many([on_roll], [opponent])
-
-
-WRONG_INDEXES: list[tuple[Any, Any, str]] = [
-    ([1, 2], [3], r"expected position indexes of both sides in the same shape \(n,\), got \(2,\) and \(1,\)"),
-    (1, 2, r"expected position indexes of both sides in the same shape \(n,\), got \(\) and \(\)"),
-    ([[1, 2]], [[1, 2]], r"in the same shape \(n,\), got \(1, 2\) and \(1, 2\)"),
-    ([1.5], [2], r"expected position indexes as integers\[n\], got float64\[1\]"),
-    (np.zeros(2), [0, 0], r"expected position indexes as integers\[n\], got float64\[2\]"),
-    ([True, 2], [1, 1], r"expected position indexes as integers\[n\], got \[True, 2\]"),
-    (np.ones(1, np.bool_), [1], r"expected position indexes as integers\[n\], got bool\[1\]"),
-    (["1"], [1], r"expected position indexes as integers\[n\], got <U1\[1\]"),
-    ([None], [1], r"expected position indexes as integers\[n\], got object\[1\]"),
-    ([[1], [1, 2]], [1, 2], r"expected position indexes as integers\[n\], got \[\[1\], \[1, 2\]\]"),
-]
-
-
-@pytest.mark.parametrize(("on_roll", "opponent", "message"), WRONG_INDEXES)
-def test_bulk_probes_take_pairs_of_integers(tables: Path, on_roll: Any, opponent: Any, message: str) -> None:
-    table = bgdata.open_two_sided(tables, 6, 4)
-    for probe in (table.probe_many, table.probe_stored):
-        with pytest.raises(UsageError, match=message):
-            probe(on_roll, opponent)
-
-
 @pytest.mark.parametrize("type_", [list, tuple, *(partial(np.array, dtype=each) for each in ("i1", "u2", "i4", "u8"))])
 def test_bulk_probes_take_lists_and_arrays(tables: Path, type_: Any) -> None:
     table = bgdata.open_two_sided(tables, 6, 4)
@@ -118,40 +79,6 @@ def test_bulk_probes_take_lists_and_arrays(tables: Path, type_: Any) -> None:
     assert found.tolist() == [pytest.approx(table.probe(1, 2)), pytest.approx(table.probe(100, 101))]
     assert table.probe_many([], []).shape == (0, 4)
     assert table.probe(np.int64(1), np.array(2)) == table.probe(1, 2)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("index", [1.0, True, np.True_, "1", None, b"1", [1.5], [True], ["1"], [[1]], 2.0**70])
-def test_what_is_no_index_and_no_layout(tables: Path, index: Any) -> None:
-    two_sided, one_sided = bgdata.open_two_sided(tables, 6, 4), bgdata.open_one_sided(tables, 6)
-    with pytest.raises(InvalidPositionError, match=r"expected (an index as an integer|.* as integers), got"):
-        two_sided.probe(index, 1)
-    for probe in (one_sided.probe_chances, one_sided.probe_mean_rolls, one_sided.probe_sd_rolls):
-        with pytest.raises(InvalidPositionError, match=r"expected (an index as an integer|.* as integers), got"):
-            probe(index)
-
-
-def test_several_layouts_are_not_one(tables: Path) -> None:
-    with pytest.raises(InvalidPositionError, match=r"expected one layout, got an array \[8, 6\]"):
-        bgdata.open_two_sided(tables, 6, 4).probe(np.zeros((8, 6), np.int64), 0)  # type: ignore[arg-type]
-
-
-def test_counts_do_not_wrap_around() -> None:
-    with pytest.raises(InvalidPositionError, match="expected at most 15 checkers"):
-        bgdata.position_index(np.array([64, 64, 64, 64], np.int8))  # type: ignore[arg-type]
-
-
-def test_impossible_layouts(tables: Path) -> None:
-    with pytest.raises(InvalidPositionError, match="expected at most 15 checkers"):
-        bgdata.open_two_sided(tables, 6, 4).probe([16, 0, 0, 0, 0, 0], 0)
-    with pytest.raises(InvalidPositionError, match="expected at most 15 checkers"):
-        bgdata.open_one_sided(tables, 6).probe_chances([-1, 0, 0, 0, 0, 0])
-
-
-def test_missing_tables_say_what_there_is(tables: Path, tmp_path: Path) -> None:
-    with pytest.raises(MissingTableError, match=r"bearoff_two_sided/6x9 .*have.*6x4.*bgdata build bearoff_two_sided"):
-        bgdata.open_two_sided(tables, 6, 9)
-    with pytest.raises(MissingTableError, match="bearoff_one_sided/6x15"):
-        bgdata.open_one_sided(tmp_path, 6)
 
 
 @pytest.mark.parametrize(
@@ -171,11 +98,68 @@ def test_arrays_of_another_size_are_refused(tables: Path, kind: str, variant: st
         TwoSidedTable(shorter) if kind == "bearoff_two_sided" else RaceTable(shorter)
 
 
-def test_layouts_are_fitted_to_the_points() -> None:
-    assert fitted([1, 2], 4) == [1, 2, 0, 0]
-    assert fitted([1, 2, 0], 2) == [1, 2]
-    with pytest.raises(NotCoveredError, match="expected all checkers on points 1 to 2"):
-        fitted([1, 2, 3], 2)
+def test_positions_beyond_a_table_are_not_covered(tables: Path) -> None:
+    assert fit_layout([1, 2], 4) == [1, 2, 0, 0]
+    assert fit_layout([1, 2, 0], 2) == [1, 2]
+    table = bgdata.open_two_sided(tables, 6, 4)
+    pairs: list[Any] = [(-1, 0), (0, 210), ([0, 0, 0, 0, 0, 5], 0), ([0, 0, 0, 0, 0, 0, 1], 0)]
+    many = [([0, 210 * 210], [0, 0]), ([0, 1 << 40], [0, 0]), ([5], [-1]), ([5], [210]), ([-1], [5])]
+    all_raise(
+        NotCoveredError,
+        [
+            (partial(fit_layout, [1, 2, 3], 2), "expected all checkers on points 1 to 2"),
+            *((partial(table.probe, *pair), "expected") for pair in pairs),
+            *((partial(table.probe_many, *pair), "expected indexes below 210") for pair in many),
+        ],
+    )
+
+
+def test_invalid_indexes_and_layouts_are_refused(tables: Path) -> None:
+    two_sided, one_sided = bgdata.open_two_sided(tables, 6, 4), bgdata.open_one_sided(tables, 6)
+    probe: Any = two_sided.probe
+    probes: list[Any] = [lambda index: probe(index, 1), one_sided.probe_chances]
+    probes += [one_sided.probe_mean_rolls, one_sided.probe_sd_rolls]
+    wrong: list[Any] = [1.0, True, np.True_, "1", None, b"1", [1.5], [True], ["1"], [[1]], 2.0**70]
+    integers = r"expected (an index as an integer|.* as integers), got"
+    all_raise(
+        InvalidPositionError,
+        [
+            *((partial(each, index), integers) for each in probes for index in wrong),
+            (partial(probe, np.zeros((8, 6), np.int64), 0), r"expected one layout, got an array \[8, 6\]"),
+            (partial(probe, [16, 0, 0, 0, 0, 0], 0), "expected at most 15 checkers"),
+            (partial(one_sided.probe_chances, [-1, 0, 0, 0, 0, 0]), "expected at most 15 checkers"),
+        ],
+    )
+
+
+def test_bulk_probes_take_pairs_of_integers(tables: Path) -> None:
+    same, integers = r"in the same shape \(n,\), got ", r"expected position indexes as integers\[n\], got "
+    cases: list[tuple[Any, Any, str]] = [
+        ([1, 2], [3], rf"expected position indexes of both sides {same}\(2,\) and \(1,\)"),
+        (1, 2, rf"{same}\(\) and \(\)"),
+        ([[1, 2]], [[1, 2]], rf"{same}\(1, 2\) and \(1, 2\)"),
+        ([1.5], [2], rf"{integers}float64\[1\]"),
+        (np.zeros(2), [0, 0], rf"{integers}float64\[2\]"),
+        ([True, 2], [1, 1], rf"{integers}\[True, 2\]"),
+        (np.ones(1, np.bool_), [1], rf"{integers}bool\[1\]"),
+        (["1"], [1], rf"{integers}<U1\[1\]"),
+        ([None], [1], rf"{integers}object\[1\]"),
+        ([[1], [1, 2]], [1, 2], rf"{integers}\[\[1\], \[1, 2\]\]"),
+    ]
+    table = bgdata.open_two_sided(tables, 6, 4)
+    for probe in (table.probe_many, table.probe_stored):
+        all_raise(UsageError, [(partial(probe, on_roll, opponent), message) for on_roll, opponent, message in cases])
+
+
+def test_missing_tables_say_what_there_is(tables: Path, tmp_path: Path) -> None:
+    have = r"bearoff_two_sided/6x9 .*have.*6x4.*bgdata build bearoff_two_sided"
+    all_raise(
+        MissingTableError,
+        [
+            (partial(bgdata.open_two_sided, tables, 6, 9), have),
+            (partial(bgdata.open_one_sided, tmp_path, 6), "bearoff_one_sided/6x15"),
+        ],
+    )
 
 
 def test_mapped_values_cannot_be_changed(tables: Path) -> None:

@@ -133,21 +133,24 @@ def decode(count: int, repeats: int) -> float:
 
 def read_training(rows: int, whole: bool, repeats: int) -> float:
     """A training file read and checked; `whole`: imported as a version of a warehouse."""
-    from bgdata.formats.gnubg_training import read_gnubg_training
+    from bgdata.formats.gnubg_training import parse_gnubg_training
+    from bgdata.formats.lines import read_bytes
 
     with tempfile.TemporaryDirectory() as folder:
         path = training_file(Path(folder), rows)
         if not whole:
-            return best_of(repeats, lambda: read_gnubg_training(path))
+            return best_of(repeats, lambda: parse_gnubg_training(read_bytes(path)))
         return best_of(repeats, lambda: import_labels(path))
 
 
 def training_file(folder: Path, rows: int) -> Path:
     """A file of gnubg's training data."""
-    from bgdata.formats.gnubg_training import write_gnubg_training
+    from bgdata.formats.gnubg_training import format_gnubg_training
+    from bgdata.formats.lines import write_bytes
 
     path = folder / "contact-train-data"
-    write_gnubg_training(path, sample_boards(rows), np.tile(np.array([0.6, 0, 0, 0, 0], np.float32), (rows, 1)))
+    chances = np.tile(np.array([0.6, 0, 0, 0, 0], np.float32), (rows, 1))
+    write_bytes(path, format_gnubg_training(sample_boards(rows), chances))
     return path
 
 

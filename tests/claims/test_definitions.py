@@ -65,7 +65,7 @@ def test_published_numbers(text: str, number: float, half: float) -> None:
         "more than 10",
     ],
 )
-def test_words(text: str) -> None:
+def test_words_are_not_numbers(text: str) -> None:
     assert parse_published(text) is None
 
 
@@ -168,7 +168,7 @@ def test_damaged_definitions(tmp_path: Path, before: str, after: str, message: s
     assert "\n" not in str(error.value)
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_missing_or_binary_definitions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CorruptFileError, match=r"expected definitions of claims .* found none"):
         read_definitions(tmp_path)
     (tmp_path / "A1.toml").write_bytes(b"\xff\xfe")

@@ -14,7 +14,7 @@ import bgdata
 from bgdata.claims import counting, register
 from bgdata.claims.bearoff import READINGS
 from bgdata.claims.definitions import Claim, read_definitions
-from bgdata.claims.register import FORMULAS, judge, kept
+from bgdata.claims.register import FORMULAS, judge, round_answer
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.stored_met import find_met
 from bgdata.errors import CorruptFileError, MissingTableError
@@ -70,7 +70,7 @@ def judged(claim: Claim, *values: Any, tables: dict[str, Any] | None = None) -> 
     ],
 )
 def test_statuses(change: dict[str, Any], answer: Any, status: str) -> None:
-    assert judged(replace(CLAIM, **change), answer) == (kept(answer), status, "so")
+    assert judged(replace(CLAIM, **change), answer) == (round_answer(answer), status, "so")
 
 
 @each(
@@ -136,10 +136,10 @@ def test_rounding_of_printed_figures_counts() -> None:
     assert found.status == "reproduced"
     exact = replace(claim, query="average_cube([12.3, 61.0, 21.2, 4.5, 0.8, 0.1, 0.0])")
     assert judged(exact)[:2] == (pytest.approx(2.711), "open")
-    assert register.rounded(lambda *given: len(given), ["linear", 2]) == (2, 0, 0, 0)
+    assert register.answer_with_bound(lambda *given: len(given), ["linear", 2]) == (2, 0, 0, 0)
 
 
-def test_what_is_not_computed() -> None:
+def test_claims_without_an_answer() -> None:
     assert judged(replace(CLAIM, query="", status="unreachable"), 0.5) == (None, "unreachable", "so")
     wanting = replace(CLAIM, needs=("a/b",), wants=("c/*",))
     assert judged(wanting, 0.5) == (None, "open", "so; not computed, as there is no a/b, no c/*")
@@ -161,14 +161,14 @@ def test_open_claims_say_what_would_decide_them() -> None:
     assert judged(replace(claim, query="", status="unreachable"))[1:] == ("unreachable", "so")
 
 
-def test_what_takes_too_long_is_on_record() -> None:
+def test_claim_without_query_is_answered_from_its_record() -> None:
     claim = replace(CLAIM, query="", recorded=(0.6,), recorded_with="a program")
     why = "so; as measured with a program, which takes too long for the register"
     assert judged(claim) == (0.6, "open", why)
     assert judged(replace(claim, published="0.60")) == (0.6, "reproduced", why)
 
 
-def test_what_was_measured_once() -> None:
+def test_record_answers_where_tables_are_missing() -> None:
     """A record answers where what it was measured with is missing, as a query would: with its error and its games."""
     claim = replace(CLAIM, needs=("a/b",), wants=("c/*",), recorded=(0.534, 0.01, 400), recorded_with="gnubg 1.07")
     why = "so; as measured with gnubg 1.07, as there is no c/*"
@@ -191,13 +191,13 @@ def test_what_was_measured_once() -> None:
         ("jump_point(1, 1, 0.1, 'linear', 'colour')", "expected a query that can be answered for A1.one"),
     ],
 )
-def test_queries_that_ask_nothing(query: str, message: str) -> None:
+def test_invalid_queries_are_refused(query: str, message: str) -> None:
     with pytest.raises(CorruptFileError, match=message) as error:
         judged(replace(CLAIM, query=query), None)
     assert "\n" not in str(error.value)
 
 
-def test_a_table_that_is_missing_is_no_wrong_query(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_table_is_not_an_invalid_query(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its error is a KeyError too, as is that of a query that names what there is not."""
 
     def missing(*_: object) -> None:
@@ -210,13 +210,13 @@ def test_a_table_that_is_missing_is_no_wrong_query(monkeypatch: pytest.MonkeyPat
 
 
 def test_answers_keep_nine_digits() -> None:
-    assert kept(1 / 3) == 0.333333333
-    assert (kept(10**19), kept("n-1")) == (10**19, "n-1")
-    assert (str(kept(-2.8e-17)), kept(1.8e-4 / 3)) == ("0.0", 6e-5)
+    assert round_answer(1 / 3) == 0.333333333
+    assert (round_answer(10**19), round_answer("n-1")) == (10**19, "n-1")
+    assert (str(round_answer(-2.8e-17)), round_answer(1.8e-4 / 3)) == ("0.0", 6e-5)
 
 
 @each("values", [(), (0.5, 0.1, 10, 3)])
-def test_answers_of_another_number_of_values(values: tuple[Any, ...]) -> None:
+def test_answers_with_too_few_or_too_many_values_are_refused(values: tuple[Any, ...]) -> None:
     with pytest.raises(CorruptFileError, match=f"expected a value, .* of A1.one, got {len(values)} values"):
         judged(CLAIM, *values)
 

@@ -18,9 +18,10 @@ import pytest
 from bgdata.cli.external import Saver, serve
 from bgdata.errors import StorageError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.formats.mat import read_mat
+from bgdata.formats.lines import read_bytes
+from bgdata.formats.mat import parse_mat
 from bgdata.formats.replay import replay_file
-from bgdata.formats.sgf import read_sgf
+from bgdata.formats.sgf import parse_sgf
 from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.external import ExternalPlayer
 from tests.cli.command_line import run
@@ -88,7 +89,7 @@ def test_games_that_are_over_are_saved_before_the_next(player_root: Path, tmp_pa
         lines = connection.makefile()
         assert all(lines.readline() for _ in range(3))  # the third is answered after the second is kept
         process.kill()
-    first, second = replay_file(read_mat(saved)).matches[0].games
+    first, second = replay_file(parse_mat(read_bytes(saved))).matches[0].games
     assert (first.winner, first.points, len(first.turns)) == (1, 2, 1)
     assert (second.score, second.winner) == ((0, 2), None)
 
@@ -105,7 +106,7 @@ def test_a_connection_that_is_cut_off_and_the_next_one(player_root: Path, tmp_pa
             assert process.stderr
             while process.stderr.readline() != f"saved {saved}\n":
                 assert process.poll() is None
-    assert [len(game.turns) for game in read_mat(saved).matches[0].games] == [1, 1]
+    assert [len(game.turns) for game in parse_mat(read_bytes(saved)).matches[0].games] == [1, 1]
     assert len(record.read_text().splitlines()) == 2
 
 
@@ -146,5 +147,5 @@ def test_the_command_plays_gnubg(player_root: Path, tmp_path: Path) -> None:
     assert said.splitlines()[-1] == f"saved {saved}"
     assert {row["asked"] for row in rows} >= {"play", "turn"}
     assert not any(row["reply"].startswith("Error") for row in rows)
-    (ours,), (theirs,) = read_mat(saved).matches, read_sgf(tmp_path / "match.sgf").matches
+    (ours,), (theirs,) = parse_mat(read_bytes(saved)).matches, parse_sgf(read_bytes(tmp_path / "match.sgf")).matches
     check_same_games(ours, theirs, 0)

@@ -17,7 +17,8 @@ from click.testing import CliRunner, Result
 import bgdata
 from bgdata.cli import main
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
-from bgdata.formats.mat import read_mat
+from bgdata.formats.lines import read_bytes
+from bgdata.formats.mat import parse_mat
 from bgdata.formats.replay import replay_file
 from tests.protocols.fibs_server import OPPONENT, PASSWORD, USER, FibsServer
 
@@ -55,7 +56,7 @@ def test_a_match_is_played_and_saved(root: Path) -> None:
     assert "wins the match 1-0" in result.stdout.splitlines()[-1]
     saved = re.search(r"^saved (fibs-mary-\d{8}-\d{6}\.mat)$", result.stderr, re.MULTILINE)
     assert saved
-    (match,) = replay_file(read_mat(saved[1])).matches
+    (match,) = replay_file(parse_mat(read_bytes(saved[1]))).matches
     assert match.players == (USER, OPPONENT)
     assert match.games[0].winner in (0, 1)
     assert PASSWORD not in result.output
@@ -67,7 +68,7 @@ def test_a_lost_connection_is_made_again(root: Path) -> None:
     assert result.exit_code == 0, result.output
     assert result.stderr.count("; connecting again") == 2
     assert result.stdout.count(f"the match with {OPPONENT} goes on") == 2
-    file = replay_file(read_mat("match.mat"))
+    file = replay_file(parse_mat(read_bytes("match.mat")))
     assert not file.ledger.quarantined
     assert len(file.matches[0].games[0].turns) == len(server.plays)
 
@@ -77,7 +78,7 @@ def test_a_connection_is_lost_too_often(root: Path) -> None:
         result = play(root, server, "--invite", "--length", "1", "--save", "match.mat", "--reconnect", "0")
     assert result.exit_code == 1
     assert result.stderr.splitlines()[-1] == "error: expected localhost to go on, found it gone"
-    assert read_mat("match.mat").matches[0].games[0].turns
+    assert parse_mat(read_bytes("match.mat")).matches[0].games[0].turns
 
 
 def test_a_server_that_cheats(root: Path) -> None:
@@ -88,7 +89,7 @@ def test_a_server_that_cheats(root: Path) -> None:
     assert last.startswith("error: expected a legal play ")
     assert len(last) < 400
     assert "connecting again" not in result.stderr
-    game = replay_file(read_mat("match.mat")).matches[0].games[-1]
+    game = replay_file(parse_mat(read_bytes("match.mat"))).matches[0].games[-1]
     assert game.winner is None
     assert game.turns
 
@@ -139,7 +140,7 @@ def test_an_interrupted_match_is_saved(root: Path) -> None:
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
-    assert read_mat("match.mat").matches[0].games
+    assert parse_mat(read_bytes("match.mat")).matches[0].games
 
 
 def test_games_that_are_over_are_saved_before_the_next(root: Path) -> None:
@@ -148,7 +149,7 @@ def test_games_that_are_over_are_saved_before_the_next(root: Path) -> None:
         wait_for(process, b"game 2")
         process.kill()
         process.wait(60)
-    file = replay_file(read_mat("match.mat"))
+    file = replay_file(parse_mat(read_bytes("match.mat")))
     assert not file.ledger.quarantined
     game = file.matches[0].games[0]
     assert (game.winner, game.points) == server.results[0]

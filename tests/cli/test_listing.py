@@ -10,7 +10,7 @@ import pytest
 import bgdata
 from bgdata.cli.completion import explained_names
 from bgdata.cli.listing import explained_macro, explained_relation, open_catalog, unknown
-from bgdata.store.scripts import SQL
+from bgdata.datasets import SQL
 from tests.cli.command_line import error_of, run, succeeds
 
 

@@ -12,7 +12,8 @@ import bgdata
 from bgdata.computations.met_xml import SAMPLE
 from bgdata.datasets.match_equity import PUBLISHED_ROW
 from bgdata.equity.stored_met import find_met
-from bgdata.formats.met_xml import read_met
+from bgdata.formats.lines import read_bytes
+from bgdata.formats.met_xml import parse_met
 from bgdata.store.parameters import value_text
 from tests.cli.command_line import error_of, run, succeeds
 from tests.equity import published
@@ -87,7 +88,7 @@ def test_export(root: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.xml"
     shown = succeeds(root, "export", "met", "published-12", "-o", path)
     assert shown == f"wrote {path}: {path.stat().st_size:,} bytes, to 12-away\n"
-    table, met = read_met(path).table, find_met(bgdata.open_warehouse(root), "published-12")
+    table, met = parse_met(read_bytes(path)).table, find_met(bgdata.open_warehouse(root), "published-12")
     assert table is not None
     assert table.before is not None
     assert table.post_crawford is not None

@@ -20,12 +20,12 @@ from bgdata.equity.stored_met import find_met
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Match, TurnKind
-from bgdata.formats.replay import replay
+from bgdata.formats.replay import replay_game
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.protocols.decisions import Answer, Decisions
-from bgdata.protocols.session import Asked, Moment, Session
+from bgdata.protocols.session import DecisionKind, Moment, Session
 from tests.cli.command_line import error_of, run, succeeds
 from tests.conftest import SharedFolder, build_for_player
 from tests.protocols.test_external import Wild
@@ -203,7 +203,7 @@ def test_a_saved_game_that_was_left_has_no_result_and_no_play_that_was_taken_bac
     (recorded,) = match.games
     assert (recorded.winner, recorded.points) == (None, None)
     assert len(recorded.turns) == talked.session.now.rolls == 3
-    replayed = replay(match, recorded)
+    replayed = replay_game(match, recorded).turns
     assert [each.turn.player for each in replayed] == [1, 0, 1]
     assert str(replayed[1].play) == mine[1]
 
@@ -375,11 +375,11 @@ def test_the_program_decides_by_its_own_equity(player: LookaheadPlayer) -> None:
             assert now.stakes
             if session.ending:
                 break
-            if now.asked is Asked.PLAY:
+            if now.kind is DecisionKind.PLAY:
                 expected = decisions.play(now.position, session.roll, now.stakes)
                 program.act(session)
                 assert session.now.position == expected.next_position
-            elif now.asked is Asked.TURN:
+            elif now.kind is DecisionKind.TURN:
                 doubles = decisions.doubles(now.position, now.stakes)
                 assert (program.act(session) != "") == doubles
             else:
@@ -491,7 +491,7 @@ def check_replay(match: Match, session: Session) -> None:
     assert (match.players, match.length) == (session.players, session.record.length)
     points = [0, 0]
     for game, kept in zip(match.games, session.record.games, strict=True):
-        replayed = replay(match, game)
+        replayed = replay_game(match, game).turns
         assert [(each.turn.player, each.turn.kind, each.turn.dice, each.turn.cube_value) for each in replayed] == [
             (turn.player, turn.kind, turn.dice, turn.cube_value) for turn in kept.turns
         ]

@@ -69,7 +69,8 @@ def test_a_position(player_root: Path, player: NetworkPlayer) -> None:
     assert equity == f"cubeless equity {result.equities[0]:+.4f} +/- {result.equity_standard_errors[0]:.4f}"
     assert ending == (
         f"72 trials; without subtracting luck the equity had +/- {result.plain_standard_errors[0]:.4f}: "
-        f"{result.reductions[0]:.1f} times as much\n{describe_player(player)}\n"
+        f"{result.plain_standard_errors[0] / result.equity_standard_errors[0]:.1f} times as much\n"
+        f"{describe_player(player)}\n"
     )
 
 

@@ -14,7 +14,8 @@ import pytest
 from bgdata.cli.recipes import SL_RECIPE as RECIPE
 from bgdata.cli.train import sl
 from bgdata.datasets.supervised_network import DATASET, SupervisedParameters
-from bgdata.formats.gnubg_training import write_gnubg_training
+from bgdata.formats.gnubg_training import format_gnubg_training
+from bgdata.formats.lines import write_bytes
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -80,7 +81,7 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
     for name, numbers in (("contact", (10,)), ("crashed", (9,)), ("race", (4, 6, 8))):
         rows = np.isin(classes, numbers)
         path = tmp_path / f"{name}-train-data"
-        write_gnubg_training(path, boards[rows], chances[rows])
+        write_bytes(path, format_gnubg_training(boards[rows], chances[rows]))
         succeeds(warehouse.root, "import", "gnubg_training", path)
     succeeds(warehouse.root, *TINY, "--labels", "gnubg_training")
     table = warehouse.open(DATASET.name, "mine")

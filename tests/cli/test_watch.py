@@ -32,14 +32,14 @@ from bgdata.evaluation.player import RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import TurnKind
-from bgdata.formats.replay import replay
+from bgdata.formats.replay import replay_game
 from bgdata.game.codec import Boards
 from bgdata.game.dice import roll_of
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.protocols.decisions import Decisions
-from bgdata.protocols.session import Asked, Moment, Session
+from bgdata.protocols.session import DecisionKind, Moment, Session
 from tests.cli.command_line import succeeds
 from tests.protocols.test_external import Wild
 from tests.protocols.test_fibs import Whims
@@ -190,8 +190,8 @@ def test_acts_are_done_and_said(player: LookaheadPlayer) -> None:
             before = session.now
             words = programs[before.side].act(session)
             if not words:
-                assert (before.asked, session.now.asked) == (Asked.TURN, Asked.PLAY)
-            elif before.asked is Asked.PLAY:
+                assert (before.kind, session.now.kind) == (DecisionKind.TURN, DecisionKind.PLAY)
+            elif before.kind is DecisionKind.PLAY:
                 assert re.fullmatch(r"rolls \d\d: .+", words)
             else:
                 assert before.stakes
@@ -234,7 +234,7 @@ def test_watching_with_the_cube(
                 }.get(turn.kind)
                 assert row.endswith(words) if words else re.search(r" [+-]\d\.\d{3}$| \d+\.\d\d %$", row)
         (again,) = parse_mat(b"".join(format_mat(match))).matches
-        assert all(replay(again, game) for game in again.games)
+        assert all(replay_game(again, game).turns for game in again.games)
     assert {TurnKind.DOUBLE, TurnKind.TAKE} <= kinds
 
 
@@ -262,7 +262,7 @@ def test_scores_and_results() -> None:
         session.begin_next()
         crawford = ", Crawford game" if side else ""
         assert describe_score(session) == f"game {session.game} to 4 points: You 3, it {1 - side}{crawford}"
-    session.now = Moment(START, 0, session.now.stakes, Asked.TURN, rolls=2)
+    session.now = Moment(START, 0, session.now.stakes, DecisionKind.TURN, rolls=2)
     session.double()
     session.pass_double()
     assert describe_ending(session) == "You win 1 point\nYou win the match 4-1"

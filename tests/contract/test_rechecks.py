@@ -190,4 +190,4 @@ def check_sql_of(table: Table, folder: Path) -> None:
     kind = all_kinds()[table.manifest.dataset]
     computed = Computed(kind.smallest, table.arrays())
     write_tables(kind, computed, folder, Silence(), digest="0" * 64, recipe_key="")
-    run_sql_checks(kind, kind.smallest, folder)
+    run_sql_checks(all_kinds().sql, kind, kind.smallest, folder)

@@ -15,6 +15,7 @@ from bgdata.claims import register
 from bgdata.claims.definitions import KINDS, STATUSES, definitions_digest, parse_published, read_definitions
 from bgdata.computations.claims import judged_claims
 from bgdata.computations.common.columns import text_column
+from bgdata.datasets import all_kinds
 from bgdata.datasets.claims import DATASET, ClaimsParameters, default_variant
 from bgdata.datasets.cube_studies import DATASET as STUDIES
 from bgdata.errors import CheckFailedError, CheckSkippedError, CorruptFileError, InvalidParameterError, QueryError
@@ -238,7 +239,7 @@ def test_versions_by_other_definitions_are_not_computed_again(table: Table) -> N
     ],
 )
 def test_queries_without_one_row(table: Table, query: str, message: str) -> None:
-    with connect_tables({DATASET.name: DATASET}, [table]) as connection:
+    with connect_tables(all_kinds(), [table]) as connection:
         found = only_row(connection, "select count(*), max(part) from claims where variant = 'a12'")
         assert found == (table.manifest.rows, "A12")
         with pytest.raises(QueryError, match=message):

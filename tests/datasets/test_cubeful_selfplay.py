@@ -22,7 +22,6 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.kernel import threads
 from bgdata.play.cubeful_series import CubefulCorpus, CubefulRules, cubeful_self_play
-from bgdata.store.executors import open_executor
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.datasets.importing import Imports
@@ -147,7 +146,7 @@ def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, mon
     """And when it was interrupted, where finished parts are kept."""
     expected = table_of(root, MATCH).manifest.digest
     monkeypatch.setattr(cubeful_selfplay, "SHARD_GAMES", 15)  # 3 matches
-    play, calls = cubeful_selfplay.played, []
+    play, calls = cubeful_selfplay.play_shard, []
 
     def stopping(*arguments: Any) -> Any:
         calls.append(arguments)
@@ -155,7 +154,7 @@ def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, mon
             raise KeyboardInterrupt
         return play(*arguments)
 
-    monkeypatch.setattr(cubeful_selfplay, "played", stopping)
+    monkeypatch.setattr(cubeful_selfplay, "play_shard", stopping)
     with pytest.raises(KeyboardInterrupt):
         bgdata.open_warehouse(memory_path).build(DATASET.name, MATCH)
     notes = Notes()
@@ -163,12 +162,6 @@ def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, mon
         table = bgdata.open_warehouse(memory_path).build(DATASET.name, MATCH, progress=notes)
     assert table.manifest.digest == expected
     assert f"going on with cubeful_selfplay/{DATASET.slug(MATCH)}: 2 of 4 parts are there" in notes.texts
-
-
-def test_in_processes(root: Path, memory_path: Path) -> None:
-    with open_executor("processes:1") as workers:
-        table = bgdata.open_warehouse(memory_path).build(DATASET.name, MONEY, executor=workers)
-    assert table.manifest.digest == table_of(root, MONEY).manifest.digest
 
 
 def test_verification_plays_again(warehouse_copy: Warehouse) -> None:
@@ -228,7 +221,7 @@ def test_recipes_without_a_ply_are_those_of_before() -> None:
     assert CubefulParameters.from_manifest(AHEAD.to_json()) == AHEAD
 
 
-def test_a_network_that_is_not_there(memory_path: Path) -> None:
+def test_missing_network(memory_path: Path) -> None:
     absent = replace(MONEY, network="absent", network_version="r1-00000000")
     with pytest.raises(MissingTableError, match=r"^no network/absent"):
         bgdata.open_warehouse(memory_path).build(DATASET.name, absent)

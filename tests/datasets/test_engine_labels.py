@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ import pytest
 import bgdata
 from bgdata.computations import engine_labels
 from bgdata.computations.common.sources import places_of
-from bgdata.computations.engine_labels import asked
+from bgdata.computations.engine_labels import chances_by
 from bgdata.datasets.engine_labels import DATASET, EngineParameters
 from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.datasets.position_sample import DATASET as SAMPLE
@@ -26,7 +25,6 @@ from bgdata.game.codec import Boards
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
-from bgdata.store import job
 from bgdata.store.context import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
@@ -88,27 +86,6 @@ def test_answers_of_a_program(warehouse: Warehouse, program: Program) -> None:
     assert [row[2] for row in rows] == win.tolist()
 
 
-def test_a_killed_run_goes_on(warehouse: Warehouse, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = warehouse.build(DATASET.name, PROGRAM).manifest
-    program.asked.clear()
-    whole = program.evaluate_many
-
-    def evaluate_many(boards: Boards) -> Evaluations:
-        if len(program.asked) == 1:
-            program.asked.append(0)
-            raise KeyboardInterrupt
-        return whole(boards)
-
-    monkeypatch.setattr(engine_labels, "STEP", 8 * 40)  # a power of two less for each roll that it looks ahead
-    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(program, "evaluate_many", evaluate_many)
-    with pytest.raises(KeyboardInterrupt):
-        warehouse.build(DATASET.name, PROGRAM, force=True)
-    assert warehouse.build(DATASET.name, PROGRAM, force=True).manifest.digest == first.digest
-    assert program.asked[:3] == [40, 0, 40]
-    assert sum(program.asked) == first.rows
-
-
 def test_verify_asks_again(warehouse: Warehouse, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     table, inputs = warehouse.build(DATASET.name, PROGRAM), inputs_of(warehouse, DATASET, PROGRAM)
     table.folder.chmod(0o755)
@@ -130,7 +107,7 @@ def test_verify_asks_again(warehouse: Warehouse, program: Program, monkeypatch: 
         check_sample(DATASET, Table(table.folder), inputs, 10, np.random.default_rng(0))
 
 
-def test_another_version_is_not_asked(warehouse: Warehouse, program: Program) -> None:
+def test_other_version_of_a_program_is_refused(warehouse: Warehouse, program: Program) -> None:
     with pytest.raises(InvalidParameterError, match=r"expected version 9\.9 of gnubg, as it plays here, got 9\.8"):
         warehouse.build(DATASET.name, replace(PROGRAM, version="9.8"))
     assert program.asked == []
@@ -149,38 +126,12 @@ def test_a_network_is_an_engine_too(warehouse: Warehouse) -> None:
     check_sample(DATASET, table, inputs_of(warehouse, DATASET, parameters), 500, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"engine": "xg"}, "expected an engine among gnubg, bgsage and network, got 'xg'"),
-        ({"ply": -1}, "expected a ply of 0 to 4, got -1"),
-        ({"ply": 5}, "expected a ply of 0 to 4, got 5"),
-        ({"version": "1"}, "expected a version of a program, and none of a network, got '1' of network"),
-        ({"engine": "gnubg"}, "expected a version of a program, and none of a network, got '' of gnubg"),
-        ({"engine": "gnubg", "version": "1"}, "expected no network with the program gnubg, got tiny"),
-        (
-            {"engine": "gnubg", "version": "1", "network": "", "table_checkers": 6},
-            "expected no table_points with the program gnubg, got 3",
-        ),
-        ({"network": "../x"}, "expected the name of a network"),
-        ({"source": VersionRef("network", "tiny")}, "expected a table of positions"),
-        (
-            {"source": VersionRef("rollout_labels", "x", "r1-01234567")},
-            "expected the table whose positions rollout_labels",
-        ),
-    ],
-)
-def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidParameterError, match=message):
-        DATASET.check_parameters(replace(SMALL, **changes))
-
-
 @needs_gnubg_tool("gnubg")
 def test_gnubg_answers(small_root: Path, memory_path: Path) -> None:
     source = bgdata.open_warehouse(small_root).open("positions", "sample").array("boards")
     parameters = EngineParameters(VersionRef("positions", "sample"), "gnubg", 0, f"{gnubg_version()}-external")
     context = Context(parameters, {}, Warehouse(memory_path, {}))
-    found = asked(engine_labels.open_engine(context), parameters, source)
+    found = chances_by(engine_labels.open_engine(context), parameters, source)
     assert found[source.tolist().index(list(START.board)), 0] == pytest.approx(0.52, abs=0.01)
 
 

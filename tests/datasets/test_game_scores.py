@@ -11,25 +11,22 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.computations import game_scores
 from bgdata.datasets.game_scores import DATASET, GameParameters
 from bgdata.errors import (
     CheckFailedError,
     CheckSkippedError,
-    InvalidParameterError,
     MissingTableError,
     UnknownPlayerError,
 )
 from bgdata.evaluation.choices import KernelPlayer
 from bgdata.evaluation.player import RandomPlayer, open_named_player
 from bgdata.evaluation.pubeval import PubEval
-from bgdata.kernel import threads
+from bgdata.play.corpus import play_games_with_luck
 from bgdata.play.games import play_games
-from bgdata.play.luck.games import play_games_with_luck
 from bgdata.play.series import pair_error, result_of
 from bgdata.store.context import Computed
-from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
+from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
@@ -130,16 +127,13 @@ def test_luck_is_that_of_the_judge(judged: Path) -> None:
 
 def test_changed_luck_is_found(judged: Path) -> None:
     warehouse = bgdata.open_warehouse(judged)
-    table = Changed(warehouse.open(DATASET.name, DATASET.slug(JUDGED)).folder)
+    table = warehouse.open(DATASET.name, DATASET.slug(JUDGED))
     inputs = warehouse.find_inputs(DATASET, JUDGED) or {}
     check_sample(DATASET, table, inputs, 4, np.random.default_rng(0))
     values = np.array(table.array("lucks"))
     values[2] = np.nextafter(values[2], 9)
-    table.change("lucks", values)
-    with pytest.raises(
-        CheckFailedError, match=r"expected \d points in \d+ turns with luck of .* in game 2 of game_scores/"
-    ):
-        check_sample(DATASET, table, inputs, 4, np.random.default_rng(0))
+    with pytest.raises(CheckFailedError, match=r"expected lucks of .* in row 2 of game_scores/"):
+        check_sample(DATASET, Corrupted(table, "lucks", values), inputs, 4, np.random.default_rng(0))
 
 
 def test_a_network_plays_with_the_tables_of_the_warehouse(warehouse: Warehouse) -> None:
@@ -151,37 +145,6 @@ def test_a_network_plays_with_the_tables_of_the_warehouse(warehouse: Warehouse) 
     check_sample(DATASET, table, {}, 40, np.random.default_rng(0))
 
 
-def test_games_do_not_depend_on_threads_or_steps(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    digests = set()
-    for count, step in ((1, 1000), (2, 1000), (2, 7)):
-        monkeypatch.setattr(game_scores, "STEP", step)
-        with threads(count):
-            warehouse = bgdata.open_warehouse(memory_path / f"{count}-{step}")
-            digests.add(warehouse.build(DATASET.name, SMALL).manifest.digest)
-    assert len(digests) == 1
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"games": 2}, "expected an even number of at least 4 games, got 2"),
-        ({"games": 1 << 31}, r"expected fewer than 2\^31 games, got 2147483648"),
-        ({"games": 41}, "expected an even number of at least 4 games, got 41"),
-        ({"luck": 2}, "expected luck of type bool, got 2"),
-        ({"seed": -1}, r"expected a seed from 0 to 2\^63 - 1, got -1"),
-        ({"player": "a/b"}, "expected the name of a player, got 'a/b'"),
-        ({"opponent": ""}, "expected the name of a player, got ''"),
-        ({"version": "1"}, "expected version 2 of pubeval, as it plays here, got 1"),
-        ({"opponent_version": "9"}, "expected version 1 of random, as it plays here, got 9"),
-    ],
-)
-def test_wrong_parameters(memory_path: Path, changes: dict[str, Any], message: str) -> None:
-    warehouse = bgdata.open_warehouse(memory_path)
-    with pytest.raises(InvalidParameterError, match=f"^{message}$"):
-        warehouse.build(DATASET.name, replace(SMALL, **changes))
-    assert warehouse.variants(DATASET.name) == []
-
-
 def test_unknown_players(memory_path: Path) -> None:
     warehouse = bgdata.open_warehouse(memory_path)
     with pytest.raises(UnknownPlayerError, match=r"expected a player among random, pubeval, .*, got nobody"):
@@ -190,28 +153,10 @@ def test_unknown_players(memory_path: Path) -> None:
         warehouse.build(DATASET.name, replace(SMALL, player="network/x"))
 
 
-class Changed(Table):
-    """A version with an array changed in memory."""
-
-    def change(self, name: str, values: Any) -> None:
-        self._arrays[name] = values
-
-
-@pytest.mark.parametrize("name", ["outcomes", "turns"])
-def test_changed_games_are_found(small_root: Path, name: str) -> None:
-    table = Changed(bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL)).folder)
-    check_sample(DATASET, table, {}, 40, np.random.default_rng(0))
-    values = np.array(table.array(name))
-    values[7] += 1
-    table.change(name, values)
-    with pytest.raises(CheckFailedError, match=r"expected -?\d points in \d+ turns in game 7 of game_scores/pubeval-"):
-        check_sample(DATASET, table, {}, 40, np.random.default_rng(0))
-
-
 def test_games_of_another_version_are_not_played_again(warehouse: Warehouse) -> None:
     """Such as after a table came or went, or the network was trained anew."""
-    table = Changed(warehouse.build(DATASET.name, network_parameters(warehouse)).folder)
-    table.change("turns", np.array(table.array("turns")) + 1)
+    built = warehouse.build(DATASET.name, network_parameters(warehouse))
+    table = Corrupted(built, "turns", np.array(built.array("turns")) + 1)
     shutil.rmtree(warehouse.root / "bearoff_two_sided" / "6x6")
     with pytest.raises(CheckSkippedError, match=r"no game can be played again: expected version \w+ of network/tiny"):
         check_sample(DATASET, table, {}, 40, np.random.default_rng(0))

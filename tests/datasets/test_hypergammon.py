@@ -15,7 +15,7 @@ from bgdata.datasets.contact_endgame import EndgameParameters
 from bgdata.endgames.layouts import all_layouts
 from bgdata.endgames.solver import is_possible
 from bgdata.formats.gnubg_bearoff import GnubgHypergammon, open_gnubg_bearoff
-from bgdata.formats.gnubg_hypergammon import EQUITIES, write_hypergammon
+from bgdata.formats.gnubg_bearoff_write import HYPERGAMMON_EQUITIES, write_hypergammon
 from bgdata.store.progress import Silence
 from bgdata.store.verify import Status, verify
 
@@ -45,7 +45,7 @@ def test_against_makehyper(tmp_path: Path, checkers: int) -> None:
     ours = equities[pairs[:, 0], pairs[:, 1]]
     cubeless = 2 * theirs[:, 0] - 1 + theirs[:, 1] + theirs[:, 2] - theirs[:, 3] - theirs[:, 4]
     assert np.abs(cubeless - ours[:, 0]).max() < SETTLED + ERROR_BOUND
-    off_by = np.abs(theirs[:, 5:] - ours[:, EQUITIES])
+    off_by = np.abs(theirs[:, 5:] - ours[:, HYPERGAMMON_EQUITIES])
     if checkers == 1:
         assert np.abs(theirs[:, :5] - chances[pairs[:, 0], pairs[:, 1]]).max() < SETTLED + ERROR_BOUND
         assert off_by.max() < SETTLED + ERROR_BOUND
@@ -64,10 +64,10 @@ def test_values_follow_from_plays(tmp_path: Path) -> None:
 def test_a_file_that_gnubg_reads(tmp_path: Path) -> None:
     table = bgdata.open_warehouse(tmp_path).build("hypergammon", EndgameParameters(1))
     path = tmp_path / "hyper1.bd"
-    write_hypergammon(path, 1, table.array("chances"), table.array("equities")[:, :, EQUITIES])
+    write_hypergammon(path, 1, table.array("chances"), table.array("equities")[:, :, HYPERGAMMON_EQUITIES])
     assert path.stat().st_size == 18_968
     read = open_gnubg_bearoff(path)
     assert isinstance(read, GnubgHypergammon)
     found = read.probe(24, 24)
     assert found[:5] == pytest.approx(table.array("chances")[24, 24].tolist(), abs=1e-7)
-    assert found[5:] == pytest.approx(table.array("equities")[24, 24, EQUITIES].tolist(), abs=4e-7)
+    assert found[5:] == pytest.approx(table.array("equities")[24, 24, HYPERGAMMON_EQUITIES].tolist(), abs=4e-7)

@@ -14,7 +14,7 @@ from bgdata.computations.ladder import LEVEL
 from bgdata.datasets.game_scores import GameParameters
 from bgdata.datasets.ladder import DATASET, LadderParameters
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UsageError
-from bgdata.play.ratings import Pairing, rated
+from bgdata.play.ratings import Pairing, fit_ratings
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -43,7 +43,7 @@ def test_the_smallest_ladder(small_root: Path) -> None:
     outcomes = np.asarray(played.array("outcomes"), np.float64)
     pairs = (outcomes[::2] + outcomes[1::2]) / 2
     error = pairs.std(ddof=1) / len(pairs) ** 0.5
-    expected = rated(2, 0, [Pairing(0, 1, pairs.mean(), error)], 3.0)
+    expected = fit_ratings(2, 0, [Pairing(0, 1, pairs.mean(), error)], 3.0)
     with warehouse.connect() as connection:
         rows = connection.sql("select * exclude variant from ladder order by rank").fetchall()
         (pairing,) = connection.sql("select * exclude variant from ladder_pairings").fetchall()

@@ -10,23 +10,17 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.cli.export import write_text
-from bgdata.computations import lookahead_labels
 from bgdata.computations.common.sources import places_of
 from bgdata.computations.lookahead_labels import LABEL_SOURCES
 from bgdata.datasets.bearoff_labels import DATASET as BEAROFFS
 from bgdata.datasets.common.sources import find_source, source_input
-from bgdata.datasets.lookahead_labels import DATASET, LookaheadParameters
+from bgdata.datasets.lookahead_labels import DATASET
 from bgdata.datasets.position_sample import DATASET as SAMPLE
-from bgdata.datasets.position_sample import SampleParameters
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.formats.gnubg_training import read_gnubg_training
 from bgdata.game.position_hash import position_hashes
-from bgdata.kernel import threads
 from bgdata.play.splits import SPLITS, splits_of_games, splits_of_hashes
-from bgdata.store import job
 from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -60,7 +54,7 @@ def test_rows_are_positions_of_the_source(small_root: Path) -> None:
     assert [row[14] for row in rows] == [LABEL_SOURCES[number] for number in table.array("sources")]
 
 
-def test_tables_answer_what_they_hold(warehouse: Warehouse) -> None:
+def test_bearoff_tables_answer_covered_positions(warehouse: Warehouse) -> None:
     table = warehouse.build(DATASET.name, replace(SMALL, table_points=6, table_checkers=6))
     with warehouse.connect() as connection:
         query = f"from lookahead_labels where variant = '{table.folder.parent.name}'"
@@ -81,7 +75,7 @@ def test_statistics(small_root: Path) -> None:
     assert found["largest_absolute_change"] == pytest.approx(np.abs(changes).max())
 
 
-def test_only_what_changes_is_kept(warehouse: Warehouse) -> None:
+def test_positions_that_change_too_little_are_left_out(warehouse: Warehouse) -> None:
     every = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     is_large = np.abs(every.array("changes")) >= np.float32(0.05)
     assert 5 < is_large.sum() < len(is_large) - 5
@@ -150,7 +144,7 @@ def test_variants_that_are_no_defaults_bring_their_parameters(warehouse: Warehou
         assert find_source(warehouse, str(known)) == (known, Given())
 
 
-def test_sources_that_cannot_be_found(warehouse: Warehouse) -> None:
+def test_missing_sources(warehouse: Warehouse) -> None:
     with pytest.raises(MissingTableError, match="no positions/none in"):
         find_source(warehouse, "positions/none")
     for name in ("positions", "nothing/x", "positions/../x"):
@@ -173,44 +167,6 @@ def test_a_source_that_no_recipe_leads_to_is_named_by_its_version(warehouse: War
     assert np.array_equal(table.array("boards"), source.array("boards"))
 
 
-def test_labels_do_not_depend_on_threads_or_steps(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = warehouse.open(DATASET.name, DATASET.slug(SMALL)).manifest.digest
-    for count, step in ((1, 7), (2, 50)):
-        monkeypatch.setattr(lookahead_labels, "STEP", step)
-        with threads(count):
-            assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
-
-
-def test_a_killed_run_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = warehouse.open(DATASET.name, DATASET.slug(SMALL)).manifest
-    whole, sizes = lookahead_labels.looked_into, []
-
-    def looked_into(player: Any, boards: Any) -> dict[str, Any]:
-        sizes.append(len(boards))
-        if len(sizes) == 2:
-            raise KeyboardInterrupt
-        return whole(player, boards)
-
-    monkeypatch.setattr(lookahead_labels, "STEP", 40)
-    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(lookahead_labels, "looked_into", looked_into)
-    with pytest.raises(KeyboardInterrupt):
-        warehouse.build(DATASET.name, SMALL, force=True)
-    assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first.digest
-    assert sum(sizes) == first.rows + 40  # the step that was killed is done again, the one before is not
-
-
-@pytest.mark.parametrize("name", ["chances", "static_chances", "changes", "sources", "games", "boards", "splits"])
-def test_verify_looks_again(warehouse: Warehouse, name: str) -> None:
-    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
-    check_sample(DATASET, table, inputs_of(warehouse, DATASET, SMALL), 1000, np.random.default_rng(0))
-    values = np.load(table.folder / f"{name}.npy")
-    values[5] += 1
-    np.save(own(table.folder / f"{name}.npy"), values)
-    with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in row 5 of lookahead_labels/"):
-        check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 1000, np.random.default_rng(0))
-
-
 def test_verify_of_a_corpus_and_of_nothing(warehouse: Warehouse) -> None:
     """Turns are looked at again too; and so is a sample of which no position changes by enough."""
     corpus = replace(SMALL, source=VersionRef(SELFPLAY.name, SELFPLAY.slug(SELFPLAY.smallest)))
@@ -229,55 +185,7 @@ def test_verify_misses_rows(warehouse: Warehouse) -> None:
         check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 1000, np.random.default_rng(0))
 
 
-def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path) -> None:
-    table = small_table(small_root)
-    write_text(table, "gnubg-training", tmp_path / "train-data")
-    found = read_gnubg_training(tmp_path / "train-data")
-    assert np.array_equal(found.boards, table.array("boards"))
-    assert found.chances == pytest.approx(np.asarray(table.array("chances")), abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"source": VersionRef("nothing", "x")},
-            "expected a table of positions, such as positions/NAME, got nothing/x",
-        ),
-        ({"source": VersionRef("bearoff_error", "3x3")}, "expected a table of positions"),
-        (
-            {"source": VersionRef("position_sample", "x")},
-            "expected a default variant of position_sample, or parameters beside it",
-        ),
-        (
-            {"source": VersionRef("rollout_labels", "x", "r1-01234567"), "source_recipe": Given()},
-            "expected the table whose positions rollout_labels/x/r1-01234567 rolled out, got rollout_labels/x",
-        ),
-        ({"source_recipe": Given((("colour", 1),))}, "expected the parameters .* for position_sample/"),
-        (
-            {"source_recipe": Given.of(SampleParameters())},
-            "expected parameters of position_sample/.*, got those of network",
-        ),
-        ({"least_change": -1.0}, "expected a least change of 0 to 6 points, got -1"),
-        ({"least_change": float("nan")}, "expected a least change of 0 to 6 points, got nan"),
-        ({"network": "../x"}, "expected the name of a network"),
-    ],
-)
-def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidParameterError, match=message):
-        DATASET.check_parameters(replace(SMALL, **changes))
-
-
-def test_a_network_of_the_warehouse_is_named_by_its_version(warehouse: Warehouse) -> None:
-    version = warehouse.open("network", "tiny").folder.name
-    table = warehouse.build(DATASET.name, replace(SMALL, network_version=version))
-    assert np.array_equal(table.array("chances"), small_table(warehouse.root).array("chances"))
-    assert "network" in LookaheadParameters(source=VersionRef("positions", "x")).network_inputs()
-    with pytest.raises(MissingTableError, match="r1-00000000"):
-        warehouse.build(DATASET.name, replace(SMALL, network_version="r1-00000000"))
-
-
-def test_what_trains_and_what_tests(warehouse: Warehouse) -> None:
+def test_feed_gives_the_rows_of_a_split(warehouse: Warehouse) -> None:
     """A feed gives the rows of a split: those of the games of the corpus, or by position where there are none."""
     of_list = warehouse.build(DATASET.name, replace(SMALL, source=VersionRef("positions", "sample")))
     every = warehouse.open(DATASET.name, DATASET.slug(SMALL))

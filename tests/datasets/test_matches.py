@@ -16,8 +16,8 @@ from bgdata.game.position import START, parse_key20
 from bgdata.store.table import Table
 from tests.datasets.importing import Imports, counts, quarantined, rows
 from tests.formats import sessions
-from tests.formats.test_matches_oracle import MATCHES, run_gnubg
-from tests.oracles import needs_gnubg_tool
+from tests.formats.test_matches_oracle import MATCHES, PREAMBLE
+from tests.oracles import ask_gnubg, needs_gnubg_tool
 
 Row = dict[str, Any]
 SGF_ROOT = "FF[4]GM[6]PW[ann]PB[bob]MI[length:{length}][game:{game}][ws:{white}][bs:{black}]"
@@ -326,7 +326,8 @@ save("session")
 @needs_gnubg_tool("gnubg")
 def test_matches_that_gnubg_plays(imports: Imports, tmp_path: Path) -> None:
     """Imported from both files with equal plays, and written again byte for byte."""
-    run_gnubg(tmp_path, re.sub("names = .*", 'names = [("Ann Lee", "B")]', MATCHES) + SESSION)
+    matches = re.sub("names = .*", 'names = [("Ann Lee", "B")]', MATCHES)
+    ask_gnubg(f"{PREAMBLE}{matches}{SESSION}", tmp_path)
     for name in ("match0", "session"):
         mat, sgf = (
             imports.build("matches", [tmp_path / f"{name}.{form}"], name=f"{name}-{form}") for form in ("mat", "sgf")

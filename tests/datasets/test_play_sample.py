@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import bgdata
 from bgdata.datasets.lookahead_labels import LookaheadParameters
-from bgdata.datasets.play_sample import DATASET, PlaySampleParameters
-from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.datasets.play_sample import DATASET
+from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import cubeless_equities
@@ -22,8 +21,6 @@ from bgdata.game.position import Position
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from tests.datasets.test_selfplay import Changed
-from tests.rechecking import check_sample
 from tests.reference.self_play import flipped
 
 SMALL = DATASET.smallest
@@ -81,7 +78,7 @@ def test_some_classes_only(warehouse: Warehouse) -> None:
         assert np.array_equal(table.array(name), np.asarray(whole.array(name))[kept])
 
 
-def test_classes_of_which_there_is_no_turn(warehouse: Warehouse) -> None:
+def test_classes_without_turns_are_refused(warehouse: Warehouse) -> None:
     """In the one game of this seed nobody is crashed."""
     changes = {"player": "pubeval", "version": "2", "games": 1, "seed": 2, "classes": ("crashed",)}
     parameters = DATASET.smallest.with_changes(changes)
@@ -107,36 +104,3 @@ def test_they_can_be_labelled(warehouse: Warehouse) -> None:
     labels = warehouse.build("lookahead_labels", parameters)
     distinct = np.unique(np.asarray(small(warehouse.root).array("boards")), axis=0)
     assert labels.manifest.rows == len(distinct)
-
-
-@pytest.mark.parametrize("name", ["boards", "ranks", "losses"])
-def test_changed_rows_are_found(small_root: Path, name: str) -> None:
-    inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL)
-    assert inputs
-    table = Changed(small(small_root).folder)
-    check_sample(DATASET, table, inputs, 1000, np.random.default_rng(0))
-    values = np.array(table.array(name))
-    values[np.flatnonzero(np.asarray(table.array("ranks")) == 2)[3]] += 1
-    table.change(name, values)
-    with pytest.raises(CheckFailedError, match=f"expected the {name} of the best plays in {table.name}, found others"):
-        check_sample(DATASET, table, inputs, 1000, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"most": 0}, "expected at least 1 turn of each class, got 0"),
-        ({"classes": ()}, "expected some of contact crashed race in this order, got none"),
-        ({"classes": ("race", "contact")}, "expected some of contact crashed race in this order, got race contact"),
-        ({"classes": ("contact", "over")}, "expected some of contact crashed race in this order, got contact over"),
-        ({"plays": 0}, "expected 1 to 20 plays of a turn, got 0"),
-        ({"plays": 21}, "expected 1 to 20 plays of a turn, got 21"),
-        ({"within": float("nan")}, "expected plays within 0 to 6 points, got nan"),
-        ({"within": -0.1}, "expected plays within 0 to 6 points, got -0.1"),
-        ({"games": 0}, "expected 1 to .* games, got 0"),
-        ({"network": "No One"}, "expected the name of a network, got 'No One'"),
-    ],
-)
-def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidParameterError, match=message):
-        DATASET.check_parameters(PlaySampleParameters().with_changes(changes))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,14 +14,11 @@ import bgdata
 from bgdata.cli.export import write_text
 from bgdata.computations.position_sample import board_hashes, chosen_rows
 from bgdata.datasets.position_sample import DATASET, SampleParameters
-from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.position import Position
 from bgdata.play.random_games import GamePositions, random_game_positions
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.table import Table
-from tests.datasets.test_selfplay import Changed
-from tests.rechecking import check_sample
 from tests.reference.games import MASK, splitmix
 
 SMALL = DATASET.smallest
@@ -112,36 +107,10 @@ def test_shares_of_the_splits() -> None:
     assert not np.array_equal(found, splits_of_games(2, np.arange(20_000)))
 
 
-@pytest.mark.parametrize("name", ["boards", "classes", "splits", "turns"])
-def test_changed_rows_are_found(small_root: Path, name: str) -> None:
-    inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL)
-    assert inputs
-    table = Changed(small(small_root).folder)
-    check_sample(DATASET, table, inputs, 1000, np.random.default_rng(0))
-    values = np.array(table.array(name))
-    values[5] = values[5] + 1 if name != "turns" else 0 if values[5] else 1
-    table.change(name, values)
-    with pytest.raises(CheckFailedError, match=f"in row 5 of {table.name}, found others"):
-        check_sample(DATASET, table, inputs, 1000, np.random.default_rng(0))
-
-
 def test_positions_are_exported(small_root: Path, tmp_path: Path) -> None:
     write_text(small(small_root), "position-list", tmp_path / "list")
     expected = [Position(board).id for board in small(small_root).array("boards").tolist()]
     assert [line for line in (tmp_path / "list").read_text().split() if len(line) == 14] == expected
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"most": 0}, "expected at least 1 position of each class, got 0"),
-        ({"games": 0}, "expected 1 to .* games, got 0"),
-        ({"player": "x"}, "expected the player network, .*, got 'x'"),
-    ],
-)
-def test_wrong_parameters(memory_path: Path, changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidParameterError, match=f"^{message}$"):
-        bgdata.open_warehouse(memory_path).build(DATASET.name, replace(SMALL, **changes))
 
 
 def test_the_default_is_of_the_default_corpus() -> None:

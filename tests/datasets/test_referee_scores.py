@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import bgdata
 from bgdata.datasets.referee_scores import DATASET
-from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError, UsageError
+from bgdata.errors import MissingTableError, UsageError
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import format_position_ids
-from bgdata.kernel import threads
-from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 
@@ -68,29 +64,6 @@ def test_a_network_is_perfect_with_the_tables(warehouse: Warehouse) -> None:
     assert "network-tiny-0ply-without-tables-3x3-20-seed-1" in warehouse.variants(DATASET.name)
 
 
-def test_it_does_not_depend_on_threads(small_root: Path, memory_path: Path) -> None:
-    expected = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL)).manifest.digest
-    with threads(1):
-        assert bgdata.open_warehouse(memory_path).build(DATASET.name, SMALL).manifest.digest == expected
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"decisions": 1}, "expected 2 to 16,777,216 decisions, got 1"),
-        ({"seed": -1}, r"expected a seed from 0 to 2\^63 - 1, got -1"),
-        ({"tables": 2}, "expected tables of type bool, got 2"),
-        ({"player": "a/b"}, "expected the name of a player, got 'a/b'"),
-        ({"version": "1"}, "expected version 2 of pubeval, as it plays here, got 1"),
-    ],
-)
-def test_wrong_parameters(memory_path: Path, changes: dict[str, Any], message: str) -> None:
-    warehouse = bgdata.open_warehouse(memory_path)
-    with pytest.raises(InvalidParameterError, match=f"^{message}$"):
-        warehouse.build(DATASET.name, replace(SMALL, **changes))
-    assert warehouse.variants(DATASET.name) == []
-
-
 def test_wrong_players(memory_path: Path) -> None:
     warehouse = bgdata.open_warehouse(memory_path)
     with pytest.raises(
@@ -99,25 +72,3 @@ def test_wrong_players(memory_path: Path) -> None:
         warehouse.build(DATASET.name, replace(SMALL, tables=False))
     with pytest.raises(MissingTableError, match=r"no network/x in .*; try: bgdata train td x"):
         warehouse.build(DATASET.name, replace(SMALL, player="network/x"))
-
-
-class Changed(Table):
-    """A version with an array changed in memory."""
-
-    def change(self, name: str, values: Any) -> None:
-        self._arrays[name] = values
-
-
-@pytest.mark.parametrize("name", [array.name for array in DATASET.arrays if array.name != "chosen"])
-def test_changed_rows_are_found(small_root: Path, name: str) -> None:
-    warehouse = bgdata.open_warehouse(small_root)
-    table = Changed(warehouse.open(DATASET.name, DATASET.slug(SMALL)).folder)
-    inputs = warehouse.find_inputs(DATASET, SMALL) or {}
-    check_sample(DATASET, table, inputs, 20, np.random.default_rng(0))
-    values = np.array(table.array(name))
-    values[7] += 1
-    table.change(name, values)
-    with pytest.raises(
-        CheckFailedError, match=rf"expected {name} of .* for decision 7 of referee_scores/pubeval-.*, found"
-    ):
-        check_sample(DATASET, table, inputs, 20, np.random.default_rng(0))

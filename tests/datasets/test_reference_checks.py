@@ -18,8 +18,7 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.named import open_network_player
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
-from bgdata.play.player_rollouts import rolled_by
-from bgdata.play.rollout import RolloutSettings, roll_out
+from bgdata.play.rollout import RolloutSettings, roll_out, rolled_by
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -72,7 +71,7 @@ def test_the_dice_are_others_by_the_seed_of_the_reference_too(warehouse: Warehou
     assert (np.abs(differences[uncertain]) > errors[uncertain] / 100).all()
 
 
-def test_errors_of_rounding_are_none() -> None:
+def test_errors_of_rounding_count_as_zero() -> None:
     """Where tables end every game, equities differ by roundings, of which no z-score says anything."""
     arrays = {
         "boards": np.zeros((4, 26), np.int8),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,16 +16,13 @@ from bgdata.datasets.reference_positions import DATASET, THEMES, ReferenceParame
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError, UsageError
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.game.themes import Theme, position_themes
-from bgdata.kernel import threads
 from bgdata.play.rollout import RolloutSettings, roll_out
-from bgdata.store import job
 from bgdata.store.context import Context
 from bgdata.store.table import Table
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample, inputs_of
-from tests.together import each
 
 SMALL = DATASET.smallest
 ROWS = len(THEMES) * SMALL.positions
@@ -96,51 +92,16 @@ def test_positions_are_kept_from_training(small_root: Path) -> None:
     assert own <= ids
 
 
-def test_values_do_not_depend_on_threads_or_steps(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = small_table(warehouse).manifest.digest
-    for count, step in ((1, 3), (2, 28)):
-        monkeypatch.setattr(reference_positions, "STEP", step)
-        with threads(count):
-            assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
-
-
-def test_a_killed_run_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = small_table(warehouse).manifest.digest
-    whole, starts = reference_positions.rolled_rows, []
-
-    def rolled_rows(*arguments: Any) -> dict[str, Any]:
-        starts.append(arguments[3])
-        if starts == [0, 4, 8]:
-            raise KeyboardInterrupt
-        return whole(*arguments)
-
-    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(reference_positions, "rolled_rows", rolled_rows)
-    with pytest.raises(KeyboardInterrupt):
-        warehouse.build(DATASET.name, SMALL, force=True)
-    assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
-    assert starts == [0, 4, 8, *range(8, ROWS, 4)]
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("chances", "expected chances of .* in row 9 of reference_positions/"),
-        ("trials", "expected trials of .* in row 9 of reference_positions/"),
-        ("turns", "expected in row 9 of .* the position that is drawn from game .* for mutual-holding, found that of"),
-        ("themes", "expected themes of 4 in row 9 of reference_positions/"),
-        ("splits", "expected splits of .* in row 9 of reference_positions/"),
-    ],
-)
-def test_verify_samples_and_rolls_out_again(small_root: Path, name: str, message: str) -> None:
+def test_verify_samples_and_rolls_out_again(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table, inputs, generator = small_table(warehouse), inputs_of(warehouse, DATASET, SMALL), np.random.default_rng(0)
     said = check_sample(DATASET, table, inputs, ROWS, generator)
     assert said == f"{ROWS} of {ROWS} positions drawn from their games again, {ROWS} rolled out again"
-    values = np.array(table.array(name))
-    values[9] += values.dtype.type(1)
+    values = np.array(table.array("turns"))
+    values[9] += 1
+    message = "expected in row 9 of .* the position that is drawn from game .* for mutual-holding, found that of"
     with pytest.raises(CheckFailedError, match=message):
-        check_sample(DATASET, Corrupted(table, name, values), inputs, ROWS, generator)
+        check_sample(DATASET, Corrupted(table, "turns", values), inputs, ROWS, generator)
 
 
 def test_verify_rolls_out_one_position_at_least(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,31 +141,7 @@ def test_a_theme_without_positions(warehouse: Warehouse) -> None:
     assert warehouse.variants(DATASET.name) == [DATASET.slug(SMALL)]
 
 
-@each(
-    ("changes", "message"),
-    [
-        ({"positions": 3}, "expected an even number of positions of each theme, from 2 to 1,048,576, got 3"),
-        ({"positions": 0}, "expected an even number"),
-        ({"most_games": 0}, "expected 1 to 1,073,741,824 games, got 0"),
-        ({"sources": ()}, "expected 1 to 100 different sources, got"),
-        ({"sources": ("random", "random")}, "expected 1 to 100 different sources, got 'random random'"),
-        ({"sources": ("gnubg",)}, r"expected a source of one player or two \(network, .*, got 'gnubg'"),
-        ({"sources": ("network+pubeval+random",)}, "expected a source of one player or two"),
-        ({"sources": ("network+",)}, "expected a source of one player or two"),
-        ({"sources": ("network/tiny",)}, "expected a source of one player or two"),
-        ({"trials": 100}, "expected a multiple of 36 trials"),
-        ({"until": -1.0}, "expected a standard error above 0"),
-        ({"most_trials": 100}, "expected most trials to be a multiple of 72"),
-        ({"seed": -1}, "expected a seed"),
-        ({"network": "../x"}, "expected the name of a network"),
-    ],
-)
-def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidParameterError, match=message):
-        DATASET.check_parameters(replace(SMALL, **changes))
-
-
-def test_what_is_made_without_being_asked() -> None:
+def test_default_recipes() -> None:
     parameters = ReferenceParameters()
     DATASET.check_parameters(parameters)
     assert (parameters.positions, parameters.until) == (240, 0.007)

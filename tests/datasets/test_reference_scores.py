@@ -24,8 +24,6 @@ from bgdata.errors import (
 )
 from bgdata.evaluation.chances import CHANCES
 from bgdata.evaluation.named import open_named_evaluator
-from bgdata.kernel import threads
-from bgdata.store import job
 from bgdata.store.context import Computed
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
@@ -53,7 +51,7 @@ def recipe_of(warehouse: Warehouse, ply: int = 0) -> ReferenceScoreParameters:
     return ReferenceScoreParameters.on(references(warehouse), "network/tiny", ply, version)
 
 
-def test_rows_are_what_the_player_says(small_root: Path) -> None:
+def test_rows_are_chances_of_the_player(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     boards = np.ascontiguousarray(references(warehouse).array("boards"))
     expected = open_named_evaluator("network/tiny", 0, warehouse, tables=False).evaluate_many(boards).chances
@@ -160,57 +158,6 @@ def test_a_theme_without_positions_has_no_figures(small_root: Path) -> None:
     assert found["test_all_positions"] == ROWS / 2 - 1
 
 
-def test_values_do_not_depend_on_threads_or_steps(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = small_table(warehouse).manifest.digest
-    for count, step in ((1, 3), (2, 28)):
-        monkeypatch.setattr(reference_scores, "STEP", step)
-        with threads(count):
-            assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
-
-
-def test_a_killed_run_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, opened, asked = small_table(warehouse).manifest.digest, reference_scores.open_evaluator, []
-
-    class Killed:
-        """Is cut off at the third question."""
-
-        def __init__(self, evaluator: Any) -> None:
-            self.evaluator = evaluator
-
-        def evaluate_many(self, boards: Any) -> Any:
-            asked.append(len(boards))
-            if len(asked) == 3:
-                raise KeyboardInterrupt
-            return self.evaluator.evaluate_many(boards)
-
-    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(reference_scores, "STEP", 10)
-    monkeypatch.setattr(reference_scores, "open_evaluator", lambda context: Killed(opened(context)))
-    with pytest.raises(KeyboardInterrupt):
-        warehouse.build(DATASET.name, SMALL, force=True)
-    assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
-    assert asked == [10, 10, 8, 8]
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("chances", "expected equity_errors of .* in row 9 of reference_scores/"),
-        ("equity_errors", "expected equity_errors of .* in row 9 of reference_scores/"),
-        ("themes", "expected themes of 4 in row 9 of reference_scores/"),
-        ("equity_standard_errors", "expected equity_standard_errors of .* in row 9 of reference_scores/"),
-    ],
-)
-def test_verify_finds_changed_rows(small_root: Path, name: str, message: str) -> None:
-    warehouse = bgdata.open_warehouse(small_root)
-    table, inputs = small_table(warehouse), {"reference": references(warehouse)}
-    assert check_sample(DATASET, table, inputs, ROWS, np.random.default_rng(0)) == f"all {ROWS} rows"
-    values = np.array(table.array(name))
-    values[9] += values.dtype.type(1)
-    with pytest.raises(CheckFailedError, match=message):
-        check_sample(DATASET, Corrupted(table, name, values), inputs, ROWS, np.random.default_rng(0))
-
-
 def test_verify_asks_again(small_root: Path) -> None:
     """Chances from which the same equity follows are found to be others."""
     warehouse = bgdata.open_warehouse(small_root)
@@ -269,7 +216,9 @@ def test_verify_skips_a_player_that_has_changed(warehouse: Warehouse) -> None:
         ),
     ],
 )
-def test_what_is_refused(warehouse: Warehouse, changes: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_wrong_parameters_are_refused(
+    warehouse: Warehouse, changes: dict[str, Any], error: type[Exception], message: str
+) -> None:
     before = sorted(table.name for table in warehouse.versions())
     with pytest.raises(error, match=f"^{message}"):
         warehouse.build(DATASET.name, replace(SMALL, **changes))

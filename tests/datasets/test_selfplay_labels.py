@@ -11,20 +11,18 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.cli.export import write_text
-from bgdata.computations.selfplay_labels import SOURCES, check_corpus, differing, outcome_chances, points_of
+from bgdata.computations.selfplay_labels import SOURCES, check_corpus, outcome_chances, points_of
 from bgdata.datasets.selfplay import DATASET as SELFPLAY
 from bgdata.datasets.selfplay_labels import DATASET, SelfPlayLabelParameters
-from bgdata.errors import CheckFailedError, CorruptFileError, InvalidParameterError
+from bgdata.errors import CorruptFileError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.formats.gnubg_training import read_gnubg_training
 from bgdata.game.position import Position
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.table import Table
 from tests.conftest import LUCKY
-from tests.datasets.test_selfplay import Changed
+from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample, inputs_of
 from tests.reference.luck import Board, luck_adjusted, rescored
 from tests.reference.networks import Chances
@@ -151,17 +149,6 @@ def test_summary_is_what_the_manifest_states(small_root: Path) -> None:
     assert race["removed_share"] == pytest.approx(1 - equities[is_race].var() / outcomes[is_race].var())
 
 
-@pytest.mark.parametrize("name", [array.name for array in DATASET.arrays])
-def test_changed_rows_are_found(small_root: Path, name: str) -> None:
-    table, inputs = Changed(small(small_root).folder), inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)
-    check_sample(DATASET, table, inputs, 1000, np.random.default_rng(0))
-    values = np.array(table.array(name))
-    values[5] = values[5] + 1 if values.dtype != np.float32 else 0.123
-    table.change(name, values)
-    with pytest.raises(CheckFailedError, match=f"expected {name} of .* in row 5 of {table.name}, found others"):
-        check_sample(DATASET, table, inputs, 1000, np.random.default_rng(0))
-
-
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -177,19 +164,11 @@ def test_changed_rows_are_found(small_root: Path, name: str) -> None:
     ],
 )
 def test_corpora_that_do_not_fit(small_root: Path, name: str, change: Any) -> None:
-    corpus = Changed(inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)["games"].folder)
+    corpus = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)["games"]
     check_corpus(corpus)
-    corpus.change(name, change(np.array(corpus.array(name))))
+    changed = Corrupted(corpus, name, change(np.array(corpus.array(name))))
     with pytest.raises(CorruptFileError, match=f"expected whole games in {corpus.name}, found .*; try: bgdata verify"):
-        check_corpus(corpus)
-
-
-def test_labels_are_exported(small_root: Path, tmp_path: Path) -> None:
-    table = small(small_root)
-    write_text(table, "gnubg-training", tmp_path / "training")
-    found = read_gnubg_training(tmp_path / "training")
-    assert np.array_equal(found.boards, table.array("boards"))
-    assert found.chances == pytest.approx(table.array("chances"), abs=1e-5)
+        check_corpus(changed)
 
 
 def test_outcomes_are_chances() -> None:
@@ -198,27 +177,6 @@ def test_outcomes_are_chances() -> None:
         [0, 0, 0, 1, 1], [0, 0, 0, 1, 0], [0, 0, 0, 0, 0], [1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0],
     ]  # fmt: skip
     assert points_of(outcome_chances(points)).tolist() == points.tolist()
-
-
-def test_not_a_number_is_the_same() -> None:
-    nan = float("nan")
-    assert differing(np.array([nan, nan, 1.0, 2]), np.array([nan, 1, nan, 2])).tolist() == [False, True, True, False]
-    assert differing(np.array([[1, 2], [3, 4]]), np.array([[1, 2], [3, 5]])).tolist() == [False, True]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"games": 0}, "expected 1 to .* games, got 0"),
-        ({"player": "x"}, "expected the player network, .*, got 'x'"),
-        ({"points": 0}, "expected 1 to 18 points and 1 to 15 checkers, got 0 points and 6"),
-        ({"checkers": 16}, "expected 1 to 18 points and 1 to 15 checkers, got 6 points and 16"),
-        ({"one_sided_points": -1}, "expected 1 to .* points, got .*-1"),
-    ],
-)
-def test_wrong_parameters(memory_path: Path, changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidParameterError, match=f"^{message}"):
-        bgdata.open_warehouse(memory_path).build(DATASET.name, replace(SMALL, **changes))
 
 
 def test_the_defaults_are_of_the_default_corpora_by_a_default_table() -> None:

@@ -32,6 +32,8 @@ from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.player import open_named_player
+from bgdata.formats.gnubg_training import format_gnubg_training
+from bgdata.formats.lines import write_bytes
 from bgdata.kernel import read_only, threads
 from bgdata.store import job
 from bgdata.store.parameters import VersionRef
@@ -192,11 +194,12 @@ def test_a_sample_where_the_start_is_gone(untaught: Warehouse) -> None:
 def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
     """gnubg's training files hold one class: the other networks stay as they are, and that is said."""
     labels = next(untaught.versions("selfplay_labels"))
-    from bgdata.formats.gnubg_training import write_gnubg_training
 
     rows = np.asarray(labels.array("classes")) == 10
     path = memory_path / "contact-train-data"
-    write_gnubg_training(path, np.asarray(labels.array("boards"))[rows], np.asarray(labels.array("chances"))[rows])
+    write_bytes(
+        path, format_gnubg_training(np.asarray(labels.array("boards"))[rows], np.asarray(labels.array("chances"))[rows])
+    )
     untaught.build("gnubg_training", bgdata.all_kinds()["gnubg_training"].smallest, files=[path])
     progress = Killer(epochs=99)
     table = untaught.build(

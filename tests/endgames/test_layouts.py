@@ -17,7 +17,7 @@ def test_there_are_as_many_as_gnubg_has_positions(checkers: int, expected: int) 
     assert len(np.unique(layouts.counts, axis=0)) == expected
 
 
-def test_boards_and_back() -> None:
+def test_layouts_are_found_again_from_boards() -> None:
     layouts = all_layouts(3)
     generator = np.random.default_rng(1)
     sides = generator.integers(0, len(layouts), (500, 2))

@@ -12,7 +12,7 @@ from bgdata.endgames.solver import (
     Bounds,
     are_pairs,
     extrapolate,
-    lefts_of,
+    scratch_of,
     solve_round,
     start_values,
     values_of,
@@ -83,7 +83,7 @@ def test_bounds_around_the_solution_close_and_others_do_not(values: Bounds) -> N
     assert max(solve_round(widened(values)) for _ in range(12)) == np.inf
 
 
-def test_true_values_lie_within_bounds_around_values_that_are_not_settled(values: Bounds) -> None:
+def test_bounds_around_unsettled_values_hold_the_solution(values: Bounds) -> None:
     solved = start_values(values.layouts, gammons=False)
     solve(solved, 60)
     while solve(values, 1) > 1e-6:
@@ -107,7 +107,7 @@ def test_values_follow_from_the_plays_of_the_rules(checkers: int) -> None:
     worths[1:, 1:] = generator.random(worths[1:, 1:].shape, np.float32)  # finished games are worth the same after a hit
     place_of = np.argsort(steps.layout)
     for first in generator.integers(1, len(layouts) - 3, 8).tolist():
-        found = values_of(values, lefts_of(values), first, first + 3)
+        found = values_of(values, scratch_of(values), first, first + 3)
         opponents = steps.layout[first : first + 3]
         on_roll = generator.integers(1, len(layouts), 200)
         drawn = np.stack([np.repeat(on_roll, 3), np.tile(opponents.astype(np.int64), 200)])

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.bearoff.index import rank
 from bgdata.datasets.contact_endgame import EndgameParameters
 from bgdata.endgames.layouts import all_layouts
 from bgdata.endgames.solver import is_possible
-from bgdata.endgames.tables import EndgameTable, rank
+from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import NotCoveredError
 
 
@@ -42,7 +43,7 @@ def test_equities_of_pairs(table: EndgameTable) -> None:
 
 
 @pytest.mark.parametrize("on_roll", [[0] * 25, [3, *[0] * 24], [-1, 2, *[0] * 23], [1], [1, *[0] * 25]])
-def test_what_is_not_covered(table: EndgameTable, on_roll: list[int]) -> None:
+def test_positions_beyond_the_table_are_not_covered(table: EndgameTable, on_roll: list[int]) -> None:
     with pytest.raises(NotCoveredError, match="expected a position in contact_endgame/2/"):
         table.probe(on_roll, [1, *[0] * 24])
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.equity.doubling import Strategy, check_chances, check_money, fill_money_equities
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.met_induction import induced_table
+from bgdata.game.match import CubeOwner
+from bgdata.kernel import Array
 
 # mwc of the trailer, 1- to 12-away, as the blog Computational Backgammon published it on 14 March 2012
 POST_CRAWFORD = [0.5, 0.486, 0.319, 0.306, 0.187, 0.1775, 0.113, 0.106, 0.0675, 0.063, 0.0405, 0.0375]
@@ -23,6 +27,30 @@ def random_chances(count: int, seed: int) -> NDArray[np.float64]:
     shares[5::10] = 0
     win_gammon, lose_gammon = win * shares[:, 0], (1 - win) * shares[:, 2]
     return np.stack([win, win_gammon, win_gammon * shares[:, 1], lose_gammon, lose_gammon * shares[:, 3]], axis=1)
+
+
+class EquityColumns(NamedTuple):
+    """`CubeEquities` of many positions, float64[n] each."""
+
+    no_double: NDArray[np.float64]
+    double_take: NDArray[np.float64]
+    double_beaver: NDArray[np.float64]
+    double_pass: NDArray[np.float64]
+
+
+def decide_money(
+    strategy: Strategy,
+    chances: Array,
+    *,
+    owner: CubeOwner = CubeOwner.CENTERED,
+    is_jacoby: bool = False,
+    has_beavers: bool = False,
+) -> tuple[EquityColumns, NDArray[np.int8]]:
+    """Equities and the best actions in money play, from float[n, 5] chances."""
+    code, rows = check_money(strategy, owner, is_jacoby=is_jacoby), check_chances(chances)
+    equities, actions = np.empty((len(rows), 4)), np.empty(len(rows), np.int8)
+    fill_money_equities(strategy, rows, code, is_jacoby, has_beavers, equities, actions)
+    return EquityColumns(*equities.T), actions
 
 
 @cache

@@ -9,11 +9,11 @@ import pytest
 
 from bgdata.equity.cube import CubeRules, Method, Unit, best_actions, decide_cube, why_no_double
 from bgdata.equity.curves import NEVER
-from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, decide_money, janowski, janowski_first, jump
+from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, janowski, janowski_first, jump
 from bgdata.equity.match_cube import MatchGame, match_equities
 from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from tests.equity.samples import published_met, random_chances
+from tests.equity.samples import decide_money, published_met, random_chances
 from tests.together import each
 
 MONEY = Stakes(Money(is_jacoby=False))
@@ -186,7 +186,9 @@ def refused() -> list[tuple[Any, Stakes, CubeRules, str]]:
 
 
 @each(("chances", "stakes", "rules", "message"), refused)
-def test_what_is_refused(chances: tuple[float, ...], stakes: Stakes, rules: CubeRules, message: str) -> None:
+def test_invalid_questions_are_refused(
+    chances: tuple[float, ...], stakes: Stakes, rules: CubeRules, message: str
+) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         decide_cube(chances, stakes, rules)
 

@@ -73,7 +73,7 @@ def test_indexes_make_the_model_exact(solved: Solved) -> None:
     assert len(reasons) > 100
 
 
-def test_an_index_is_none_where_the_error_bound_decides() -> None:
+def test_index_is_uncertain_where_the_error_bound_decides() -> None:
     """Live and dead cubes of a centered cube meet at half the games won."""
     wins = np.array([0.5, 0.5 + 1e-5, 0.6])
     exact = 0.3 * (2 * wins - 1) + 0.7 * (wins - 0.5) / 0.3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -11,10 +13,11 @@ from bgdata.equity.diffusion import CENTERED, MOST_POINTS, OPPONENT_OWNED, OWNED
 from bgdata.equity.doubling import janowski
 from bgdata.equity.janowski import janowski_equities
 from bgdata.equity.jump_numeric import solve_jumps
-from bgdata.equity.match_cube import MatchGame, dead_curve, match_curve, match_curves, mwc_after, shares_of
+from bgdata.equity.match_cube import MatchGame, dead_curve, match_curve, model_curves, mwc_after, shares_of
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import published_met
+from tests.together import all_raise
 
 OWNERS = {OWNED: CubeOwner.ON_ROLL, CENTERED: CubeOwner.CENTERED, OPPONENT_OWNED: CubeOwner.OPPONENT}
 CHANCES = np.array([0.5, 0.138, 0.0, 0.138, 0.0])
@@ -46,7 +49,7 @@ def money_formulas(mean_win: float, mean_loss: float, points: int) -> Sides:
 
 def match_formulas(game: MatchGame, cube_value: int, points: int) -> Sides:
     cells, shares = published_met().cells, shares_of(CHANCES)
-    curves = match_curves(cells, game, cube_value, shares)
+    curves = model_curves(janowski(1.0), cells, game, cube_value, shares)
     found = [
         match_curve(cells, game, cube_value, owner_code(owner), shares, janowski(1.0), curves)
         for owner in OWNERS.values()
@@ -99,7 +102,7 @@ def test_in_a_match_it_is_the_algorithm_of_keith() -> None:
         assert found == pytest.approx(match_formulas(game, 1, 400), abs=2 / 400)
 
 
-def test_but_who_is_too_good_does_not_cash() -> None:
+def test_a_player_too_good_to_double_does_not_cash() -> None:
     """2-away, 8-away: a gammon wins the match, so that playing on is worth more than the formula's cash everywhere."""
     cells, game = published_met().cells, MatchGame(2, 8)
     found = drifting_match(cells, game, CHANCES, points=400)[OWNED]
@@ -126,15 +129,14 @@ def test_jumps_that_become_smaller_lead_to_it() -> None:
     assert errors[2] < errors[0] / 3
 
 
-@pytest.mark.parametrize("points", [1, 0, -5, MOST_POINTS + 1])
-def test_grids_that_cannot_be(points: int) -> None:
-    message = "expected a grid of 2 to 10,000 intervals, got "
-    with pytest.raises(InvalidParameterError, match=message):
-        drifting_money(points=points)
-    with pytest.raises(InvalidParameterError, match=message):
-        drifting_match(published_met().cells, MatchGame(2, 2), CHANCES, points=points)
-
-
-def test_mean_points_that_cannot_be() -> None:
-    with pytest.raises(InvalidParameterError, match="expected mean points of a win from 1 to 3, got 4"):
-        drifting_money(4.0)
+def test_invalid_grids_and_mean_points_are_refused() -> None:
+    met, message = published_met().cells, "expected a grid of 2 to 10,000 intervals, got "
+    grids = (1, 0, -5, MOST_POINTS + 1)
+    all_raise(
+        InvalidParameterError,
+        [
+            *((partial(drifting_money, points=points), message) for points in grids),
+            *((partial(drifting_match, met, MatchGame(2, 2), CHANCES, points=points), message) for points in grids),
+            (partial(drifting_money, 4.0), "expected mean points of a win from 1 to 3, got 4"),
+        ],
+    )

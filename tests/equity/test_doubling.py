@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,19 +16,18 @@ from bgdata.equity.doubling import (
     Strategy,
     best_action,
     best_equity,
-    decide_money,
     janowski,
     janowski_first,
     jump,
     mean_points,
-    money_equity,
     money_points,
     turned_strategy,
 )
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
-from tests.equity.samples import random_chances
+from tests.equity.samples import decide_money, random_chances
 from tests.reference import cube as twin
+from tests.together import all_raise
 
 WORDS = {
     "no double": Action.NO_DOUBLE,
@@ -115,28 +115,15 @@ def test_best_actions(equities: tuple[float, ...], action: Action, worth: float)
     assert best_equity(CubeEquities(*equities)) == worth
 
 
-def test_kernels_agree_with_arrays() -> None:
-    for strategy in (janowski(0.3, 0.8), jump(0.1)):
-        for code, owner in enumerate((CubeOwner.CENTERED, CubeOwner.ON_ROLL, CubeOwner.OPPONENT)):
-            found, _ = decide_money(strategy, random_sample()[:50], owner=owner)
-            assert [
-                money_equity(strategy, row, code, False) for row in random_sample()[:50]
-            ] == found.no_double.tolist()
-
-
 def test_strategies_turn_with_the_board() -> None:
     assert turned_strategy(janowski(0.2, 0.9)) == janowski(0.9, 0.2)
     assert turned_strategy(jump(0.1)) == jump(0.1)
     assert janowski(0.4) == Strategy(0, 0.4, 0.4)
 
 
-@pytest.mark.parametrize(
-    ("chances", "message"),
-    [
-        (
-            [[0.5, 0.6, 0, 0, 0]],
-            "expected win >= win_gammon >= win_backgammon and .*, got 0.5, 0.6, 0, 0, 0",
-        ),
+def test_invalid_chances_models_and_owners_are_refused() -> None:
+    rows: list[tuple[Any, str]] = [
+        ([[0.5, 0.6, 0, 0, 0]], "expected win >= win_gammon >= win_backgammon and .*, got 0.5, 0.6, 0, 0, 0"),
         ([[0.5, 0.1, 0.2, 0, 0]], "got 0.5, 0.1, 0.2, 0, 0"),
         ([[0.5, 0, 0, 0.6, 0]], "got 0.5, 0, 0, 0.6, 0"),
         ([[0.5, 0, 0, 0.1, 0.2]], "got 0.5, 0, 0, 0.1, 0.2"),
@@ -145,18 +132,16 @@ def test_strategies_turn_with_the_board() -> None:
         ([[float("nan"), 0, 0, 0, 0]], "got nan, 0, 0, 0, 0"),
         ([0.5, 0, 0, 0, 0], r"expected chances\[n, 5\], got \[5\]"),
         ([[0.5, 0, 0, 0]], r"expected chances\[n, 5\], got \[1, 4\]"),
-    ],
-)
-def test_chances_that_are_none(chances: list[object], message: str) -> None:
-    with pytest.raises(InvalidParameterError, match=message):
-        decide_money(janowski(), np.array(chances))
-
-
-def test_what_else_is_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="expected a model that knows the jacoby rule, got janowski-first"):
-        decide_money(janowski_first(), random_sample()[:1], is_jacoby=True)
-    decide_money(janowski_first(), random_sample()[:1], owner=CubeOwner.ON_ROLL, is_jacoby=True)  # gammons count by now
-    with pytest.raises(InvalidParameterError, match=r"expected a cube that is centered or owned .*, got opponent"):
-        money_points(janowski(), owner=CubeOwner.OPPONENT)
-    with pytest.raises(InvalidParameterError, match="expected a cube life index from 0 to 1, got 2"):
-        janowski(0.5, 2)
+    ]
+    one, first = random_sample()[:1], janowski_first()
+    theirs = partial(money_points, janowski(), owner=CubeOwner.OPPONENT)
+    all_raise(
+        InvalidParameterError,
+        [
+            *((partial(decide_money, janowski(), np.array(chances)), message) for chances, message in rows),
+            (partial(decide_money, first, one, is_jacoby=True), "that knows the jacoby rule, got janowski-first"),
+            (theirs, r"expected a cube that is centered or owned .*, got opponent"),
+            (partial(janowski, 0.5, 2), "expected a cube life index from 0 to 1, got 2"),
+        ],
+    )
+    decide_money(first, one, owner=CubeOwner.ON_ROLL, is_jacoby=True)  # gammons count by now

@@ -132,7 +132,7 @@ def test_indexes_of_the_owner() -> None:
         ((0.5,), {"owner": "nobody"}, "expected a cube owner in {centered, on_roll, opponent}, got nobody"),
     ],
 )
-def test_what_is_refused(arguments: tuple[object, ...], options: dict[str, object], message: str) -> None:
+def test_invalid_arguments_are_refused(arguments: tuple[object, ...], options: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidParameterError) as error:
         janowski_equities(*arguments, **options)  # type: ignore[arg-type]
     assert str(error.value).startswith(message)

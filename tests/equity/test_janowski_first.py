@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bgdata.equity.doubling import Action, decide_money, janowski, janowski_first, money_points
-from bgdata.equity.janowski_first import first_equity
-from bgdata.errors import InvalidParameterError
+from bgdata.equity.doubling import Action, janowski, janowski_first, money_points
+from bgdata.equity.janowski import first_equity
 from bgdata.game.match import CubeOwner
-from tests.equity.samples import random_chances
+from tests.equity.samples import decide_money, random_chances
 from tests.reference import cube as twin
 
 OWNERS = (CubeOwner.CENTERED, CubeOwner.ON_ROLL)
@@ -92,8 +91,7 @@ def test_points_are_where_decisions_change(index: float, owner: CubeOwner) -> No
 
 
 @pytest.mark.parametrize(
-    ("index", "double", "redouble"),
-    [(0, 0.5, 0.5), (2 / 3, (1 + 7 / 12) / (7 / 3), 5 / 7), (1, 0.8, 0.8)],
+    ("index", "double", "redouble"), [(0, 0.5, 0.5), (2 / 3, (1 + 7 / 12) / (7 / 3), 5 / 7), (1, 0.8, 0.8)]
 )
 def test_janowskis_formulas_without_gammons(index: float, double: float, redouble: float) -> None:
     """Initial double and redouble points of his paper, worked out by hand."""
@@ -113,10 +111,3 @@ def test_it_is_the_later_model_where_the_source_says_so() -> None:
     )
     is_below = one.double_take < 1
     assert np.allclose(one.no_double[is_below], other.no_double[is_below])
-
-
-def test_what_is_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="expected a model that knows the jacoby rule, got janowski-first"):
-        decide_money(janowski_first(), random_sample()[:1], is_jacoby=True)
-    with pytest.raises(InvalidParameterError, match="expected a cube life index from 0 to 1, got 2"):
-        janowski_first(2)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import pi, sqrt
+from functools import partial
+from math import nan, pi, sqrt
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from bgdata.equity.jump import MOST_VOLATILITY, implied_index, jump_curve
 from bgdata.equity.jump_numeric import JUMPS, solve_jumps
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
+from tests.together import all_raise
 
 OWNERS = {0: CubeOwner.CENTERED, 1: CubeOwner.ON_ROLL, 2: CubeOwner.OPPONENT}
 GRID = np.linspace(0, 1, 51)
@@ -170,24 +172,21 @@ def test_points_that_are_never_reached() -> None:
     assert replace(solved, owned=solved.owned / 3).points().take_point == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        ((0.9, 1, 0.1), {}, "expected mean points of a win from 1 to 3, got 0.9"),
-        ((1, 4, 0.1), {}, "expected mean points of a loss from 1 to 3, got 4"),
-        ((1, 1, 0), {}, "expected a jump volatility above 0 and up to 0.5, got 0"),
-        ((1, 1, 0.6), {}, "expected a jump volatility above 0 and up to 0.5, got 0.6"),
-        ((1, 1, 0.1), {"jumps": "cauchy"}, "expected jumps that are double-exponential or normal, got cauchy"),
-        ((1, 1, 0.01), {}, "expected a grid of at least 200 points for such jumps, got 100"),
-        ((1, 1, 0.4), {"points": 4}, "expected a grid of at least 10 points for such jumps, got 4"),
-    ],
-)
-def test_what_cannot_be_solved(arguments: tuple[float, ...], options: dict[str, object], message: str) -> None:
-    with pytest.raises(InvalidParameterError, match=message):
-        solve_jumps(*arguments, **options)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("volatility", [-0.1, 0.26, float("nan")])
-def test_volatilities_that_are_none(volatility: float) -> None:
-    with pytest.raises(InvalidParameterError, match=r"expected a jump volatility from 0 to 0.25, got"):
-        jump(volatility)
+def test_invalid_jumps_are_refused() -> None:
+    above, least = "expected a jump volatility above 0 and up to 0.5, got", "expected a grid of at least"
+    all_raise(
+        InvalidParameterError,
+        [
+            (partial(solve_jumps, 0.9, 1, 0.1), "expected mean points of a win from 1 to 3, got 0.9"),
+            (partial(solve_jumps, 1, 4, 0.1), "expected mean points of a loss from 1 to 3, got 4"),
+            (partial(solve_jumps, 1, 1, 0), f"{above} 0"),
+            (partial(solve_jumps, 1, 1, 0.6), f"{above} 0.6"),
+            (
+                partial(solve_jumps, 1, 1, 0.1, jumps="cauchy"),
+                "that are double-exponential or normal, got cauchy",
+            ),
+            (partial(solve_jumps, 1, 1, 0.01), f"{least} 200 points for such jumps, got 100"),
+            (partial(solve_jumps, 1, 1, 0.4, points=4), f"{least} 10 points for such jumps, got 4"),
+            *((partial(jump, each), "expected a jump volatility from 0 to 0.25, got") for each in (-0.1, 0.26, nan)),
+        ],
+    )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.equity.curves import Curve, curve_equity, mirrored
+from bgdata.equity.curves import Curve, curve_equity, mirror
 from bgdata.equity.doubling import janowski, jump, money_points
-from bgdata.equity.jump import jump_curve, jumped_centered, jumped_owned
-from bgdata.equity.match_cube import MatchGame, jumped_curves, match_curves, match_equities, match_points, shares_of
+from bgdata.equity.jump import centered_jump_curve, jump_curve, owned_jump_curve
+from bgdata.equity.match_cube import MatchGame, match_equities, match_points, model_curves, shares_of
 from bgdata.equity.match_equity import decided_cells
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import published_met, random_chances
@@ -26,12 +26,12 @@ def seen(curve: Curve, chance: float, size: float) -> float:
 
 @pytest.mark.parametrize(("away", "opponent_away"), [(9, 9), (5, 7), (3, 4), (7, 5)])
 def test_a_jump_at_a_bend_costs_what_the_mean_says(away: int, opponent_away: int) -> None:
-    live = match_curves(published_met().cells, MatchGame(away, opponent_away), 1, shares_of(GAME_CHANCES))
+    live = model_curves(janowski(1), published_met().cells, MatchGame(away, opponent_away), 1, shares_of(GAME_CHANCES))
     size = 0.06
-    found = jumped_centered(live.centered, size)
+    found = centered_jump_curve(live.centered, size)
     assert found.at_high == pytest.approx(seen(live.centered, live.centered.high, size), abs=1e-12)
     assert found.at_low == pytest.approx(seen(live.centered, live.centered.low, size), abs=1e-12)
-    owned = jumped_owned(live.owned, live.owned.high, size)
+    owned = owned_jump_curve(live.owned, live.owned.high, size)
     assert owned.at_high == pytest.approx(seen(live.owned, live.owned.high, size), abs=1e-12)
 
 
@@ -41,13 +41,13 @@ def test_the_published_formulas_for_money_are_the_same(mean_win: float, mean_los
         for owner in (0, 1, 2):
             money, live = (jump_curve(mean_win, mean_loss, owner, 0.1, size) for size in (local, 0.0))
             if owner == 0:
-                found = jumped_centered(live, local)
+                found = centered_jump_curve(live, local)
             elif owner == 1:
                 still = jump_curve(mean_win, mean_loss, owner, 0.0, 0.0)
-                found = jumped_owned(still, money.high, local)
+                found = owned_jump_curve(still, money.high, local)
             else:
                 still = jump_curve(mean_win, mean_loss, owner, 0.0, 0.0)
-                found = mirrored(jumped_owned(mirrored(still), 1 - money.low, local))
+                found = mirror(owned_jump_curve(mirror(still), 1 - money.low, local))
             assert found == pytest.approx(money)
 
 
@@ -82,10 +82,8 @@ def test_the_formulas_are_near_the_solution(away: int, opponent_away: int, cube:
     twin, game = MatchTwin(mwc, away, opponent_away, [0.26, 0, 0.26, 0]), MatchGame(away, opponent_away)
     exact = solved_match(twin, cube, 0.1, 100)[owner]
     shares, gaps = shares_of(GAME_CHANCES), []
-    for found in (
-        jumped_curves(published_met().cells, game, cube, shares, 0.1, 0.1),
-        match_curves(published_met().cells, game, cube, shares),
-    ):
+    for strategy in (jump(0.1), janowski(1)):
+        found = model_curves(strategy, published_met().cells, game, cube, shares)
         curve = (found.centered, found.owned, found.opponent_owned)[owner]
         straight = np.array([curve_equity(curve, p) for p in np.linspace(0, 1, 101).tolist()])
         gaps.append(float(np.abs(exact - straight).mean()))
@@ -98,7 +96,8 @@ def test_curves_rise() -> None:
         for opponent_away in range(2, 13):
             for cube in (1, 2, 4):
                 shares = shares_of(GAME_CHANCES)
-                found = jumped_curves(published_met().cells, MatchGame(away, opponent_away), cube, shares, 0.25, 0.25)
+                game = MatchGame(away, opponent_away)
+                found = model_curves(jump(0.25), published_met().cells, game, cube, shares)
                 for curve in (found.centered, found.owned, found.opponent_owned):
                     assert np.diff([curve.lose, curve.at_low, curve.at_high, curve.win]).min() > -1e-9
                     assert 0 <= curve.low <= curve.high <= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,10 +12,9 @@ from numpy.typing import NDArray
 from bgdata.equity.curves import NEVER
 from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, best_action, janowski, money_equities
 from bgdata.equity.match_cube import MatchGame, fill_match_equities, match_equities, match_points, mwc_after
-from bgdata.game.match import Cube, CubeOwner, MatchScore
+from bgdata.game.match import MatchScore
 from tests.equity.samples import published_met, random_chances
 from tests.reference.cube import MatchTwin
-from tests.reference.live_cube import Shares, cube_lines
 from tests.together import each
 
 OWNERS = {0: "centered", 1: "on_roll", 2: "opponent"}
@@ -66,19 +66,14 @@ def test_equities(away: int, opponent_away: int, cube: int, owner: int) -> None:
         assert found.double_pass == slow.after(cube)
 
 
-def test_live_lines() -> None:
-    """At every score and cube."""
-    for away in range(1, 13):
-        for opponent_away in range(1, 13):
-            for cube, owner in ((1, 0), (2, 1), (2, 2), (4, 1)):
-                chances = random_sample()[(away + opponent_away) % len(random_sample())]
-                game = MatchGame(away, opponent_away)
-                found = match_equities(janowski(1), published_met().cells, game, cube, owner, chances)
-                held = Cube(cube, CubeOwner(OWNERS[owner]))
-                lines = cube_lines(
-                    published_met(), MatchScore(away, opponent_away), held, Shares(*shares(chances.tolist()))
-                )
-                assert found.no_double == pytest.approx(float(lines.mwc(chances[0], 1.0)), abs=1e-9)
+def test_a_live_cube_at_every_score() -> None:
+    for away, opponent_away in product(range(1, 13), repeat=2):
+        chances = random_sample()[(away + opponent_away) % len(random_sample())]
+        game, twin = MatchGame(away, opponent_away), found_twin(away, opponent_away, chances.tolist())
+        for cube, owner in ((1, 0), (2, 1), (2, 2), (4, 1)):
+            found = match_equities(janowski(1), published_met().cells, game, cube, owner, chances)
+            expected = twin.live(cube, OWNERS[owner], float(chances[0]))
+            assert found.no_double == pytest.approx(expected, abs=1e-9)
 
 
 def test_points_are_where_equities_meet() -> None:

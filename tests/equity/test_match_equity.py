@@ -11,11 +11,10 @@ import pytest
 from bgdata.equity.match_equity import GameMwc, MatchEquity
 from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.game.match import MatchScore
+from tests.together import all_raise
 
 # 1-away to 4-away: made up, and simple to work out by hand
-BEFORE = np.array(
-    [[0.5, 0.7, 0.75, 0.8], [0.3, 0.5, 0.6, 0.7], [0.25, 0.4, 0.5, 0.6], [0.2, 0.3, 0.4, 0.5]],
-)
+BEFORE = np.array([[0.5, 0.7, 0.75, 0.8], [0.3, 0.5, 0.6, 0.7], [0.25, 0.4, 0.5, 0.6], [0.2, 0.3, 0.4, 0.5]])
 POST = [0.5, 0.49, 0.32, 0.31]
 MET = MatchEquity.of("hand", BEFORE, POST)
 FAVOURITE = MatchEquity.of("favourite", BEFORE + 0.02, [0.51, 0.5, 0.34, 0.33], [0.49, 0.47, 0.3, 0.29])
@@ -61,7 +60,6 @@ def test_games() -> None:
     game = MET.game(MatchScore(4, 4))
     assert game == GameMwc((0.6, 0.7, 0.8), (0.4, 0.3, 0.2))
     assert game.gammon_value == pytest.approx(0.1 / 0.2)
-    assert game.backgammon_value == pytest.approx(0.1 / 0.2)
     assert game.mean_win(0.5, 0.25) == pytest.approx(0.5 * 0.6 + 0.25 * 0.7 + 0.25 * 0.8)
     assert game.mean_loss(0.5, 0.25) == pytest.approx(0.5 * 0.4 + 0.25 * 0.3 + 0.25 * 0.2)
     assert MET.game(MatchScore(4, 4), 4) == GameMwc((1.0, 1.0, 1.0), (0.0, 0.0, 0.0))
@@ -129,24 +127,18 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "message"), WRONG, ids=[message[:60] for _, message in WRONG])
-def test_what_is_no_table(call: Callable[[], Any], message: str) -> None:
-    with pytest.raises(InvalidParameterError, match=message):
-        call()
-
-
-SCORES: list[tuple[tuple[int, int, bool], str]] = [
-    ((5, 2, False), "expected at most 4 points to go, as hand has, got 5-away 2-away"),
-    ((2, 5, False), "expected at most 4 points to go, as hand has, got 2-away 5-away"),
-    ((2, 3, True), "expected a score that hand has, got 2-away 3-away post-crawford"),
-    ((0, 0, False), "expected one winner of the match, got 0-away 0-away"),
-]
-
-
-@pytest.mark.parametrize(("score", "message"), SCORES, ids=str)
-def test_scores_that_no_table_has(score: tuple[int, int, bool], message: str) -> None:
-    with pytest.raises(InvalidScoreError, match=message):
-        MET.mwc(*score[:2], is_post_crawford=score[2])
+def test_invalid_tables_and_scores_are_refused() -> None:
+    all_raise(InvalidParameterError, WRONG)
+    most = "expected at most 4 points to go, as hand has, got"
+    all_raise(
+        InvalidScoreError,
+        [
+            (lambda: MET.mwc(5, 2), f"{most} 5-away 2-away"),
+            (lambda: MET.mwc(2, 5), f"{most} 2-away 5-away"),
+            (lambda: MET.mwc(2, 3, is_post_crawford=True), "a score that hand has, got 2-away 3-away post-crawford"),
+            (lambda: MET.mwc(0, 0), "expected one winner of the match, got 0-away 0-away"),
+        ],
+    )
 
 
 def test_scores_beyond_a_shorter_row() -> None:

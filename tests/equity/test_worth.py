@@ -85,7 +85,7 @@ def test_units() -> None:
     assert seen_by_other(random_sample()[:, 0], money).tolist() == (-random_sample()[:, 0]).tolist()
 
 
-def test_what_cannot_be() -> None:
+def test_invalid_questions_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match=r"^expected a match equity table for a match, got none$"):
         worths(random_sample(), Stakes(MatchScore(5, 3)), DEFAULT_RULES)
     with pytest.raises(

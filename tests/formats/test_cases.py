@@ -8,9 +8,10 @@ import pytest
 
 from bgdata.computations.matches import parse_matches
 from bgdata.errors import CorruptFileError
+from bgdata.formats.lines import read_bytes
 from bgdata.formats.matches import breaks
-from bgdata.formats.met_ini import read_met_file
-from bgdata.formats.position_list import read_position_list
+from bgdata.formats.met_ini import parse_met_file
+from bgdata.formats.position_list import parse_position_list
 from bgdata.formats.replay import replay_file
 from tests.formats.samples import SHARED
 from tests.together import each
@@ -129,12 +130,12 @@ def test_binary_files(name: str, program: str) -> None:
     ],
 )
 def test_positions(name: str, rows: int, bad: int) -> None:
-    counts = read_position_list(case_file(name)).counts
+    counts = parse_position_list(read_bytes(case_file(name))).counts
     assert (counts.rows, counts.quarantined) == (rows, bad)
 
 
 def test_a_match_equity_table_of_extreme_gammon() -> None:
-    table = read_met_file(case_file("25-met-files-of-xg-and-snowie/small.met")).table
+    table = parse_met_file(read_bytes(case_file("25-met-files-of-xg-and-snowie/small.met"))).table
     assert table is not None
     assert table.before is not None
     assert table.before[1, 2] == 0.6

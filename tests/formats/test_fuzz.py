@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 
 from bgdata.formats.bgsage_rollouts import (
-    format_bgsage_entries,
     format_bgsage_rollouts,
     parse_bgsage_entries,
     parse_bgsage_rollouts,
 )
-from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark
-from bgdata.formats.gnubg_benchmark_write import format_gnubg_benchmark
+from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark, parse_gnubg_benchmark
 from bgdata.formats.gnubg_training import format_gnubg_training, parse_gnubg_training
 from bgdata.formats.lines import Intake, RowIntake
 from bgdata.formats.mat import format_mat, parse_mat
@@ -81,7 +79,7 @@ FORMATS: dict[str, tuple[list[bytes], Callable[[bytes], Any], Callable[[Any], It
     "bgsage json": (
         [json.dumps(test_bgsage_rollouts.ENTRY).encode() + b"\n"],
         parse_bgsage_entries,
-        format_bgsage_entries,
+        lambda d: [test_bgsage_rollouts.entry_lines(d)],
     ),
 }
 

@@ -35,12 +35,14 @@ def test_one_sided_reads_every_variant(tmp_path: Path, has_gammon: bool, is_comp
     assert counts.tolist() == ace_point_counts() == [table.probe_counts(n).tolist() for n in range(16)]
     if has_gammon:
         assert gammon is not None
-        assert gammon.tolist() == ace_point_gammon() == [table.probe_gammon_counts(n).tolist() for n in range(16)]
-        assert table.probe_gammon_chances(15).tolist() == [0, 1] + [0] * 30
+        assert (
+            gammon.tolist() == ace_point_gammon() == [table.probe_counts(n, is_gammon=True).tolist() for n in range(16)]
+        )
+        assert table.probe_chances(15, is_gammon=True).tolist() == [0, 1] + [0] * 30
     else:
         assert gammon is None
         with pytest.raises(NotCoveredError, match=r"expected a gammon part in .*x\.bd, found none"):
-            table.probe_gammon_chances(15)
+            table.probe_chances(15, is_gammon=True)
 
 
 def test_one_sided_chances_and_mean(tmp_path: Path) -> None:
@@ -60,11 +62,11 @@ def test_normal_variant_gives_the_density_at_integers(tmp_path: Path) -> None:
     assert isinstance(table, GnubgOneSided)
     assert table.probe_chances(15)[2] == pytest.approx(4 / np.sqrt(2 * np.pi))  # above 1: not normalised
     assert table.probe_chances(15)[1] == pytest.approx(4 / np.sqrt(2 * np.pi) * np.exp(-8))
-    assert table.probe_gammon_chances(15).tolist() == [0, 1] + [0] * 30
+    assert table.probe_chances(15, is_gammon=True).tolist() == [0, 1] + [0] * 30
     assert table.probe_chances(0).tolist() == [1] + [0] * 31
-    for probe in (table.probe_counts, table.probe_gammon_counts):
+    for is_gammon in (False, True):
         with pytest.raises(NotCoveredError, match=r"found the normal variant; use moments"):
-            probe(15)
+            table.probe_counts(15, is_gammon=is_gammon)
     with pytest.raises(NotCoveredError, match="use moments"):
         table.read_all()
 
@@ -96,7 +98,7 @@ def test_hypergammon_decodes_24_bits(tmp_path: Path) -> None:
 @pytest.mark.parametrize("index", [-1, 16, 10**9])
 def test_index_out_of_range(tmp_path: Path, index: int) -> None:
     table = open_one_sided(tmp_path)
-    for probe in (table.probe_counts, table.probe_gammon_counts, table.probe_chances, table.mean_rolls):
+    for probe in (table.probe_counts, table.probe_chances, table.mean_rolls):
         with pytest.raises(NotCoveredError, match=rf"expected a position index from 0 to 15 in .*x\.bd, got {index}"):
             probe(index)
 
@@ -148,9 +150,8 @@ def test_wrong_sum_names_file_and_position(tmp_path: Path, has_gammon: bool, is_
     data[-2 if is_compressed or not has_gammon else -62] ^= 1  # last value, or the gammon part's chance of one roll
     table = open_gnubg_bearoff(write_bytes(tmp_path, bytes(data)))
     assert isinstance(table, GnubgOneSided)
-    probe = table.probe_gammon_counts if has_gammon else table.probe_counts
-    probe(14)
-    for look_up in (lambda: probe(15), table.read_all):
+    table.probe_counts(14, is_gammon=has_gammon)
+    for look_up in (lambda: table.probe_counts(15, is_gammon=has_gammon), table.read_all):
         with pytest.raises(
             CorruptFileError, match=r"sum to 65535 for position 15 in .*x\.bd, found 6553[4-6]"
         ) as caught:
@@ -165,7 +166,7 @@ def test_damaged_index_table_is_noticed(tmp_path: Path, place: int, value: int) 
     table = open_gnubg_bearoff(write_bytes(tmp_path, bytes(data)))
     assert isinstance(table, GnubgOneSided)
     with pytest.raises(CorruptFileError, match="position 7"):
-        table.probe_counts(7) if place < 6 else table.probe_gammon_counts(7)
+        table.probe_counts(7, is_gammon=place >= 6)
     with pytest.raises(CorruptFileError, match="position 7"):
         table.read_all()
 

@@ -155,7 +155,7 @@ def test_spot_values_of_six_points(
 ) -> None:
     table = one_sided(make_file("-o 6"))
     assert not_zero(table.probe_counts(index)) == counts
-    assert not_zero(table.probe_gammon_counts(index)) == gammon_counts
+    assert not_zero(table.probe_counts(index, is_gammon=True)) == gammon_counts
     assert table.mean_rolls(index) == pytest.approx(mean, abs=6e-5)
     table.read_all()  # every record sums to 65535
 
@@ -169,7 +169,7 @@ def test_one_sided_probe_says_what_bearoffdump_says(make_file: MakeFile, options
         percent = dumped_chances(text)
         shown = [table.probe_chances(player), table.probe_chances(opponent)]
         if table.header.has_gammon:
-            shown += [table.probe_gammon_chances(player), table.probe_gammon_chances(opponent)]
+            shown += [table.probe_chances(index, is_gammon=True) for index in (player, opponent)]
         first = 0 if table.header.has_gammon else 1  # without gammon part, bearoffdump leaves the row of 0 rolls out
         expected = percent[first:, : len(shown)]
         assert 100 * np.transpose(shown)[first:] == pytest.approx(expected, abs=6e-4)

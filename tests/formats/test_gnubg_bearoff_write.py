@@ -134,7 +134,7 @@ def test_writing_replaces_an_old_file_and_no_other(tmp_path: Path) -> None:
     assert (tmp_path / "x.bd.partial").read_bytes() == b"somebody's download"
 
 
-def test_writing_where_one_cannot(tmp_path: Path) -> None:
+def test_writing_to_an_invalid_path_is_refused(tmp_path: Path) -> None:
     old = write_bytes(tmp_path, b"old")
     (tmp_path / "folder.bd").mkdir()
     for path in (tmp_path / "none" / "x.bd", old / "x.bd", tmp_path / "folder.bd"):
@@ -183,7 +183,7 @@ HEADER = BearoffHeader("two_sided", 2, 2)
     "write",
     {"bd": lambda path, chunks: gnubg_bearoff_write.write_file(path, HEADER, chunks), "text": lines.write_bytes},
 )
-def test_what_is_wrong_with_what_is_written_is_not_told_of_the_file(
+def test_errors_of_the_content_are_not_errors_of_the_file(
     tmp_path: Path, write: Callable[[Path, Iterator[bytes]], None]
 ) -> None:
     """A damaged table is an OSError too, as a full disk is."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bgdata.errors import UsageError
-from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark, read_gnubg_benchmark
+from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark, parse_gnubg_benchmark
 from bgdata.formats.gnubg_benchmark_tables import NO_SEED, Benchmark
-from bgdata.formats.gnubg_benchmark_write import format_gnubg_benchmark, write_gnubg_benchmark
 from bgdata.formats.lines import LineCounts
 from bgdata.game.position import Position, format_key20, parse_key20
 from tests.formats.samples import BENCHMARK_ROWS, SETTINGS, shared_file
@@ -209,13 +206,6 @@ def test_files_without_rows(data: bytes) -> None:
     benchmark = parse_gnubg_benchmark(data)
     assert len(benchmark.decisions) == len(benchmark.plays) == benchmark.counts.rows == 0
     assert benchmark.decisions.boards.shape == (0, 26)
-
-
-def test_files(tmp_path: Path) -> None:
-    (tmp_path / "x.bm").write_bytes(SETTINGS + GROUP + BENCHMARK_ROWS)
-    benchmark = read_gnubg_benchmark(tmp_path / "x.bm")
-    write_gnubg_benchmark(tmp_path / "y.bm.bz2", benchmark)
-    assert text_of(read_gnubg_benchmark(tmp_path / "y.bm.bz2")) == SETTINGS + GROUP + BENCHMARK_ROWS
 
 
 keys = boards().map(lambda board: format_key20(Position(board)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +15,6 @@ from bgdata.formats.gnubg_training import (
     TrainingData,
     format_gnubg_training,
     parse_gnubg_training,
-    read_gnubg_training,
-    write_gnubg_training,
 )
 from bgdata.formats.lines import LineCounts
 from bgdata.game.board import Flaw
@@ -187,19 +184,7 @@ def test_values_beyond_five_decimals_are_written_shortly() -> None:
     assert line == b"OAHDPAABDAOAHDPAABDA 0.1234567 0.10000 1e-07 0.00000 0.00000"
 
 
-@pytest.mark.parametrize("name", ["train", "train.bz2", "train.gz"])
-def test_files(tmp_path: Path, name: str) -> None:
-    data = parse_gnubg_training(START_ROW + f"{COMMENT}\n".encode() + TRAINING_ROW)
-    write_gnubg_training(
-        tmp_path / name, data.boards, data.chances, comment_index=data.comment_index, comments=data.comments
-    )
-    again = read_gnubg_training(tmp_path / name)
-    assert again.comments == (COMMENT,)
-    assert again.comment_index.tolist() == [-1, 0]
-    assert text_of(again) == text_of(data)
-
-
-def test_what_cannot_be_written() -> None:
+def test_invalid_data_is_not_written() -> None:
     board, values = np.array([START.board], np.int8), np.zeros((1, 5), np.float32)
     with pytest.raises(UsageError, match="expected chances for 1 boards"):
         format_gnubg_training(board, values[:0])

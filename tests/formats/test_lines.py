@@ -23,10 +23,9 @@ from bgdata.formats.lines import (
     LineCounts,
     Quarantined,
     RowIntake,
-    decoded_text,
+    decode_text,
     map_blocks,
     read_bytes,
-    read_lines,
     split_lines,
     write_bytes,
 )
@@ -85,7 +84,7 @@ def test_text_of_a_line_is_printable_and_short() -> None:
     [("Ä€".encode(), "Ä€"), (b"\xc4\x80x\xff", "Ä€xÿ"), (b"\x92", "\u2019"), (b"\x92\x81", "\x92\x81"), (b"", "")],
 )
 def test_text_is_utf8_or_that_of_windows(data: bytes, expected: str) -> None:
-    assert decoded_text(data) == expected
+    assert decode_text(data) == expected
 
 
 def test_every_line_has_one_verdict() -> None:
@@ -150,7 +149,7 @@ def test_blocks_are_joined_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
                 ledger.set_aside([index])
         return ledger
 
-    ledger = Ledger.joined(lines, map_blocks(parse, lines))
+    ledger = Ledger.join(lines, map_blocks(parse, lines))
     assert ledger.counts == LineCounts(10, 6, 1, 3)
     assert [(bad.line, bad.text, bad.reason) for bad in ledger.quarantined] == [
         (number + 1, str(number), f"expected no {number}") for number in (1, 5, 9)
@@ -165,7 +164,7 @@ def test_files_are_packed_by_name_and_unpacked_by_content(tmp_path: Path, name: 
     assert read_bytes(tmp_path / name) == TEXT
     assert {"x.txt": packed == TEXT, "x.gz": packed[:2] == b"\x1f\x8b", "x.bz2": packed[:3] == b"BZh"}[name]
     (tmp_path / "renamed").write_bytes(packed)
-    assert len(read_lines(tmp_path / "renamed")) == 2
+    assert len(split_lines(read_bytes(tmp_path / "renamed"))) == 2
     write_bytes(tmp_path / name, [TEXT])
     assert (tmp_path / name).read_bytes() == packed, "the same text gives the same bytes"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted({name, "renamed"})

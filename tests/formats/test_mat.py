@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from bgdata.errors import UsageError
 from bgdata.formats.lines import LineCounts
-from bgdata.formats.mat import format_mat, parse_mat, read_mat, write_mat
+from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import BY_HAND, Flaw, Game, Match, Note, RecordedMove, Turn, TurnKind
 from tests.together import each
 
@@ -119,7 +118,7 @@ def test_long_names_touch_each_other() -> None:
     assert names in text_of(match)
 
 
-def test_what_other_programs_write() -> None:
+def test_files_of_other_programs() -> None:
     text = """\
 \ufeff; [Site "XG Gammon"]
 ; [Player 1 "Ann"]
@@ -317,13 +316,6 @@ def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
 @pytest.mark.parametrize("data", [b"", b"\n", b"; x", b"\xff\xfe\0\0"])
 def test_files_without_a_match(data: bytes) -> None:
     assert parse_mat(data).matches == ()
-
-
-def test_files(tmp_path: Path) -> None:
-    (match,) = parse_mat(EXAMPLE.encode()).matches
-    write_mat(tmp_path / "x.mat", match)
-    assert (tmp_path / "x.mat").read_bytes() == EXAMPLE.encode()
-    assert read_mat(tmp_path / "x.mat").matches == (match,)
 
 
 def test_acts_without_words_are_left_out() -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from bgdata.formats.mat import format_mat, read_mat
+from bgdata.formats.lines import read_bytes
+from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Game, MatchFile, TurnKind
-from bgdata.formats.sgf import read_sgf
-from tests.oracles import find_gnubg_tool, needs_gnubg_tool
+from bgdata.formats.sgf import parse_sgf
+from tests.oracles import ask_gnubg, needs_gnubg_tool
 
 PREAMBLE = """
 import gnubg
@@ -51,23 +50,6 @@ save("session")
 """
 
 
-def run_gnubg(folder: Path, script: str) -> None:
-    """Run a script inside gnubg; it exits with 0 whatever happens, so the last line must be reached."""
-    (folder / "script.py").write_text(f"{PREAMBLE}{script}\nprint('REACHED')\n")
-    gnubg = find_gnubg_tool("gnubg")
-    assert gnubg
-    answer = subprocess.run(
-        [gnubg, "-t", "-q", "-r", "-p", "script.py"],
-        cwd=folder,
-        env=os.environ | {"HOME": str(folder)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=600,
-        check=True,
-    )
-    assert b"REACHED" in answer.stdout, answer.stderr.decode()
-
-
 def summary(game: Game) -> tuple[object, ...]:
     """What both formats know of a game; the order of checker moves differs between them."""
     turns = [
@@ -81,7 +63,7 @@ def summary(game: Game) -> tuple[object, ...]:
 
 
 def both(folder: Path, name: str) -> tuple[MatchFile, MatchFile]:
-    mat, sgf = read_mat(folder / f"{name}.mat"), read_sgf(folder / f"{name}.sgf")
+    mat, sgf = parse_mat(read_bytes(folder / f"{name}.mat")), parse_sgf(read_bytes(folder / f"{name}.sgf"))
     assert mat.quarantined == sgf.quarantined == []
     return mat, sgf
 
@@ -90,7 +72,7 @@ def both(folder: Path, name: str) -> tuple[MatchFile, MatchFile]:
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with matches that gnubg played against itself."""
     folder = tmp_path_factory.mktemp("played")
-    run_gnubg(folder, MATCHES)
+    ask_gnubg(f"{PREAMBLE}{MATCHES}", folder)
     return folder
 
 
@@ -107,7 +89,7 @@ def test_matches_that_gnubg_plays(played: Path) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_a_session_with_beavers_drops_and_resignations(tmp_path: Path) -> None:
-    run_gnubg(tmp_path, SESSION)
+    ask_gnubg(f"{PREAMBLE}{SESSION}", tmp_path)
     mat, sgf = both(tmp_path, "session")
     (match,), (other,) = mat.matches, sgf.matches
     assert match.length == 0
@@ -125,8 +107,8 @@ def test_a_session_with_beavers_drops_and_resignations(tmp_path: Path) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_gnubg_reads_what_we_write(tmp_path: Path, played: Path) -> None:
-    (match,) = read_mat(played / "match0.mat").matches
+    (match,) = parse_mat(read_bytes(played / "match0.mat")).matches
     (tmp_path / "ours.mat").write_bytes(b"".join(format_mat(match)))
-    run_gnubg(tmp_path, "do('import mat ours.mat')\nsave('again')\n")
-    (again,) = read_sgf(tmp_path / "again.sgf").matches
+    ask_gnubg(f"{PREAMBLE}do('import mat ours.mat')\nsave('again')\n", tmp_path)
+    (again,) = parse_sgf(read_bytes(tmp_path / "again.sgf")).matches
     assert list(map(summary, again.games)) == list(map(summary, match.games))

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bgdata.errors import InvalidPositionError
-from bgdata.formats.lines import LineCounts
+from bgdata.formats.lines import LineCounts, read_bytes
 from bgdata.formats.position_list import (
     format_position_list,
     parse_position_list,
-    read_position_list,
-    write_position_list,
 )
 from bgdata.game.position import START, Position
 from tests.formats.samples import shared_file
@@ -25,7 +21,7 @@ from tests.game.strategies import boards
 @pytest.mark.parametrize(("name", "first"), [("contact.csv", b"v3sAAAhmdzMAAQ"), ("race.csv", b"v90EAIC3BgAAAA")])
 def test_wildbg_benchmark_positions(name: str, first: bytes) -> None:
     path = shared_file("wildbg", name)
-    positions = read_position_list(path)
+    positions = parse_position_list(read_bytes(path))
     assert positions.counts == LineCounts(1000, 1000, 0, 0)
     assert positions.position_ids[0] == first
     assert b"".join(format_position_list(positions.boards)) == path.read_bytes()
@@ -105,6 +101,8 @@ def test_no_positions() -> None:
         assert positions.boards.shape == (0, 26)
         assert positions.counts.comments == positions.counts.lines
     assert b"".join(format_position_list(positions.boards, heading=True)) == b"position_id\n"
+    with pytest.raises(InvalidPositionError):
+        format_position_list(np.full((1, 26), 9, np.int8))
 
 
 @given(st.lists(boards(), max_size=20), st.booleans())
@@ -115,12 +113,3 @@ def test_round_trip(rows: list[list[int]], heading: bool) -> None:
     assert (positions.boards == board_array).all()
     assert positions.counts == LineCounts(len(rows) + heading, len(rows), int(heading), 0)
     assert b"".join(format_position_list(positions.boards, heading=heading)) == text
-
-
-def test_files(tmp_path: Path) -> None:
-    board_array = np.array([Position("4HPwATDgc/ABMA").board], np.int8)
-    write_position_list(tmp_path / "x.csv.gz", board_array, heading=True)
-    assert read_position_list(tmp_path / "x.csv.gz").lines.tolist() == [2]
-    with pytest.raises(InvalidPositionError):
-        write_position_list(tmp_path / "y.csv", board_array * np.int8(9))
-    assert [path.name for path in tmp_path.iterdir()] == ["x.csv.gz"]

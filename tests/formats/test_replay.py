@@ -12,7 +12,7 @@ import pytest
 from bgdata.errors import InvalidGameError
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Game, Match, Note, RecordedMove, Turn, TurnKind
-from bgdata.formats.replay import ReplayedTurn, replay, replay_file, replay_game
+from bgdata.formats.replay import ReplayedTurn, replay_file, replay_game
 from bgdata.formats.sgf import parse_sgf
 from bgdata.game.dice import roll_of
 from bgdata.game.outcome import game_outcome, is_over
@@ -33,7 +33,7 @@ def turns_of(text: str, root: str = MATCH) -> list[ReplayedTurn]:
     file = parse_sgf(f"(;{root}{nodes})".encode())
     assert file.quarantined == []
     (match,) = file.matches
-    return replay(match, match.games[0])
+    return replay_game(match, match.games[0]).turns
 
 
 def cubes(turns: list[ReplayedTurn]) -> list[str]:
@@ -87,7 +87,7 @@ def test_random_games_written_and_read_again() -> None:
     (again,) = parse_mat(b"".join(format_mat(match))).matches
     assert sum(not turn.checker_moves for game in again.games for turn in game.turns) > 50, "dances"
     for game, before in zip(again.games, boards, strict=True):
-        assert boards_of(replay(again, game)) == before
+        assert boards_of(replay_game(again, game).turns) == before
 
 
 def test_forced_plays_need_not_be_written() -> None:
@@ -100,7 +100,7 @@ def test_forced_plays_need_not_be_written() -> None:
             if turn.checker_moves and len(plays) == 1:
                 turns[row] = replace(turn, checker_moves=())
                 shortened += 1
-        assert boards_of(replay(match, replace(game, turns=tuple(turns)))) == before
+        assert boards_of(replay_game(match, replace(game, turns=tuple(turns))).turns) == before
     assert shortened > 10
 
 
@@ -123,7 +123,7 @@ def test_results_of_finished_games(points: int) -> None:
 def is_fine(match: Match, game: Game) -> bool:
     """Whether the game can be replayed, the result aside."""
     try:
-        replay(match, game)
+        replay_game(match, game)
     except InvalidGameError as error:
         return "expected a result that follows from the last position" not in str(error)
     return True
@@ -136,7 +136,7 @@ def test_no_turn_behind_the_last_checker(kind: TurnKind) -> None:
     dice = (3, 1) if kind in (TurnKind.PLAY, TurnKind.ROLL) else None
     more = replace(game, turns=(*game.turns, Turn(1 - game.turns[-1].player, kind, dice)))
     with pytest.raises(InvalidGameError, match="expected no turn after the end of the game, in line 0: "):
-        replay(match, more)
+        replay_game(match, more)
 
 
 def test_doubles_and_redoubles() -> None:
@@ -169,12 +169,12 @@ def test_a_session_with_every_answer_to_a_double() -> None:
     """Before a take or pass the cube is what a pass costs."""
     (mat,), (sgf,) = parse_mat(sessions.MAT.encode()).matches, parse_sgf(sessions.SGF.encode()).matches
     for game, other, expected in zip(mat.games, sgf.games, BEAVERS, strict=False):
-        turns = replay(sgf, other)
+        turns = replay_game(sgf, other).turns
         double = [turn.turn.kind for turn in turns].index(TurnKind.DOUBLE)
         assert cubes(turns)[double:] == re.sub("[()]", "", expected).split(", ")
         is_resigned = turns[-1].turn.kind is TurnKind.RESIGN
         written = re.sub(r"\([^)]*\), ", "", expected).split(", ")
-        assert cubes(replay(mat, game))[double:] == written[: len(written) - is_resigned]
+        assert cubes(replay_game(mat, game).turns)[double:] == written[: len(written) - is_resigned]
 
 
 def test_results_of_a_session() -> None:
@@ -335,7 +335,7 @@ def test_the_resigner_loses() -> None:
         (1 << 20, MONEY, "expected a cube of at most 1048576, in line 1: ann double"),
     ],
 )
-def test_cubes_that_are_none(cube: int, root: str, reason: str) -> None:
+def test_invalid_cubes_are_refused(cube: int, root: str, reason: str) -> None:
     with pytest.raises(InvalidGameError, match=f"^{reason}$"):
         turns_of("W[double]", f"{root}CV[{cube}]")
 
@@ -359,7 +359,7 @@ MAT_HEAD = " 0 point match\n Game 1\n ann : 0                        bob : 0\n"
 def test_rules_of_mat_files(rows: str, reason: str) -> None:
     (match,) = parse_mat(f"{MAT_HEAD}{rows}\n".encode()).matches
     with pytest.raises(InvalidGameError, match=f"^{reason}$"):
-        replay(match, match.games[0])
+        replay_game(match, match.games[0])
 
 
 def settled(rows: str, length: int = 3, following: str = "") -> Game:
@@ -381,7 +381,7 @@ def test_points_are_capped_at_what_the_match_lacked() -> None:
         settled(f"{DOUBLED_TWICE}      Wins 3 points\n", length=5)
 
 
-def test_what_a_game_was_worth_beyond_what_the_match_lacked() -> None:
+def test_full_points_beyond_those_the_match_lacked() -> None:
     """The least that the record allows: for luck by the unit of the cube."""
     for result, length, full in (
         ("Wins 3 points and the match", 3, 4),
@@ -437,7 +437,7 @@ def test_no_move_where_one_play_is_legal_is_refused() -> None:
     turns = list(game.turns)
     turns[row] = replace(turns[row], checker_moves=(), text="Cannot Move")
     with pytest.raises(InvalidGameError, match="the only legal play, got 'Cannot Move', in line 0"):
-        replay(match, replace(game, turns=tuple(turns)))
+        replay_game(match, replace(game, turns=tuple(turns)))
 
 
 def test_plays_that_the_record_calls_illegal() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from bgdata.formats.lines import LineCounts
 from bgdata.formats.matches import JACOBY, Flaw, Game, Match, RecordedMove, Turn, TurnKind
-from bgdata.formats.sgf import parse_sgf, parse_sgf_nodes, read_sgf
+from bgdata.formats.sgf import parse_sgf, parse_sgf_nodes
 from tests.together import each
 
 # a session that gnubg saved, statistics cut: beavers and a resignation, a drop, a roll that was not played
@@ -269,14 +267,9 @@ def test_hostile_text_takes_no_longer(text: str) -> None:
     assert parse_sgf(text.encode()).counts.rows == 0
 
 
-def test_values_that_do_not_end_are_none() -> None:
+def test_value_without_end_is_refused() -> None:
     with pytest.raises(ValueError, match="at the end of the tree"):
         parse_sgf_nodes(b"(;DT[2005][\\[\\[\\")
-
-
-def test_files(tmp_path: Path) -> None:
-    (tmp_path / "x.sgf").write_text("\ufeff" + EXAMPLE)
-    assert read_sgf(tmp_path / "x.sgf").matches == parse_sgf(EXAMPLE.encode()).matches
 
 
 def test_gnubg_leaves_rules_out_where_none_is_on() -> None:

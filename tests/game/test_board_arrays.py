@@ -52,7 +52,7 @@ WRONG_BOARDS: list[tuple[Any, str]] = [
 
 
 @each(("boards", "message"), WRONG_BOARDS)
-def test_what_is_no_list_of_boards(boards: Any, message: str) -> None:
+def test_invalid_boards_are_refused(boards: Any, message: str) -> None:
     with pytest.raises(InvalidPositionError, match=message):
         board_array(boards)
 
@@ -84,6 +84,6 @@ WRONG_ROLLS: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("rolls", "message"), WRONG_ROLLS)
-def test_what_is_no_list_of_rolls(rolls: Any, message: str) -> None:
+def test_invalid_rolls_are_refused(rolls: Any, message: str) -> None:
     with pytest.raises(InvalidRollError, match=message):
         dice_array(rolls, 2)

@@ -64,7 +64,7 @@ def test_stacks_of_more_than_five_have_a_number() -> None:
     assert "2 off" in texts(format_board_svg(PHOTO))
 
 
-def test_circles_of_the_player_on_roll_are_below_on_his_home_board() -> None:
+def test_checkers_stand_on_the_home_board_of_their_side() -> None:
     board = [0] * 26
     board[1], board[BAR], board[OPPONENT_BAR], board[24] = 1, 1, 1, -1
     root = ElementTree.fromstring(format_board_svg(Position(board)))
@@ -79,7 +79,7 @@ def test_circles_of_the_player_on_roll_are_below_on_his_home_board() -> None:
     assert found == [(light, True, True), (dark, True, False), (light, False, False), (dark, False, True)]
 
 
-def test_words() -> None:
+def test_title_and_description() -> None:
     stakes = Stakes(MatchScore(3, 5), Cube(4, CubeOwner.ON_ROLL))
     root = ElementTree.fromstring(format_board_svg(START, roll=Roll(6, 5), stakes=stakes))
     title, description = root.find(f"{SVG}title"), root.find(f"{SVG}desc")

@@ -113,6 +113,6 @@ def corrupted(line: int, column: int, letters: str) -> str:
         (corrupted(1, 14, "!"), "expected letters of a position id, got '!'"),
     ],
 )
-def test_what_is_refused(text: str, rule: str) -> None:
+def test_invalid_drawings_are_refused(text: str, rule: str) -> None:
     with pytest.raises(InvalidPositionError, match=rule):
         parse_board_text(text)

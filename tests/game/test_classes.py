@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given
 
-from bgdata.errors import InvalidPositionError
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass, position_class
 from bgdata.game.codec import Boards
@@ -90,8 +88,3 @@ def home_boards(count: int, rng: np.random.Generator) -> Boards:
     narrow = rng.random(count) < 0.7
     boards[narrow, 7:19] = 0
     return boards
-
-
-def test_wrong_array() -> None:
-    with pytest.raises(InvalidPositionError, match="expected boards as int8"):
-        position_classes(np.zeros((2, 25), np.int8))

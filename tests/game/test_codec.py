@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,8 +12,12 @@ from hypothesis import strategies as st
 from bgdata.errors import InvalidPositionError
 from bgdata.game import codec
 from bgdata.game.board import BASE64_LETTERS, LAST_LETTERS, Flaw
+from bgdata.game.board_kernels import game_outcomes, position_classes
 from bgdata.game.position import START, Position, board_flaw, format_key20
+from bgdata.game.position_hash import position_hashes
+from bgdata.game.themes import position_themes
 from tests.game.strategies import boards
+from tests.together import all_raise, each
 
 batches = st.lists(boards(), min_size=1, max_size=20).map(lambda rows: np.array(rows, np.int8))
 
@@ -62,7 +68,7 @@ def test_any_board_gets_the_flaw_of_position(board: list[int]) -> None:
     assert codec.board_flaws(np.array([board], np.int8)).tolist() == [board_flaw(board)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "flaw"),
     [
         ("4HPwATDgc/ABMA", Flaw.NONE),
@@ -102,14 +108,18 @@ def test_no_rows() -> None:
     assert codec.format_position_ids(parsed).shape == (0,)
 
 
-def test_illegal_board_is_not_encoded() -> None:
-    batch = np.array([START.board, [0] * 25 + [16]], np.int8)
-    with pytest.raises(InvalidPositionError, match=r"expected at most 15 checkers of the player on roll.* in row 1"):
-        codec.format_position_ids(batch)
-
-
-def test_wrong_arrays() -> None:
-    with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\], got int64\[2, 26\]"):
-        codec.board_flaws(np.zeros((2, 26), np.int64))
-    with pytest.raises(InvalidPositionError, match=r"expected S14\[n\] or uint8\[n, 14\], got \|S13\[1\]"):
-        codec.parse_position_ids(np.array(["x" * 13], "S13"))
+def test_invalid_arrays_are_refused() -> None:
+    illegal = np.array([START.board, [0] * 25 + [16]], np.int8)
+    wrong: Any = np.zeros((2, 26), np.int64)
+    all_raise(
+        InvalidPositionError,
+        [
+            (lambda: codec.format_position_ids(illegal), "at most 15 checkers of the player on roll.* in row 1"),
+            (lambda: codec.board_flaws(wrong), r"expected boards as int8\[n, 26\], got int64\[2, 26\]"),
+            (lambda: codec.parse_position_ids(np.array(["x" * 13], "S13")), r"S14\[n\] or .*, got \|S13\[1\]"),
+            (lambda: game_outcomes(np.zeros(26, np.int8)), "expected boards as int8"),
+            (lambda: position_classes(np.zeros((2, 25), np.int8)), "expected boards as int8"),
+            (lambda: position_hashes(np.zeros((2, 25), np.int8)), "expected boards as int8"),
+            (lambda: position_themes(np.zeros((2, 25), np.int8)), "expected boards as int8"),
+        ],
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import pytest
 
@@ -12,6 +12,7 @@ from bgdata.game.fibs_board import format_money_board, parse_fibs_board
 from bgdata.game.match import Cube, CubeOwner
 from bgdata.game.position import START, Position
 from bgdata.play.random_games import random_game_positions
+from tests.together import all_raise
 
 
 @cache
@@ -20,11 +21,12 @@ def random_positions() -> list[Position]:
 
 
 @pytest.mark.parametrize("roll", [None, ROLLS[0]])
-def test_what_is_written_is_read(roll: object) -> None:
+def test_formatted_boards_are_parsed_back(roll: object) -> None:
     for position in random_positions():
         board = parse_fibs_board(format_money_board(position, roll))  # type: ignore[arg-type]
         assert (board.position, board.roll, board.cube) == (position, roll, Cube())
         assert board.off == (position.off, position.opponent_off)
+    assert parse_fibs_board(format_money_board(START).replace(":0:0:0:", ":9999:0:0:", 1)).length == 0  # unlimited
 
 
 def test_the_other_color_sees_the_board_turned() -> None:
@@ -35,14 +37,14 @@ def test_the_other_color_sees_the_board_turned() -> None:
         assert parse_fibs_board(":".join(fields)).position == position.flip()
 
 
-def test_unlimited_matches_are_money() -> None:
-    assert parse_fibs_board(format_money_board(START).replace(":0:0:0:", ":9999:0:0:", 1)).length == 0
-
-
-@pytest.mark.parametrize("text", ["", "board:", "board:" + "1:" * 30, "XGID=1", "board:a:b" + ":1x" * 50])
-def test_lines_that_are_no_boards(text: str) -> None:
-    with pytest.raises(InvalidPositionError, match=r"^expected "):
-        parse_fibs_board(text)
+def test_invalid_lines_are_refused() -> None:
+    fields, tail = format_money_board(START).split(":"), 1 + 2 + 3 + 26
+    texts = ["", "board:", "board:" + "1:" * 30, "XGID=1", "board:a:b" + ":1x" * 50]
+    cases = [(text, "^expected ") for text in texts]
+    for place, name in ((9, "color"), (10, "direction")):
+        changed = [*fields[: tail + place], "0", *fields[tail + place + 1 :]]
+        cases.append((":".join(changed), f"^expected a {name} of 1 or -1"))
+    all_raise(InvalidPositionError, [(partial(parse_fibs_board, text), message) for text, message in cases])
 
 
 @pytest.mark.parametrize("color", ["1", "-1"])
@@ -55,11 +57,3 @@ def test_the_cube_is_ours_where_we_alone_may_double(color: str) -> None:
     assert parse_fibs_board(":".join(fields)).cube == Cube(2, CubeOwner.ON_ROLL)
     fields[tail] = str(-int(color))
     assert parse_fibs_board(":".join(fields)).cube == Cube(2, CubeOwner.OPPONENT)
-
-
-@pytest.mark.parametrize(("place", "name"), [(9, "color"), (10, "direction")])
-def test_a_reader_without_a_color(place: int, name: str) -> None:
-    fields = format_money_board(START).split(":")
-    fields[1 + 2 + 3 + 26 + place] = "0"
-    with pytest.raises(InvalidPositionError, match=f"^expected a {name} of 1 or -1"):
-        parse_fibs_board(":".join(fields))

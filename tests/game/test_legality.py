@@ -75,7 +75,7 @@ def test_a_checker_more_on_either_bar_is_another_position() -> None:
     assert are_legal_results(board, roll, np.array([0, 3]), after).tolist() == [True, False, False]
 
 
-def test_nothing_to_ask() -> None:
+def test_no_boards() -> None:
     empty = np.empty((0, 26), np.int8)
     assert are_legal_results(empty, np.empty((0, 2), np.int8), np.array([0]), empty).shape == (0,)
     boards, rolls = turns()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
-import pytest
 
 from bgdata.errors import InvalidScoreError
 from bgdata.game.match import MOST_CUBE, Cube, CubeOwner, MatchScore, Money, Stakes
+from tests.together import all_raise, each
 
 
 def test_owners_are_the_words_of_columns() -> None:
@@ -20,27 +21,8 @@ def test_doubling() -> None:
     cube = Cube().doubled()
     assert cube == Cube(2, CubeOwner.OPPONENT)
     assert cube.flip().doubled() == Cube(4, CubeOwner.OPPONENT)
-    with pytest.raises(InvalidScoreError, match="got the opponent's"):
-        cube.doubled()
-
-
-@pytest.mark.parametrize("value", [0, -2, 3, 6])
-def test_wrong_cube_value(value: int) -> None:
-    with pytest.raises(InvalidScoreError, match=f"expected a power of two as cube value, got {value}"):
-        Cube(value)
-
-
-def test_a_cube_that_no_game_can_have() -> None:
     assert Cube(MOST_CUBE, CubeOwner.ON_ROLL).value == 1 << 30
-    with pytest.raises(InvalidScoreError, match="expected a cube of at most 1,073,741,824, got 2,147,483,648"):
-        Cube(2 * MOST_CUBE, CubeOwner.ON_ROLL)
-
-
-def test_wrong_cube_owner() -> None:
-    with pytest.raises(InvalidScoreError, match="expected a cube of 1 to be centered, got owner 'on_roll'"):
-        Cube(1, CubeOwner.ON_ROLL)
-    with pytest.raises(InvalidScoreError, match="centered, on_roll, opponent}, got 'white'"):
-        Cube(2, "white")  # type: ignore[arg-type]
+    assert Stakes(Money(is_jacoby=True), Cube(2)).cube.value == 2  # after an automatic double
 
 
 def test_score() -> None:
@@ -52,7 +34,7 @@ def test_score() -> None:
     assert not MatchScore(2, 3).is_post_crawford
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "points", "after"),
     [
         (MatchScore(5, 5), 2, MatchScore(3, 5)),
@@ -69,30 +51,6 @@ def test_score_after_a_game(before: MatchScore, points: int, after: MatchScore |
     assert before.after_game(points) == after
 
 
-@pytest.mark.parametrize(("away", "opponent_away"), [(0, 3), (3, -1)])
-def test_wrong_score(away: int, opponent_away: int) -> None:
-    with pytest.raises(InvalidScoreError, match="expected at least 1 point to go for each side, got"):
-        MatchScore(away, opponent_away)
-
-
-@pytest.mark.parametrize(("away", "opponent_away"), [(2, 3), (1, 1)])
-def test_wrong_crawford(away: int, opponent_away: int) -> None:
-    with pytest.raises(InvalidScoreError, match="expected one side at 1-away in the crawford game, got"):
-        MatchScore(away, opponent_away, is_crawford=True)
-
-
-@pytest.mark.parametrize(("away", "opponent_away"), [(2.5, 3), ("2", 3), (2, None)])
-def test_points_that_are_no_whole_numbers(away: Any, opponent_away: Any) -> None:
-    with pytest.raises(InvalidScoreError, match=f"^expected whole points to go, got {away!r} and {opponent_away!r}$"):
-        MatchScore(away, opponent_away)
-
-
-@pytest.mark.parametrize("value", [2.0, "2", None])
-def test_cubes_that_are_no_whole_numbers(value: Any) -> None:
-    with pytest.raises(InvalidScoreError, match=f"^expected a whole number as cube value, got {value!r}$"):
-        Cube(value)
-
-
 def test_who_may_double() -> None:
     assert Stakes(Money(is_jacoby=True)).may_double
     assert not Stakes(MatchScore(1, 3, is_crawford=True)).may_double
@@ -101,11 +59,9 @@ def test_who_may_double() -> None:
     assert not taken.may_double
     assert taken.flip() == Stakes(MatchScore(3, 5), Cube(2, CubeOwner.ON_ROLL))
     assert taken.flip().may_double
-    with pytest.raises(InvalidScoreError, match="expected a player on roll who may double, got 5-away 3-away with"):
-        taken.after_take()
 
 
-@pytest.mark.parametrize(
+@each(
     ("stakes", "outcome", "points"),
     [
         (Stakes(Money(is_jacoby=True)), 3, 1),
@@ -121,12 +77,36 @@ def test_points_of_a_game(stakes: Stakes, outcome: int, points: int) -> None:
     assert stakes.flip().points(-outcome) == -points
 
 
-def test_wrong_stakes() -> None:
-    assert Stakes(Money(is_jacoby=True), Cube(2)).cube.value == 2  # after an automatic double
-    with pytest.raises(InvalidScoreError, match="expected a centered cube of 1 in a match, got 2"):
-        Stakes(MatchScore(5, 5), Cube(2))
-    with pytest.raises(InvalidScoreError, match="expected a centered cube of 1 in the crawford game"):
-        Stakes(MatchScore(1, 5, is_crawford=True), Cube(2, CubeOwner.ON_ROLL))
+def test_invalid_cubes_scores_and_stakes_are_refused() -> None:
+    make_cube: Any = Cube
+    make_score: Any = MatchScore
+    theirs = Cube(2, CubeOwner.OPPONENT)
+    all_raise(
+        InvalidScoreError,
+        [
+            *((partial(Cube, value), f"^expected a power of two .*, got {value}$") for value in (0, -2, 3, 6)),
+            (lambda: Cube(2 * MOST_CUBE, CubeOwner.ON_ROLL), "a cube of at most 1,073,741,824, got 2,147,483,648"),
+            (lambda: Cube(1, CubeOwner.ON_ROLL), "a cube of 1 to be centered, got owner 'on_roll'"),
+            (lambda: make_cube(2, "white"), "centered, on_roll, opponent}, got 'white'"),
+            (lambda: make_cube(2.0), r"^expected a whole number as cube value, got 2\.0$"),
+            (lambda: make_cube("2"), "^expected a whole number as cube value, got '2'$"),
+            (lambda: make_cube(None), "^expected a whole number as cube value, got None$"),
+            (theirs.doubled, "got the opponent's"),
+            (lambda: MatchScore(0, 3), "expected at least 1 point to go for each side, got"),
+            (lambda: MatchScore(3, -1), "expected at least 1 point to go for each side, got"),
+            (lambda: MatchScore(2, 3, is_crawford=True), "one side at 1-away in the crawford game, got"),
+            (lambda: MatchScore(1, 1, is_crawford=True), "one side at 1-away in the crawford game, got"),
+            (lambda: make_score(2.5, 3), r"^expected whole points to go, got 2\.5 and 3$"),
+            (lambda: make_score("2", 3), "^expected whole points to go, got '2' and 3$"),
+            (lambda: make_score(2, None), "^expected whole points to go, got 2 and None$"),
+            (lambda: Stakes(MatchScore(5, 5), Cube(2)), "a centered cube of 1 in a match, got 2"),
+            (
+                lambda: Stakes(MatchScore(1, 5, is_crawford=True), Cube(2, CubeOwner.ON_ROLL)),
+                "a centered cube of 1 in the crawford game",
+            ),
+            (Stakes(MatchScore(5, 3), theirs).after_take, "a player on roll who may double, got 5-away 3-away with"),
+        ],
+    )
 
 
 def test_numbers_of_numpy_do_not_wrap_around() -> None:

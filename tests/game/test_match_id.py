@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from bgdata.game.match_state import GameState, MatchState, Offer, Side
 from bgdata.game.position import START, Position
 from tests.game.match_strategies import match_states
 from tests.game.strategies import positions
-from tests.together import each
+from tests.together import all_raise, each
 
 TOP, BOTTOM = Side.TOP, Side.BOTTOM
 SEVEN: dict[str, Any] = {"length": 7, "scores": (3, 2), "cube_value": 2}
@@ -35,10 +36,7 @@ EXAMPLES = {  # text: (nine bytes where they are published, state)
     "cBGgAAAAAAAE": ("", MatchState(to_decide=TOP, is_double_offered=True, **FIVE)),
     "QQmgAAAAAAAE": ("", MatchState(cube_value=2, cube_owner=TOP, **FIVE)),
     "QQm3AAAAAAAE": ("", MatchState(cube_value=2, cube_owner=TOP, roll=Roll(6, 5), **FIVE)),
-    "QSG3AAAAAAAE": (
-        "",
-        MatchState(cube_value=2, cube_owner=TOP, roll=Roll(6, 5), resigned=1, to_decide=TOP, **FIVE),
-    ),
+    "QSG3AAAAAAAE": ("", MatchState(cube_value=2, cube_owner=TOP, roll=Roll(6, 5), resigned=1, to_decide=TOP, **FIVE)),
     "cAkAAAAAAAAE": ("", MatchState()),
     "UYkKAAAAAAAA": ("", MatchState(cube_value=2, cube_owner=BOTTOM, roll=Roll(5, 2), is_jacoby=True)),
 }
@@ -119,36 +117,27 @@ def match_id(**fields: int) -> str:
         (match_id(resigned=1), "TOP to decide: BOTTOM is on roll, a resignation is offered, got BOTTOM"),
     ],
 )
-def test_what_is_refused(text: str, rule: str) -> None:
+def test_invalid_match_ids_are_refused(text: str, rule: str) -> None:
     with pytest.raises(InvalidScoreError, match=f"^expected {rule}"):
         parse_match_id(text)
 
 
-@pytest.mark.parametrize(
-    ("fields", "rule"),
-    [
+def test_values_too_large_and_invalid_gnubg_ids_are_refused() -> None:
+    large: list[tuple[dict[str, Any], str]] = [
         ({"length": 65}, "a match to at most 64 in a match id, got 65"),
         ({"scores": (32768, 0)}, "a score of at most 32767 in a match id, got 32768"),
         ({"cube_value": 65536}, "a cube of at most 32768 in a match id, got 65536"),
-    ],
-)
-def test_what_does_not_fit(fields: dict[str, Any], rule: str) -> None:
-    with pytest.raises(InvalidScoreError, match=rule):
-        format_match_id(MatchState(**fields))
-
-
-@pytest.mark.parametrize(
-    ("text", "rule"),
-    [
+    ]
+    texts = [
         ("4HPwATDgc/ABMA", "a position id, ':' and a match id"),
         ("4HPwATDgc/ABM:cAkAAAAAAAAE", "14 characters in a position id, got 13"),
         ("4HPwATDgc/ABMA:cAkAAAAAAA", "12 characters in a match id, got 10"),
         ("4HPwATDgc/ABMA:cAkAAAAAAAAE:", "letters of a match id, got ':' at character 13"),
-    ],
-)
-def test_wrong_gnubg_ids(text: str, rule: str) -> None:
-    with pytest.raises(InvalidPositionError, match=f"^expected {rule}"):
-        parse_gnubg_id(text)
+    ]
+    all_raise(
+        InvalidScoreError, [(partial(format_match_id, MatchState(**fields)), message) for fields, message in large]
+    )
+    all_raise(InvalidPositionError, [(partial(parse_gnubg_id, text), f"^expected {rule}") for text, rule in texts])
 
 
 def test_the_position_is_seen_by_the_side_on_roll() -> None:

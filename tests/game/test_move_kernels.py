@@ -107,7 +107,7 @@ def test_boards_that_no_play_connects_have_no_moves() -> None:
     assert checker_moves_of(board[:0], np.zeros((0, 2), np.int8), board[:0]).shape == (0, 4, 3)
 
 
-def test_by_hand() -> None:
+def test_moves_of_a_known_play() -> None:
     board = np.array([START.board], np.int8)
     play = next(play for play in legal_plays(START, roll_of(3, 1)) if str(play) == "8/5 6/5")
     for roll in ([3, 1], [1, 3]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,12 +19,11 @@ from bgdata.game.position import (
     Position,
     board_flaw,
     format_key20,
-    format_position_id,
     parse_key20,
     parse_position_id,
 )
 from tests.game.strategies import boards, positions
-from tests.together import each
+from tests.together import all_raise, each
 
 START_BOARD = (0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0)
 TRAINING_BOARD = (0, -1, 0, 0, 2, 2, 3, 2, 3, 0, 0, 0, -3, 2, 0, -1, 0, -2, -1, -3, -2, -2, 0, 1, 0, 0)
@@ -37,7 +37,7 @@ def row(points: dict[int, int]) -> list[int]:
 def test_start() -> None:
     assert START.board == START_BOARD
     assert START.key.hex() == "e073f00130e073f00130"
-    assert START.id == format_position_id(START) == str(START) == "4HPwATDgc/ABMA"
+    assert START.id == str(START) == "4HPwATDgc/ABMA"
     assert START.flip() == START
     assert (START.pip_count, START.opponent_pip_count, START.off, START.opponent_off) == (167, 167, 0, 0)
 
@@ -114,9 +114,8 @@ def test_pips_and_checkers_are_those_of_the_rows(board: list[int]) -> None:
     assert (position.off, position.opponent_off) == (15 - sum(on_roll), 15 - sum(opponent))
 
 
-@each(
-    ("text", "message"),
-    [
+def test_invalid_texts_and_rows_are_refused() -> None:
+    ids = [
         ("4HPwATDgc/ABM", "expected 14 characters in a position id, got 13"),
         ("4HPwATDgc/ABMAA", "expected 14 characters in a position id, got 15"),
         ("4HPwATDg_/ABMA", "got '_' at character 9 of '4HPwATDg_/ABMA'"),
@@ -130,25 +129,27 @@ def test_pips_and_checkers_are_those_of_the_rows(board: list[int]) -> None:
         ("AQAAAAAAAgAAAA", "expected checkers of one side only on each point"),
         ("27YBANC2bQAABA", "expected an open point when both sides are on the bar"),
         ("", "expected 14 characters"),
-    ],
-)
-def test_wrong_position_id(text: str, message: str) -> None:
-    with pytest.raises(InvalidPositionError, match=message):
-        parse_position_id(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+    ]
+    keys = [
         ("NIKOIJADCANIGOAHADB", "expected 20 characters in a 20-letter key, got 19"),
         ("NIKOIJADCANIGOAHADBQ", "got 'Q' at character 20"),
         ("NIKOIJADCANIGOAHADBa", "got 'a' at character 20"),
         ("PPPPPPPPPPPPPPPPPPPP", "expected at most 15 checkers"),
-    ],
-)
-def test_wrong_key20(text: str, message: str) -> None:
-    with pytest.raises(InvalidPositionError, match=message):
-        parse_key20(text)
+    ]
+    rows = [
+        ([0] * 24, [0] * 25, "expected two rows of 25 counts, got 24 and 25"),
+        (row({1: -1}), row({}), "expected no negative count in a row"),
+        (row({1: 1}), row({24: 1}), "expected checkers of one side only on each point, got both on point 24"),
+        (row({1: 16}), row({}), "expected at most 15 checkers of the opponent"),
+    ]
+    all_raise(
+        InvalidPositionError,
+        [
+            *((partial(parse_position_id, text), message) for text, message in ids),
+            *((partial(parse_key20, text), message) for text, message in keys),
+            *((partial(Position.from_rows, opponent, on_roll), message) for opponent, on_roll, message in rows),
+        ],
+    )
 
 
 @each(
@@ -178,20 +179,6 @@ def test_wrong_board(board: list[int], message: str) -> None:
         Position(board)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 200
-
-
-@pytest.mark.parametrize(
-    ("opponent", "on_roll", "message"),
-    [
-        ([0] * 24, [0] * 25, "expected two rows of 25 counts, got 24 and 25"),
-        (row({1: -1}), row({}), "expected no negative count in a row"),
-        (row({1: 1}), row({24: 1}), "expected checkers of one side only on each point, got both on point 24"),
-        (row({1: 16}), row({}), "expected at most 15 checkers of the opponent"),
-    ],
-)
-def test_wrong_rows(opponent: list[int], on_roll: list[int], message: str) -> None:
-    with pytest.raises(InvalidPositionError, match=message):
-        Position.from_rows(opponent, on_roll)
 
 
 def test_every_flaw_says_its_rule() -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import pytest
 
-from bgdata.errors import InvalidPositionError
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.position import START
 from bgdata.game.position_hash import position_hashes
@@ -37,8 +35,3 @@ def test_hashes_never_change() -> None:
     """Splits would move with them."""
     boards = np.array([START.board, np.eye(26, dtype=np.int8)[1], np.zeros(26)], np.int8)
     assert [hex(value) for value in position_hashes(boards).tolist()] == GOLDEN
-
-
-def test_what_is_no_board_is_refused() -> None:
-    with pytest.raises(InvalidPositionError, match="expected boards as int8"):
-        position_hashes(np.zeros((2, 25), np.int8))

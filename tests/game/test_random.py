@@ -9,13 +9,7 @@ import numpy as np
 from bgdata.game.random import dice_of, high_below, low_below, opening_dice_of, random_bits, random_stream
 
 # the first numbers of splitmix64 with seed 1234567, as other implementations print them
-PUBLISHED = [
-    6457827717110365317,
-    3203168211198807973,
-    9817491932198370423,
-    4593380528125082431,
-    16408922859458223821,
-]
+PUBLISHED = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]
 
 
 def test_published_numbers() -> None:

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from bgdata.datasets.reference_positions import THEMES
-from bgdata.errors import InvalidPositionError
-from bgdata.game.board import START_BOARD
 from bgdata.game.codec import Boards, check_legal_boards, flip_boards
-from bgdata.game.themes import NO_THEME, Theme, position_themes, theme_of
+from bgdata.game.themes import NO_THEME, Theme, position_themes
 from bgdata.play.random_games import random_game_positions
 from bgdata.play.starts import Start
 from tests.play.test_starts import begun
@@ -61,10 +59,7 @@ EXAMPLES = [  # checkers of both sides by point, each in its own numbers, 25 the
     ({6: 5, 5: 5, 2: 5}, {6: 5, 3: 5}, Theme.BEAR_OFF),
     ({1: 1}, {6: 1}, Theme.BEAR_OFF),
 ]
-OF_OTHER_SIDE = {
-    Theme.BACK_GAME_ON_ROLL: Theme.BACK_GAME_AGAINST,
-    Theme.BACK_GAME_AGAINST: Theme.BACK_GAME_ON_ROLL,
-}
+OF_OTHER_SIDE = {Theme.BACK_GAME_ON_ROLL: Theme.BACK_GAME_AGAINST, Theme.BACK_GAME_AGAINST: Theme.BACK_GAME_ON_ROLL}
 
 
 def board_of(own: dict[int, int], opponent: dict[int, int]) -> Boards:
@@ -116,18 +111,9 @@ def test_finished_games_have_none() -> None:
     assert theme(boards[0].tolist()) is theme(boards[1].tolist()) is None
 
 
-def test_one_board_at_a_time() -> None:
-    assert theme_of(np.array(START_BOARD, np.int8)) == Theme.OPENING
-
-
 def test_names() -> None:
     assert Theme.BACK_GAME_ON_ROLL.label == "back-game-on-roll"
     assert [int(each) for each in Theme] == list(range(14))
-
-
-def test_wrong_array() -> None:
-    with pytest.raises(InvalidPositionError, match="expected boards as int8"):
-        position_themes(np.zeros((2, 25), np.int8))
 
 
 def test_declarations_have_the_same_names() -> None:

@@ -31,11 +31,22 @@ class PrefectServer:
         self.environment = environment(folder, self.address)
         self.started: list[subprocess.Popen[bytes]] = []
         (folder / "home").mkdir()
-        self._start("server", "server", "start", "--host", "127.0.0.1", "--port", str(self.port))
-        self.wait_for(lambda: self.asked("GET", "health") is True, "the server to answer")
+        self.start_server()
         self.run("work-pool", "create", POOL, "--type", "process")
         self.start_worker()  # it takes as long to start as deploying does
         self.run("--no-prompt", "deploy", "--all")
+
+    def start_server(self) -> None:
+        """Start the server, with what it knew before if it was killed."""
+        self.server = self._start("server", "server", "start", "--host", "127.0.0.1", "--port", str(self.port))
+        self.wait_for(lambda: self.asked("GET", "health") is True, "the server to answer")
+
+    def kill_server(self) -> None:
+        """Kill the server, and all that it has started."""
+        for process in psutil.Process(self.server.pid).children(recursive=True):
+            process.kill()
+        self.server.kill()
+        self.server.wait()
 
     def start_worker(self) -> None:
         """Start a worker of the pool; its log goes on where that of an earlier one ended."""
@@ -117,6 +128,11 @@ class PrefectServer:
         """The processes in which a run has tasks."""
         found = self.process(run).children(recursive=True)
         return [process for process in found if "spawn_main" in " ".join(process.cmdline())]
+
+    def processes(self, run: str) -> list[psutil.Process]:
+        """The process of a run, and all below it."""
+        flow = self.process(run)
+        return [*flow.children(recursive=True), flow]
 
     def wait_for(self, is_so: Any, what: str) -> None:
         """Wait until something is so."""

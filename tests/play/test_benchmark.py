@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +13,10 @@ from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableE
 from bgdata.evaluation.gnubg_program import gnubg_version
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.position import Position, parse_key20
-from bgdata.kernel import threads
 from bgdata.play.benchmark import RolledOutDecisions, losses_of, rank_choices, score_of
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
+from tests.contract.kinds import Corrupted
 from tests.datasets.importing import Imports
 from tests.formats import samples
 from tests.oracles import needs_gnubg_tool
@@ -78,14 +77,14 @@ def test_intervals_are_cut_at_zero() -> None:
     assert score.interval[1] > 2 * score.error_rate
 
 
-def test_a_best_play_is_one_that_loses_nothing() -> None:
+def test_best_share_counts_plays_that_lose_nothing() -> None:
     """Also one with another rank, and one that is not listed where nothing can be lost."""
     score = score_of(np.array([0.0, 0.0, 0.1]), np.array([3, -1, 1], np.int16))
     assert (score.best_share, score.unlisted_share) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_scores_of_next_to_nothing(count: int) -> None:
+def test_score_of_no_or_one_decision(count: int) -> None:
     score = score_of(np.full(count, 0.2), np.zeros(count, np.int16))
     assert vars(score) == {
         "decisions": count,
@@ -152,16 +151,6 @@ def test_scores_of_pubeval(imports: Imports) -> None:
     assert statistics["error_rate"] == pytest.approx(1000 * np.mean(table.array("losses")))
 
 
-@pytest.mark.parametrize(("player", "version"), [("pubeval", "2"), ("random", "1")])
-def test_scores_do_not_depend_on_threads(imports: Imports, player: str, version: str) -> None:
-    digests = set()
-    for count in (1, 2):
-        with threads(count):
-            parameters = ScoreParameters.on(imports.warehouse.open("gnubg_benchmark", "contact"), player, 0, version)
-            digests.add(imports.warehouse.build("benchmark_scores", parameters, force=True).manifest.digest)
-    assert len(digests) == 1
-
-
 def test_another_benchmark_gives_other_scores(imports: Imports) -> None:
     """The older scores stay, name their set, and are not shown."""
     first = scores(imports)
@@ -182,26 +171,17 @@ def test_the_smallest_scores_are_of_the_sample(imports: Imports) -> None:
     assert kind.smallest == ScoreParameters.on(sample, "pubeval", 0, "2")
 
 
-class Changed(Table):
-    """A version with an array changed in memory."""
-
-    def change(self, name: str, values: Any) -> None:
-        self._arrays = {name: values}
-
-
 @pytest.mark.parametrize(("name", "value"), [("losses", 0.7), ("ranks", 7), ("chosen", 0)])
 def test_changed_scores_are_found(imports: Imports, name: str, value: float) -> None:
-    table = Changed(scores(imports).folder)
+    table = scores(imports)
     kind = imports.warehouse.kind("benchmark_scores")
     inputs = {"benchmark": imports.warehouse.open("gnubg_benchmark", "contact")}
     check_sample(kind, table, inputs, 10, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[1] = value if name != "chosen" else START
-    table.change(name, values)
-    with pytest.raises(
-        CheckFailedError, match=r"expected a loss of .* for decision 1 of benchmark_scores/pubeval-0ply-"
-    ):
-        check_sample(kind, table, inputs, 10, np.random.default_rng(0))
+    message = "expected a loss of .* for decision 1 of benchmark_scores/pubeval-0ply-"
+    with pytest.raises(CheckFailedError, match=message):
+        check_sample(kind, Corrupted(table, name, values), inputs, 10, np.random.default_rng(0))
 
 
 def test_no_decisions_no_score(imports: Imports) -> None:

@@ -70,7 +70,7 @@ def test_one_round_is_a_rolled_out_decision() -> None:
     assert found.trials.tolist() == expected.result.trials.tolist()
 
 
-def test_a_game_alone_is_worth_what_it_is_won_by() -> None:
+def test_equity_of_a_game_alone_is_of_wins() -> None:
     found = rolled(Wanted(ROUND, 9.0), Objective.GAME)
     assert found.equities == pytest.approx(2 * found.chances[:, 0] - 1, abs=1e-12)
     assert found.standard_errors == pytest.approx(2 * found.chance_errors[:, 0], abs=1e-12)
@@ -110,7 +110,7 @@ def test_clear_losers_get_no_more_games() -> None:
     assert found.trials[0] == 288
 
 
-def test_known() -> None:
+def test_is_known() -> None:
     errors, losses, loss_errors = (np.array(values) for values in ((0.1, 0.3, 0.3), (0.0, 0.5, 0.5), (0.0, 0.1, 0.2)))
     assert is_known(errors, losses, loss_errors, Wanted(Limits(72, 0.1), 0.15)).tolist() == [True, True, False]
 

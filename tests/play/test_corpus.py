@@ -15,7 +15,7 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.player import RandomPlayer
+from bgdata.evaluation.player import Player, RandomPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.evaluation.roll_values import (
     ALL_PLAYS,
@@ -32,10 +32,14 @@ from bgdata.game.dice import ROLLS, roll_of
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.play import corpus as corpus_module
-from bgdata.play.corpus import Corpus, net_lucks, self_play
-from tests.evaluation.sample_networks import pips_networks, shipped_networks
+from bgdata.play.corpus import Corpus, net_lucks, play_games_with_luck, self_play
+from bgdata.play.games import play_games
+from bgdata.play.series import pair_error
+from tests.evaluation.sample_networks import pips_networks, shipped_networks, shipped_player
+from tests.play.test_games import Plain, Turned
+from tests.play.test_games import assert_same as assert_same_games
 from tests.reference.corpus import Board, Equities, best_chooser, luck, roll_equities, self_played
-from tests.reference.games import PlayChooser, pubeval_chooser, random_chooser
+from tests.reference.games import PlayChooser, played_turns, pubeval_chooser, random_chooser
 from tests.reference.pubeval import CONTACT, RACE
 from tests.together import each
 
@@ -96,7 +100,7 @@ def test_games_of_the_twin(chooser: Chooser, choose: PlayChooser) -> None:
     assert np.isnan(found.lucks).all()
 
 
-def test_the_record_is_of_one_piece(lucky: Corpus) -> None:
+def test_turns_follow_one_another(lucky: Corpus) -> None:
     """Every turn begins where the last one ended, and the game ends with its last turn only."""
     begins = lucky.offsets[:-1]
     goes_on = np.delete(np.arange(len(lucky.boards)), lucky.offsets[1:] - 1)
@@ -109,7 +113,7 @@ def test_the_record_is_of_one_piece(lucky: Corpus) -> None:
     assert set(np.abs(lucky.outcomes)) >= {1, 2}
 
 
-def test_both_sides_win_alike() -> None:
+def test_both_sides_win_equally_often() -> None:
     """A record that forgot whose turn it is would say that one of them always wins, or who begins."""
     found = self_play(PubEval().chooser, 4000, SEED)
     is_won = found.outcomes > 0
@@ -240,7 +244,84 @@ def test_players_without_networks_know_no_luck() -> None:
             self_play(player.chooser, 1, SEED, with_luck=True)
 
 
-@pytest.mark.parametrize(("count", "seed", "first"), [(-1, 0, 0), (1, -1, 0), (1, 0, -1), (2, 0, (1 << 63) - 2)])
-def test_wrong_numbers(count: int, seed: int, first: int) -> None:
-    with pytest.raises(UsageError, match="expected numbers from 0 to"):
-        self_play(PubEval().chooser, count, seed, first)
+WRONG_NUMBERS = ((-1, 0, 0), (1, -1, 0), (1, 0, -1), (2, 0, (1 << 63) - 2))
+
+
+def test_wrong_numbers() -> None:
+    for numbers in WRONG_NUMBERS:
+        with pytest.raises(UsageError, match="expected numbers from 0 to"):
+            self_play(PubEval().chooser, *numbers)
+
+
+PAIR_SEED = 4
+
+
+def test_luck_is_that_of_every_turn() -> None:
+    """Each pair has one game that either player begins."""
+    games, lucks = play_games_with_luck(Turned(), PubEval(), shipped_player().chooser, 2, PAIR_SEED, first=6)
+    choosers = pubeval_chooser(RACE, RACE), pubeval_chooser(CONTACT, RACE)
+    equities = equities_of(shipped_networks())
+    for game, found in zip((6, 7), lucks.tolist(), strict=True):
+        expected = 0.0
+        for turn, (board, dice) in enumerate(played_turns(choosers, PAIR_SEED, game)):
+            is_first_player = (game + turn) % 2 == 0
+            worth = luck(equities, board, dice, is_opening=turn == 0)
+            expected += worth if is_first_player else -worth
+        assert found == pytest.approx(expected, abs=1e-4)
+    assert_same_games(games, play_games(Turned(), PubEval(), 2, PAIR_SEED, 6))
+
+
+@pytest.mark.parametrize("players", [(PubEval(), RandomPlayer(3)), (Plain(PubEval()), Turned())])
+def test_the_games_are_those_without_luck(players: tuple[Player, Player]) -> None:
+    games, lucks = play_games_with_luck(*players, shipped_player().chooser, 6, PAIR_SEED, 3)
+    assert_same_games(games, play_games(*players, 6, PAIR_SEED, 3))
+    assert lucks.dtype == np.float64
+    assert lucks.shape == (6,)
+    assert (lucks != 0).all()
+
+
+def test_luck_depends_on_neither_threads_nor_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, expected = play_games_with_luck(PubEval(), Turned(), shipped_player().chooser, 12, PAIR_SEED)
+    for count in (1, 2):
+        with threads(count):
+            assert np.array_equal(
+                play_games_with_luck(PubEval(), Turned(), shipped_player().chooser, 5, PAIR_SEED, 7)[1], expected[7:]
+            )
+    monkeypatch.setattr(corpus_module, "LOCKSTEP", 5)
+    assert np.array_equal(
+        play_games_with_luck(PubEval(), Turned(), shipped_player().chooser, 12, PAIR_SEED)[1], expected
+    )
+
+
+def test_luck_of_a_pair_cancels_for_equal_players() -> None:
+    """PubEval against himself plays the same game twice, seen from both sides."""
+    games, lucks = play_games_with_luck(PubEval(), PubEval(), shipped_player().chooser, 20, PAIR_SEED)
+    assert np.array_equal(lucks[::2], -lucks[1::2])
+    assert pair_error(games.numbers, games.outcomes - lucks) == 0
+
+
+def test_luck_adjusted_results_have_the_same_mean_and_less_noise() -> None:
+    """Of players who play much as the judge does: what others do varies more than what he calls luck."""
+    players = shipped_player(), PubEval()
+    games, lucks = play_games_with_luck(*players, shipped_player().chooser, 120, PAIR_SEED)
+    adjusted = games.outcomes - lucks
+    error, raw_error = (pair_error(games.numbers, points) for points in (adjusted, games.outcomes))
+    assert 2 * error < raw_error
+    many = play_games(*players, 2000, PAIR_SEED + 1)
+    expected = many.outcomes.mean(), pair_error(many.numbers, many.outcomes)
+    assert abs(adjusted.mean() - expected[0]) < 4 * np.hypot(error, expected[1])
+    assert abs(lucks.mean()) < 4 * pair_error(games.numbers, lucks)
+
+
+def test_no_games_with_luck() -> None:
+    games, lucks = play_games_with_luck(PubEval(), Turned(), shipped_player().chooser, 0, PAIR_SEED)
+    assert [len(array) for array in (*games, lucks)] == [0] * 5
+
+
+def test_wrong_estimators_and_numbers() -> None:
+    for player in (PubEval(), RandomPlayer()):
+        with pytest.raises(UsageError, match="expected a player with networks to estimate luck"):
+            play_games_with_luck(player, player, player.chooser, 1, PAIR_SEED)
+    for numbers in WRONG_NUMBERS:
+        with pytest.raises(UsageError, match="expected numbers from 0 to"):
+            play_games_with_luck(PubEval(), PubEval(), shipped_player().chooser, *numbers)

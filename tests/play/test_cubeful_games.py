@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.doubling import Action, Strategy, decide_money, janowski, janowski_first, jump
+from bgdata.equity.doubling import Action, Strategy, janowski, janowski_first, jump
 from bgdata.equity.jump import MOST_VOLATILITY
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import UsageError
@@ -38,7 +38,7 @@ from bgdata.play.cubeful_series import (
     cubeful_results,
     cubeful_self_play,
 )
-from tests.equity.samples import published_met
+from tests.equity.samples import decide_money, published_met
 from tests.evaluation.sample_networks import shipped_networks, shipped_player
 from tests.reference.cubeful_games import (
     Board,
@@ -113,35 +113,70 @@ def check_games(found: CubefulCorpus, expected: list[Game], judge: Evaluator = e
         assert found.equities[turns].tolist() == equities
 
 
-@pytest.mark.parametrize(
-    ("sides", "rules", "models"),
-    [
-        ((CubeSide(janowski(0.7)), CubeSide(janowski(0))), MONEY, (slow_janowski(0.7), slow_janowski(0))),
-        (
-            (CubeSide(janowski(0.7)), CubeSide(janowski(1))),
-            CubefulRules(is_jacoby=True),
-            (slow_janowski(0.7, is_jacoby=True), slow_janowski(1, is_jacoby=True)),
+def by_cube(side: CubeSide) -> CubeSide:
+    """The same side, which chooses plays by their value with the cube."""
+    return replace(side, cubeful_plays=True)
+
+
+def twins() -> dict[str, tuple[Sides, CubefulRules, tuple[Model, Model], tuple[Value | None, Value | None], range]]:
+    """Sides and rules, the twin's models and values of positions with the cube, and matches."""
+    slow, slow_jacoby = slow_janowski(0.7), slow_janowski(0.7, is_jacoby=True)
+    side, other, jacoby = CubeSide(janowski(0.7)), CubeSide(janowski(0.4)), CubefulRules(is_jacoby=True)
+    jumping, by_score = CubeSide(jump(0.09)), CubeSide(janowski(0.6))
+    as_money, match = CubeSide(janowski(0.7), as_money=True), match_janowski(0.6, mwc)
+    first = CubeSide(janowski_first(0.8))
+    jacoby_models = slow_jacoby, slow_janowski(0.4, is_jacoby=True)
+    by_values = cubeful(slow), cubeful(slow_model(jump(0.09)))
+    in_matches = cubeful(match, match_janowski(0, mwc)), cubeful(slow)
+    plain, few = (None, None), range(3, 8)
+    return {
+        "money": ((side, CubeSide(janowski(0))), MONEY, (slow, slow_janowski(0)), plain, few),
+        "jacoby": (
+            (side, CubeSide(janowski(1))), jacoby, (slow_jacoby, slow_janowski(1, is_jacoby=True)), plain, few,
         ),
-        (
-            (CubeSide(jump(0.09)), CubeSide(janowski_first(0.8))),
-            MONEY,
-            (slow_model(jump(0.09)), slow_model(janowski_first(0.8))),
+        "jump": ((jumping, first), MONEY, (slow_model(jump(0.09)), slow_model(janowski_first(0.8))), plain, few),
+        "cubeful plays": (
+            (by_cube(side), by_cube(jumping)), MONEY, (slow, slow_model(jump(0.09))), by_values, range(6),
         ),
-    ],
-    ids=["money", "jacoby", "jump"],
-)
-def test_money_games_against_the_twin(sides: Sides, rules: CubefulRules, models: tuple[Model, Model]) -> None:
-    found = cubeful_self_play(network(), sides, rules, 5, SEED, 3)
+        "cubeful plays, jacoby": (
+            (by_cube(side), other), jacoby, jacoby_models, (cubeful(slow_jacoby), None), range(6),
+        ),
+        # one side goes by the score, the other knows the rules of the match only
+        **{f"match to {n}": ((by_score, as_money), match_rules(n), (match, slow), plain, range(3)) for n in (3, 5)},
+        **{
+            f"cubeful plays, match to {n}": (
+                (by_cube(by_score), by_cube(as_money)), match_rules(n), (match, slow), in_matches, range(5),
+            )
+            for n in (3, 5)
+        },
+    }  # fmt: skip
+
+
+@each(("sides", "rules", "models", "values", "numbers"), twins)
+def test_games_of_the_twin(
+    sides: Sides,
+    rules: CubefulRules,
+    models: tuple[Model, Model],
+    values: tuple[Value | None, Value | None],
+    numbers: range,
+) -> None:
+    found = cubeful_self_play(network(), sides, rules, len(numbers), SEED, numbers.start)
     expected = [
-        game
-        for number in range(3, 8)
-        for game in play_match(evaluate, models, 0, SEED, number, is_jacoby=rules.is_jacoby)
+        play_match(evaluate, models, rules.length, SEED, number, is_jacoby=rules.is_jacoby, values=values)
+        for number in numbers
     ]
-    check_games(found, expected)
-    assert {"double", "take"} <= {turn.action for game in expected for turn in game.turns}
+    games = [game for match in expected for game in match]
+    check_games(found, games)
+    assert np.diff(found.results.offsets).tolist() == [len(match) for match in expected]
+    assert rules.length or {"double", "take"} <= {turn.action for game in games for turn in game.turns}
+    if values != (None, None):
+        assert any(game.is_crawford for game in games) == bool(rules.length)
+        cubeless = replace(sides[0], cubeful_plays=False), replace(sides[1], cubeful_plays=False)
+        plain = cubeful_self_play(network(), cubeless, rules, len(numbers), SEED)
+        assert not np.array_equal(plain.boards, found.boards)
 
 
-def test_who_goes_by_local_volatility_doubles_by_it() -> None:
+def test_doubles_by_local_volatility() -> None:
     """Every turn at which the player could double, decided again with the volatility of its position."""
     sides = CubeSide(jump(0.1), is_local=True), CubeSide(jump(0.1), is_local=True)
     found = cubeful_self_play(network(), sides, MONEY, 12, SEED)
@@ -164,56 +199,6 @@ def test_who_goes_by_local_volatility_doubles_by_it() -> None:
             count += action != plain
     assert differ <= 1  # games look at likely plays only
     assert count > differ
-
-
-@pytest.mark.parametrize("length", [3, 5])
-def test_matches_against_the_twin(length: int) -> None:
-    """One side goes by the score, the other knows the rules of the match only."""
-    sides, rules = (CubeSide(janowski(0.6)), CubeSide(janowski(0.7), as_money=True)), match_rules(length)
-    models = match_janowski(0.6, mwc), slow_janowski(0.7)
-    found = cubeful_self_play(network(), sides, rules, 3, SEED)
-    expected = [play_match(evaluate, models, length, SEED, number) for number in range(3)]
-    check_games(found, [game for match in expected for game in match])
-    assert np.diff(found.results.offsets).tolist() == [len(match) for match in expected]
-
-
-def by_cube(side: CubeSide) -> CubeSide:
-    """The same side, which chooses plays by their value with the cube."""
-    return replace(side, cubeful_plays=True)
-
-
-@pytest.mark.parametrize("is_jacoby", [False, True])
-def test_cubeful_plays_against_the_twin(is_jacoby: bool) -> None:
-    """Of both models, by whom plays are chosen as in other games too."""
-    sides = by_cube(CubeSide(janowski(0.7))), CubeSide(janowski(0.4))
-    models = slow_janowski(0.7, is_jacoby=is_jacoby), slow_janowski(0.4, is_jacoby=is_jacoby)
-    values: tuple[Value | None, Value | None] = cubeful(models[0]), None
-    if not is_jacoby:
-        sides, models = (sides[0], by_cube(CubeSide(jump(0.09)))), (models[0], slow_model(jump(0.09)))
-        values = values[0], cubeful(models[1])
-    found = cubeful_self_play(network(), sides, CubefulRules(is_jacoby=is_jacoby), 6, SEED)
-    expected = [
-        game
-        for number in range(6)
-        for game in play_match(evaluate, models, 0, SEED, number, is_jacoby=is_jacoby, values=values)
-    ]
-    check_games(found, expected)
-    plain = cubeful_self_play(
-        network(), (CubeSide(janowski(0.7)), CubeSide(sides[1].strategy)), CubefulRules(is_jacoby=is_jacoby), 6, SEED
-    )
-    assert not np.array_equal(plain.boards, found.boards)
-
-
-@pytest.mark.parametrize("length", [3, 5])
-def test_cubeful_plays_in_matches_against_the_twin(length: int) -> None:
-    """One side by mwc, the other one as for money, with a Crawford game now and then."""
-    sides = by_cube(CubeSide(janowski(0.6))), by_cube(CubeSide(janowski(0.7), as_money=True))
-    models = match_janowski(0.6, mwc), slow_janowski(0.7)
-    values = cubeful(models[0], match_janowski(0, mwc)), cubeful(models[1])
-    found = cubeful_self_play(network(), sides, match_rules(length), 5, SEED)
-    expected = [play_match(evaluate, models, length, SEED, number, values=values) for number in range(5)]
-    check_games(found, [game for match in expected for game in match])
-    assert any(game.is_crawford for match in expected for game in match)
 
 
 @pytest.mark.parametrize(
@@ -481,7 +466,7 @@ def test_luck_one_roll_ahead_is_that_of_static_plays() -> None:
     assert found.lucks.tolist() == pytest.approx([slow_luck(corpus, 0, 0)], abs=1e-5)
 
 
-def test_luck_averages_to_nothing_and_explains_results() -> None:
+def test_luck_averages_to_zero_and_explains_results() -> None:
     for rules in (MONEY, match_rules(3)):
         found = cubeful_results(network(), SIDES, rules, 100, 2, is_paired=False, with_luck=True)
         won = 1 - 2 * found.column("winner")[found.offsets[1:] - 1]

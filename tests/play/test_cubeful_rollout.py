@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -15,11 +14,7 @@ from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import janowski, janowski_first, jump
 from bgdata.errors import InvalidParameterError, UsageError
-from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.cube_tables import MoneyBearoff
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
@@ -35,6 +30,7 @@ from bgdata.play.rollout_kernels import MOST_TRIALS, fill_order, first_rolls, ro
 from tests.cli.command_line import position_id
 from tests.equity.samples import published_met
 from tests.evaluation.sample_networks import shipped_networks, shipped_player
+from tests.play.test_cubeful_games import evaluate, mwc, network
 from tests.reference.cubeful_games import Board, Chances, Model, Score, cubeful, match_janowski
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.cubeful_rollouts import Trials
@@ -48,21 +44,8 @@ HIT_OR_GAMMON = Position("3N0DAAmSAAAAAA")  # three checkers left, with two of t
 SURE_GAMMON = Position(position_id([3, 3, 3, 3, 3], [1, 1]))
 
 
-def network() -> Chooser:
-    return shipped_player().chooser
-
-
-def evaluate(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
-    chances = evaluations(shipped_networks(), NO_TABLES, np.array(boards, np.int8)).chances
-    return chances.tolist(), cubeless_equities(chances).tolist()
-
-
 def start(position: Position, stakes: Stakes = MONEY, *, may_double: bool = True) -> CubefulStart:
     return CubefulStart(np.array(position.board, np.int8), stakes, may_double)
-
-
-def mwc(away: int, opponent_away: int, is_post_crawford: bool) -> float:
-    return published_met().mwc(away, opponent_away, is_post_crawford=is_post_crawford)
 
 
 def worth_by(model: Model) -> object:
@@ -195,34 +178,24 @@ def test_games_end_in_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def test_luck_changes_errors_and_not_games() -> None:
-    starts, rules, limits = [start(CONTACT, may_double=False)], CubeRules(janowski(0.7)), Limits(216)
-    less, plain = (
-        roll_out_with_cube(starts, network(), rules, limits, 1, RolloutSettings(with_luck=each))
-        for each in (True, False)
-    )
-    assert less.plain_standard_errors[0] == pytest.approx(plain.standard_errors[0])
-    assert plain.standard_errors[0] == plain.plain_standard_errors[0]
-    assert less.standard_errors[0] < plain.standard_errors[0] / 2
-    assert abs(less.values[0] - plain.values[0]) < 4 * plain.standard_errors[0]
-    for limit in (1, 2):
-        with threads(limit):
-            again = roll_out_with_cube(starts, network(), rules, Limits(72), 1)
-        assert again.blocks[0].tolist() == less.blocks[0, :2].tolist()
-
-
-def test_one_roll_ahead_luck_changes_errors_and_not_games() -> None:
-    """The same on any number of threads too."""
-    starts, rules = [start(CONTACT, may_double=False)], CubeRules(janowski(0.7))
-    less, plain = (
-        roll_out_with_cube(starts, network(), rules, Limits(72), 1, RolloutSettings(with_luck=each, play_ply=1))
-        for each in (True, False)
-    )
-    assert less.plain_standard_errors[0] == pytest.approx(plain.standard_errors[0])
-    with threads(2):
-        again = roll_out_with_cube(starts, network(), rules, Limits(72), 1, RolloutSettings(play_ply=1))
-    assert again.blocks.tolist() == less.blocks.tolist()
-    other = roll_out_with_cube(starts, network(), rules, Limits(72), 1, RolloutSettings())
-    assert other.blocks.tolist() != less.blocks.tolist()
+    """At 0-ply and one roll ahead, on any number of threads."""
+    starts, rules, found = [start(CONTACT, may_double=False)], CubeRules(janowski(0.7)), []
+    for play_ply, trials in ((0, 216), (1, 72)):
+        settings = RolloutSettings(play_ply=play_ply)
+        less, plain = (
+            roll_out_with_cube(starts, network(), rules, Limits(trials), 1, settings._replace(with_luck=each))
+            for each in (True, False)
+        )
+        assert less.plain_standard_errors[0] == pytest.approx(plain.standard_errors[0])
+        assert plain.standard_errors[0] == plain.plain_standard_errors[0]
+        assert play_ply or abs(less.values[0] - plain.values[0]) < 4 * plain.standard_errors[0]
+        assert play_ply or less.standard_errors[0] < plain.standard_errors[0] / 2
+        for limit in (1, 2) if play_ply == 0 else (2,):
+            with threads(limit):
+                again = roll_out_with_cube(starts, network(), rules, Limits(72), 1, settings)
+            assert again.blocks[0].tolist() == less.blocks[0, :2].tolist()
+        found.append(again.blocks.tolist())
+    assert found[0] != found[1]
 
 
 def test_rounds_until_the_error_is_small() -> None:
@@ -277,7 +250,9 @@ def wrong_settings() -> list[tuple[Stakes, CubeRules, RolloutSettings, str]]:
 
 
 @each(("stakes", "rules", "settings", "message"), wrong_settings)
-def test_what_cannot_be(stakes: Stakes, rules: CubeRules, settings: RolloutSettings, message: str) -> None:
+def test_impossible_stakes_and_settings_are_refused(
+    stakes: Stakes, rules: CubeRules, settings: RolloutSettings, message: str
+) -> None:
     with pytest.raises((UsageError, InvalidParameterError), match=f"^{message}"):
         roll_out_with_cube([start(ENDING, stakes)], network(), rules, Limits(72), 1, settings)
 

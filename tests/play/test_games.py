@@ -96,7 +96,7 @@ def test_lockstep_keeps_random_choices() -> None:
     assert_same(play_games(RandomPlayer(2), Plain(PubEval()), 60, seed=6), expected)
 
 
-def test_what_players_are_asked() -> None:
+def test_boards_and_rolls_given_to_players() -> None:
     """The start position first, never with a double; both games of a pair with the same dice."""
     plain = Plain(PubEval())
     assert not isinstance(plain, KernelPlayer)

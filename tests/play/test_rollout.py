@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,18 +22,34 @@ from bgdata.evaluation.chances import turned_chances
 from bgdata.evaluation.choices import Chooser, chosen_boards
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
+from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.kernel import read_only, threads
+from bgdata.play import rollout
 from bgdata.play.random_games import random_game_positions
-from bgdata.play.rollout import RolloutResult, RolloutSettings, roll_out
+from bgdata.play.rollout import (
+    PLAIN,
+    Limits,
+    Rolled,
+    RolloutResult,
+    RolloutSettings,
+    Values,
+    blocks_while_open,
+    difference_error,
+    roll_out,
+    rolled_blocks,
+    rolled_by,
+)
 from bgdata.play.rollout_kernels import BLOCK, SUPERBLOCK, fill_blocks, fill_order
 from bgdata.store.table import Table
-from tests.evaluation.sample_networks import pips_networks, random_networks
+from tests.evaluation.sample_networks import pips_networks, pips_player, random_networks, random_player
 from tests.reference.games import splitmix
 from tests.reference.rollouts import Evaluator, Twin
+from tests.together import each
 
 TO_THE_END = RolloutSettings("end")
 WITHOUT_LUCK = RolloutSettings("end", with_luck=False)
@@ -41,16 +60,10 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
     """Two-sided equities of up to 4 checkers, and one-sided chances of 6 points."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("rollout"))
     race = RaceParameters(6)
-    built = {
+    return {
         "two_sided": warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 4)),
         "one_sided": warehouse.build("bearoff_one_sided", race),
         "gammon": warehouse.build("bearoff_gammon", race),
-    }
-    assert built
-    return {
-        "two_sided": warehouse.open("bearoff_two_sided", "6x4"),
-        "one_sided": warehouse.open("bearoff_one_sided", "6x15"),
-        "gammon": warehouse.open("bearoff_gammon", "6x15"),
     }
 
 
@@ -148,6 +161,12 @@ def check_scores(result: RolloutResult, chances: NDArray[np.float64], settings: 
     assert found[still] == pytest.approx(exact[still], abs=1e-6 if settings.with_luck else 0.03)
 
 
+def reductions_of(result: RolloutResult) -> NDArray[np.float64]:
+    """How many times smaller subtracting luck made the standard errors."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(result.plain_standard_errors / result.equity_standard_errors)
+
+
 def evaluator_of(tables: BearoffArrays, number: int) -> Evaluator:
     """What the twin asks: static evaluations."""
 
@@ -212,7 +231,7 @@ def test_perfect_play_gives_exact_chances(
     result = roll_out(boards, chooser_of(0, distorted), 10 * BLOCK, 1, settings)
     truth = evaluations(random_networks(0), exact, boards).chances.astype(np.float64)
     check_scores(result, truth, settings)
-    reduction = np.median(result.reductions[result.equity_standard_errors > 1e-3])
+    reduction = np.median(reductions_of(result)[result.equity_standard_errors > 1e-3])
     assert reduction == 1 if settings is WITHOUT_LUCK else reduction > 2
 
 
@@ -347,41 +366,25 @@ def test_no_positions() -> None:
     assert [len(values) for values in result] == [0] * 6
 
 
-@pytest.mark.parametrize(
-    ("trials", "message"),
+@each(
+    ("settings", "arguments", "message"),
     [
-        *((trials, "expected a multiple of 36 trials, at least 72") for trials in (-36, 0, 36, 73, 100)),
-        ((1 << 40) + 20, "expected at most 1,099,511,627,776 trials, got 1099511627796"),  # the next multiple of 36
+        *((PLAIN, {"trials": trials}, "a multiple of 36 trials, at least 72") for trials in (-36, 0, 36, 73, 100)),
+        (PLAIN, {"trials": (1 << 40) + 20}, "at most 1,099,511,627,776 trials, got 1099511627796"),  # a multiple of 36
+        (PLAIN, {"seed": -1}, "a seed"),
+        (RolloutSettings(turns=-1), {}, "0 turns"),
+        (RolloutSettings(play_ply=2), {}, "plays chosen at 0-ply or 1-ply, got 2-ply"),
+        *((RolloutSettings(likely=n), {}, "1 to 21 likely plays of a roll, or 0 for all") for n in (-1, 22)),
+        (RolloutSettings("soon"), {}, "a rollout to stop at one of end, exact, tables, got 'soon'"),
+        (PLAIN, {"items": np.array([1, 2])}, "1 items"),
+        (PLAIN, {"items": np.array([-1])}, "1 items not below 0"),
+        *((PLAIN, {"until": until, "most_trials": 72}, "a standard error above 0") for until in (0.0, -1.0, math.nan)),
+        *((PLAIN, {"until": 0.1, "most_trials": n}, "most trials to be a multiple of 72") for n in (-72, 36, 100)),
     ],
 )
-def test_wrong_trials(trials: int, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        roll_out(np.array([START.board], np.int8), chooser_of(0), trials)
-
-
-def test_wrong_numbers() -> None:
-    board, chooser = np.array([START.board], np.int8), chooser_of(0)
-    with pytest.raises(UsageError, match="expected a seed"):
-        roll_out(board, chooser, 72, -1)
-    with pytest.raises(UsageError, match="expected 0 turns"):
-        roll_out(board, chooser, 72, 0, RolloutSettings(turns=-1))
-    with pytest.raises(UsageError, match="expected plays chosen at 0-ply or 1-ply, got 2-ply"):
-        roll_out(board, chooser, 72, 0, RolloutSettings(play_ply=2))
-    for likely in (-1, 22):
-        with pytest.raises(UsageError, match="expected 1 to 21 likely plays of a roll, or 0 for all"):
-            roll_out(board, chooser, 72, 0, RolloutSettings(likely=likely))
-    with pytest.raises(UsageError, match="one of end, exact, tables, got 'soon'"):
-        roll_out(board, chooser, 72, 0, RolloutSettings("soon"))
-    with pytest.raises(UsageError, match="expected 1 items"):
-        roll_out(board, chooser, 72, 0, items=np.array([1, 2]))
-    with pytest.raises(UsageError, match="expected 1 items not below 0"):
-        roll_out(board, chooser, 72, 0, items=np.array([-1]))
-    for until in (0.0, -1.0, float("nan")):
-        with pytest.raises(UsageError, match="expected a standard error above 0"):
-            roll_out(board, chooser, 72, until=until, most_trials=72)
-    for most in (-72, 36, 100):
-        with pytest.raises(UsageError, match="expected most trials to be a multiple of 72"):
-            roll_out(board, chooser, 72, until=0.1, most_trials=most)
+def test_wrong_numbers_are_refused(settings: RolloutSettings, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=f"^expected {message}"):
+        roll_out(np.array([START.board], np.int8), chooser_of(0), settings=settings, **{"trials": 72, **arguments})
 
 
 def test_wrong_boards_and_players() -> None:
@@ -421,3 +424,149 @@ def test_plays_one_roll_ahead_to_the_end_with_luck() -> None:
     errors = np.hypot(results[0].equity_standard_errors, plain.equity_standard_errors)
     assert (np.abs(results[0].equities - plain.equities) < 4 * errors).all()
     assert plain.equity_standard_errors == pytest.approx(results[0].plain_standard_errors)
+
+
+SHORT = RolloutSettings("end", 4)
+
+
+@cache
+def opening_plays() -> Boards:
+    return flip_boards(batch_plays(np.array([START.board], np.int8), np.array([[3, 1]], np.int8))[1])[:2]
+
+
+def rolled_while_open(open_after: list[list[bool]], limits: Limits) -> tuple[list[Values], list[list[int]]]:
+    """The blocks of two plays that are open after each round as given, and how many each had then."""
+    answers, seen = iter(open_after), list[list[int]]()
+
+    def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
+        seen.append([len(each) for each in blocks])
+        return np.array(next(answers))
+
+    return blocks_while_open(opening_plays(), pips_player().chooser, SHORT, limits, 5, 3, still_open), seen
+
+
+def test_play_that_opens_again_goes_on_with_its_next_games() -> None:
+    limits = Limits(2 * BLOCK, 1e-9, 12 * BLOCK)
+    blocks, seen = rolled_while_open([[True, False], [True, True], [False, True], [False, False]], limits)
+    assert seen == [[2, 2], [4, 2], [6, 4], [6, 6]]
+    expected = rolled_blocks(
+        opening_plays(), pips_player().chooser, 5, SHORT, Limits(6 * BLOCK), np.full(2, 3), np.zeros(2, np.int64)
+    )
+    for found, others in zip(blocks, expected, strict=True):
+        assert np.array_equal(found, others)
+
+
+def test_no_play_has_more_games_than_the_limit() -> None:
+    _, seen = rolled_while_open([[True, False], [True, True], [True, True]], Limits(2 * BLOCK, 1e-9, 4 * BLOCK))
+    assert seen == [[2, 2], [4, 2], [4, 4]]
+    _, seen = rolled_while_open([[True, True]], Limits(2 * BLOCK))
+    assert seen == [[2, 2]]
+
+
+def test_wrong_limits_of_rounds() -> None:
+    with pytest.raises(UsageError, match="expected a multiple of 36 trials"):
+        rolled_while_open([], Limits(50))
+
+
+def test_error_of_a_difference() -> None:
+    """Against many draws of pairs that share much, where one side has more than the other."""
+    generator = np.random.default_rng(1)
+    n, m, draws = 30, 12, 4000
+    shared = generator.normal(size=(draws, n))
+    first, second = shared + 0.5 * generator.normal(size=(draws, n)), shared + 0.5 * generator.normal(size=(draws, n))
+    second = second[:, :m]
+    spread = (first.mean(axis=1) - second.mean(axis=1)).std()
+    stated = [difference_error(*pair) for pair in zip(first[:300], second[:300], strict=True)]
+    assert np.sqrt(np.mean(np.square(stated))) == pytest.approx(spread, rel=0.05)
+    assert difference_error(second[0], first[0]) == pytest.approx(difference_error(first[0], second[0]))
+    same = first[0] - first[1]
+    assert difference_error(first[0], first[1]) == pytest.approx(same.std(ddof=1) / np.sqrt(n))
+
+
+ITEMS = np.array([3, 1, 4, 1])
+FIVE_TURNS = RolloutSettings("end", 5)
+
+
+@cache
+def game_boards(settings: RolloutSettings) -> Boards:
+    """Of one game; the last ones, without contact, where games go to the end: random networks may never end others."""
+    return random_game_positions(1, seed=4).boards[[-12, -9, -6, -3] if settings == TO_THE_END else [0, 9, 20, -3]]
+
+
+class OtherPlayer:
+    """A network that no kernel plays."""
+
+    label = version = "asked"
+
+    def __init__(self, player: NetworkPlayer | LookaheadPlayer) -> None:
+        self.player = player
+
+    def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
+        return self.player.choose_plays(boards, rolls)
+
+
+def rolled(player: object, settings: RolloutSettings = FIVE_TURNS) -> Rolled:
+    return rolled_by(player, game_boards(settings), random_player(0).chooser, 7, settings, ITEMS)  # type: ignore[arg-type]
+
+
+def rolled_out(blocks: int, settings: RolloutSettings = FIVE_TURNS, player: object = None) -> RolloutResult:
+    """By a player, or without one by the kernel."""
+    through = (lambda _: rolled(player, settings)) if player else (lambda kernel: kernel)
+    boards, chooser = game_boards(settings), random_player(0).chooser
+    return roll_out(boards, chooser, blocks * BLOCK, 7, settings, items=ITEMS, through=through)
+
+
+@pytest.mark.parametrize("settings", [FIVE_TURNS, TO_THE_END, FIVE_TURNS._replace(with_luck=False, likely=0)])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_network_rolls_out_as_the_kernel(known: bool, settings: RolloutSettings) -> None:
+    found = rolled_out(4, settings, random_player(0) if known else OtherPlayer(random_player(0)))
+    for values, others in zip(found, rolled_out(4, settings), strict=True):
+        assert np.array_equal(values, others)
+
+
+def test_batches_do_not_change_rollouts_by_a_player(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = rolled_out(4)
+    monkeypatch.setattr(rollout, "BATCH_BLOCKS", 8)  # two of the four positions at a time
+    found = rolled_out(4, player=random_player(0))
+    assert np.array_equal(found.equities, expected.equities)
+    assert len(set(found.equities.tolist())) > 2
+
+
+def test_one_that_looks_ahead_rolls_out_as_the_kernel() -> None:
+    """All plays are seen, and the same ones let through."""
+    settings = RolloutSettings("end", 3, likely=0, play_ply=1)
+    found = rolled_out(2, settings, OtherPlayer(LookaheadPlayer(random_player(0).seeing_all(), 1)))
+    assert np.array_equal(found.equities, rolled_out(2, settings).equities)
+
+
+def test_blocks_of_some_rows() -> None:
+    blocks = rolled(random_player(0))(np.arange(4), 0, 5)
+    assert np.array_equal(rolled(random_player(0))(np.array([2, 0]), 3, 5), blocks[[2, 0], 3:])
+    with threads(1):
+        assert np.array_equal(rolled(random_player(0))(np.arange(4), 0, 5), blocks)
+
+
+def test_another_player_has_the_same_luck_on_average() -> None:
+    """PubEval plays, and networks that count pips see the luck: what is subtracted averages to zero."""
+    chooser, settings = pips_player().chooser, RolloutSettings("end", 6)
+    boards, results = game_boards(settings), []
+    for each_settings in (settings, settings._replace(with_luck=False)):
+
+        def through(_: Rolled, settings: RolloutSettings = each_settings) -> Rolled:
+            return rolled_by(PubEval(), boards, chooser, 7, settings, ITEMS)
+
+        results.append(roll_out(boards, chooser, 36 * BLOCK, 7, each_settings, items=ITEMS, through=through))
+    found, plain = results
+    assert found.plain_standard_errors == pytest.approx(plain.equity_standard_errors)
+    errors = np.hypot(found.equity_standard_errors, plain.equity_standard_errors)
+    assert (np.abs(found.equities - plain.equities) < 4 * errors + 1e-9).all()
+    assert (reductions_of(found)[:3] > 1).all()
+
+
+def test_invalid_answers_of_a_player_are_refused() -> None:
+    class Wrong(OtherPlayer):
+        def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
+            return super().choose_plays(boards, rolls)[:-1]
+
+    with pytest.raises(InvalidPositionError, match="expected 288 boards from player asked, got int8"):
+        rolled_out(2, player=Wrong(random_player(0)))

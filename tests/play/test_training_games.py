@@ -90,7 +90,7 @@ def test_returns_of_the_twin(td_lambda: float) -> None:
             assert found.returns[turn].tolist() == pytest.approx(expected, abs=1e-5)
 
 
-def test_what_is_overlooked_is_cut() -> None:
+def test_returns_stop_at_overlooked_plays() -> None:
     """If every turn may be overlooked, no return goes on."""
     found = played(random_networks(1), STARTS[:8], overlooked=1.0, td_lambda=1.0)
     plain = played(random_networks(1), STARTS[:8], overlooked=1.0, td_lambda=0.0)

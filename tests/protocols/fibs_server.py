@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,9 +57,10 @@ class FibsServer(threading.Thread):
         invites: str = "",
         refuses: str = "",
         own_info: str = OWN_INFO,
+        flood: Callable[[], bytes] = bytes,
     ) -> None:
         super().__init__(daemon=True)
-        self.own_info = own_info
+        self.own_info, self.flood = own_info, flood
         self.random, self.faults, self.invites, self.refuses = random.Random(seed), faults or {}, invites, refuses
         self.saved: SavedMatch | None = None
         self.heard: list[str] = []
@@ -390,6 +392,9 @@ class _Session:
         while self.fault("nothing"):
             self.server.faults[0] = "nothing"
             self.send(b"\0" * 1000)
+        while self.fault("flood"):
+            self.server.faults[0] = "flood"
+            self.send(self.server.flood())
         if self.fault("binary"):
             self.send(bytes(range(128, 256)) + b"\xff\xfb\x01\r\n")
         if self.fault("long"):

@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bgdata.evaluation.talk import Talk
+from bgdata.formats.lines import read_bytes
 from bgdata.formats.matches import Game, Match, TurnKind
-from bgdata.formats.replay import replay
-from bgdata.formats.sgf import read_sgf
+from bgdata.formats.replay import replay_game
+from bgdata.formats.sgf import parse_sgf
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import NO_PLAY, legal_plays, parse_play
 from bgdata.game.position import Position
 from bgdata.protocols.decisions import Decisions
-from bgdata.protocols.external import Asked, Exchange, ExternalPlayer
+from bgdata.protocols.external import Exchange, ExternalPlayer, QuestionKind
 from tests.oracles import ask_gnubg
 
 SCRIPT = """
@@ -80,7 +81,7 @@ def play_gnubg(decisions: Decisions, folder: Path, *, is_jacoby: bool = True, **
         server.start()
         ask_gnubg(gnubg_script(listening.getsockname()[1], **settings), folder)
         server.join()
-    (match,) = read_sgf(folder / "match.sgf").matches
+    (match,) = parse_sgf(read_bytes(folder / "match.sgf")).matches
     return Played(match, exchanges)
 
 
@@ -92,7 +93,7 @@ def acts_of_gnubg(match: Match, side: int) -> Iterator[Act]:
 
 def game_acts(match: Match, game: Game, side: int) -> Iterator[Act]:
     """The acts of one side in one game."""
-    for replayed in replay(match, game):
+    for replayed in replay_game(match, game).turns:
         turn, position = replayed.turn, replayed.position
         if turn.player != side or turn.kind is TurnKind.ROLL:
             continue
@@ -113,7 +114,7 @@ def acts_of_ours(exchanges: list[Exchange]) -> Iterator[Act]:
     for line, reply, question in ((each.line, each.reply, each.question) for each in exchanges):
         assert question, f"{line}: {reply}"
         position = Position(question.position)
-        if question.asked is Asked.PLAY:
+        if question.kind is QuestionKind.PLAY:
             assert question.roll
             if len(legal_plays(position, question.roll)) > 1:
                 after = parse_play(reply or NO_PLAY, position, question.roll).next_position

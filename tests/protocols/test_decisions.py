@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.cube import DEFAULT_RULES, CubeRules
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import find_met
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
@@ -44,14 +42,6 @@ class Sure(Scrambled):
 def losing(gammons: float, rules: CubeRules = DEFAULT_RULES) -> Decisions:
     """A player that sees whoever is on roll lose, and this share of it as gammons."""
     return Decisions(LookaheadPlayer(Sure(0, 0, 0, gammons, 0)), rules)
-
-
-@pytest.fixture(scope="module")
-def met(tmp_path_factory: pytest.TempPathFactory) -> MatchEquity:
-    """A published table."""
-    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("met") / "warehouse")
-    warehouse.build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
-    return find_met(warehouse, "published-12")
 
 
 @pytest.mark.parametrize(("gammons", "least"), [(0.0, 1), (0.00005, 1), (0.5, 2), (1.0, 2)])

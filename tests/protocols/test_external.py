@@ -23,11 +23,12 @@ from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
 from bgdata.players import open_player
 from bgdata.protocols.decisions import Answer, Decisions
-from bgdata.protocols.external import REFUSED, Asked, ExternalPlayer, Question, color_asked, question_of
+from bgdata.protocols.external import REFUSED, ExternalPlayer, Question, QuestionKind, color_to_decide, parse_question
 from tests.beside_gnubg import MET
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.oracles import needs_gnubg_tool
 from tests.protocols.gnubg_games import Played, acts_of_gnubg, acts_of_ours, play_gnubg
+from tests.together import each
 
 # lines that gnubg 1.07 has sent
 OPENING = (
@@ -54,12 +55,12 @@ CRAWFORD = (
 
 def asked(line: str, known: int | None = None, *, is_jacoby: bool = False) -> Question:
     board = parse_fibs_board(line)
-    return question_of(board, color_asked(board, known), is_jacoby=is_jacoby)
+    return parse_question(board, color_to_decide(board, known), is_jacoby=is_jacoby)
 
 
 def test_the_opening() -> None:
     question = asked(OPENING)
-    assert (question.asked, question.position, str(question.roll)) == (Asked.PLAY, START, "41")
+    assert (question.kind, question.position, str(question.roll)) == (QuestionKind.PLAY, START, "41")
     assert question.players == ("gnubg", "root")
     assert question.stakes == Stakes(MatchScore(3, 3))
 
@@ -67,7 +68,7 @@ def test_the_opening() -> None:
 def test_a_double_is_seen_by_who_has_doubled() -> None:
     """Names and scores are turned round, the checkers are not."""
     question = asked(DOUBLED)
-    assert (question.asked, question.roll) == (Asked.ANSWER, None)
+    assert (question.kind, question.roll) == (QuestionKind.ANSWER, None)
     assert (question.players, question.scores) == (("gnubg", "root"), (0, 1))
     assert question.stakes == Stakes(MatchScore(6, 7), Cube(2, CubeOwner.ON_ROLL))
     assert (question.position.board[6], question.position.board[24]) == (5, -1 + 1)
@@ -142,7 +143,7 @@ def simple_player() -> ExternalPlayer:
         ),
     ],
 )
-def test_lines_that_are_wrong_are_told_why(line: str, reason: str) -> None:
+def test_invalid_lines_get_an_error(line: str, reason: str) -> None:
     exchange = simple_player().exchange(line)
     assert exchange.reply.startswith(REFUSED + reason)
     assert exchange.question is None
@@ -194,7 +195,7 @@ def test_half_a_line_at_the_end(pair: tuple[socket.socket, Talk]) -> None:
     assert error == "expected gnubg to end its last line, found it gone after 'board:gnubg:ro'"
 
 
-def test_somebody_who_says_nothing(pair: tuple[socket.socket, Talk]) -> None:
+def test_silent_program_ends_the_session(pair: tuple[socket.socket, Talk]) -> None:
     theirs, talk = pair
     theirs.sendall(b"board:half")
     with pytest.raises(
@@ -203,7 +204,21 @@ def test_somebody_who_says_nothing(pair: tuple[socket.socket, Talk]) -> None:
         list(simple_player().exchanges(talk, 0.05))
 
 
-def test_somebody_who_has_gone(pair: tuple[socket.socket, Talk]) -> None:
+@each("lines", [b"nonsense\n", b"\n", b"\xff\n\0"])
+def test_lines_without_end_that_ask_nothing(lines: bytes) -> None:
+    """They had been answered and printed for as long as they came."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs, theirs.makefile("rb") as replies:
+        reader = threading.Thread(target=replies.readlines)  # else it is not written to any more
+        reader.start()
+        theirs.sendall(GOOD + lines * 500)
+        with pytest.raises(ExternalProgramError, match=r"^expected boards of gnubg, got 100 other lines in a row$"):
+            list(simple_player().exchanges(Talk(ours.fileno(), ours.fileno(), "gnubg"), 30))
+        ours.shutdown(socket.SHUT_WR)
+        reader.join()
+
+
+def test_disconnected_program_ends_the_session(pair: tuple[socket.socket, Talk]) -> None:
     theirs, talk = pair
     theirs.sendall(GOOD)
     theirs.close()

@@ -7,19 +7,17 @@ from pathlib import Path
 
 import pytest
 
-import bgdata
-from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import MatchEquity
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Game, Match, TurnKind
-from bgdata.formats.replay import replay, replay_file
+from bgdata.formats.replay import replay_file, replay_game
 from bgdata.game.dice import parse_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import find_play, legal_plays
 from bgdata.game.position import START, Position
-from bgdata.protocols.external import Asked, Exchange, Question
+from bgdata.protocols.external import Exchange, Question, QuestionKind
 from bgdata.protocols.external_record import ExternalRecord
 from tests.oracles import needs_gnubg_tool
 from tests.protocols.gnubg_games import play_gnubg
@@ -38,7 +36,7 @@ def after(position: Position, *plays: tuple[str, str]) -> Position:
 
 def asked(position: Position, roll: str = "", scores: tuple[int, int] = (0, 0), **others: object) -> Question:
     """A question to the player on roll, for the play of a roll or for a turn, in a match to 3 points."""
-    what = Asked.PLAY if roll else Asked.TURN
+    what = QuestionKind.PLAY if roll else QuestionKind.TURN
     stakes = Stakes(MatchScore(3 - scores[0], 3 - scores[1]))
     question = Question(what, ("ann", "root"), 3, scores, position, stakes, parse_roll(roll) if roll else None)
     return replace(question, **others)  # type: ignore[arg-type]
@@ -108,7 +106,7 @@ def test_a_double_that_gnubg_takes() -> None:
 
 @pytest.mark.parametrize(("reply", "end"), [("take", ["0 take"]), ("drop", ["0 pass", "1 wins 1"])])
 def test_a_double_of_gnubg(reply: str, end: list[str]) -> None:
-    doubled = asked(after(START, FIRST), asked=Asked.ANSWER)
+    doubled = asked(after(START, FIRST), kind=QuestionKind.ANSWER)
     record = recorded(OPENED)
     assert record.add(Exchange("", reply, doubled)) is (reply == "drop")
     assert shown(record.matches[0]) == ["0 31", "1 double", *end]
@@ -135,7 +133,7 @@ def test_questions_that_are_asked_again() -> None:
     (match,) = recorded(OPENED, (play, "24/20"), (play, "8/5 6/5")).matches
     assert shown(match) == ["0 31", "1 62", "0 31"]
     assert [move[:2] for move in match.games[0].turns[-1].checker_moves] == [(8, 5), (6, 5)]
-    doubled = asked(after(START, FIRST), asked=Asked.ANSWER)
+    doubled = asked(after(START, FIRST), kind=QuestionKind.ANSWER)
     (match,) = recorded(OPENED, (doubled, "drop"), (doubled, "take")).matches
     assert shown(match) == ["0 31", "1 double", "0 take"]
     (match,) = recorded(OPENED, (play, "24/20"), (asked(THERE), "roll")).matches
@@ -181,7 +179,7 @@ def acts(match: Match, game: Game, first: int = 0) -> list[tuple[int, TurnKind, 
     that counts as 0."""
     return [
         (turn.turn.player ^ first, turn.turn.kind, (turn.play.next_position if turn.play else turn.position).id)
-        for turn in replay(match, game)
+        for turn in replay_game(match, game).turns
         if turn.turn.kind in (TurnKind.PLAY, TurnKind.DOUBLE, TurnKind.BEAVER, TurnKind.PASS)
     ]
 
@@ -204,11 +202,9 @@ def check_same_games(ours: Match, theirs: Match, side: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("length", [0, 5])
-def test_gnubg_has_recorded_the_same(side: int, length: int, tmp_path: Path) -> None:
+def test_gnubg_has_recorded_the_same(side: int, length: int, met: MatchEquity, tmp_path: Path) -> None:
     """With cubes of all kinds, and a player without sense, whose games are long and wild."""
-    warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
-    warehouse.build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
-    wild = Wild(LookaheadPlayer(Whims()), CubeRules(met=find_met(warehouse, "published-12")))
+    wild = Wild(LookaheadPlayer(Whims()), CubeRules(met=met))
     played = play_gnubg(wild, tmp_path, side=side, length=length, games=6, seed=3)
     record = ExternalRecord()
     for exchange in played.exchanges:

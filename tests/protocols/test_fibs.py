@@ -9,10 +9,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-import bgdata
-from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import BgdataError, EngineRefusedError, ExternalProgramError, InvalidGameError
 from bgdata.evaluation.evaluator import Evaluations
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
@@ -51,11 +49,9 @@ class Whims(Scrambled):
 
 
 @pytest.fixture(scope="module")
-def decisions(tmp_path_factory: pytest.TempPathFactory) -> Decisions:
+def decisions(met: MatchEquity) -> Decisions:
     """Without sense or pattern, so that games have all that there is."""
-    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("met") / "warehouse")
-    warehouse.build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
-    return Decisions(LookaheadPlayer(Whims()), CubeRules(met=find_met(warehouse, "published-12")))
+    return Decisions(LookaheadPlayer(Whims()), CubeRules(met=met))
 
 
 @contextmanager
@@ -232,7 +228,7 @@ def test_the_record_is_handed_on_after_every_game(decisions: Decisions) -> None:
 
 
 @pytest.mark.parametrize("fault", ["binary", "long"])
-def test_lines_that_are_none_are_passed_over(decisions: Decisions, fault: str) -> None:
+def test_invalid_lines_are_passed_over(decisions: Decisions, fault: str) -> None:
     with FibsServer(8, faults={9: fault}) as server:
         player, told = played(server, decisions, Wish(OPPONENT, True, 3))
     assert player.record
@@ -249,6 +245,26 @@ def test_a_server_that_says_much_and_nothing(decisions: Decisions, fault: str) -
         player.log_in(PASSWORD)
         with pytest.raises(ExternalProgramError, match=r"expected .*the server .*within 1 s, got"):
             player.play(Wish(OPPONENT, True, 3))
+
+
+@each(
+    ("lines", "words"),
+    {
+        "understood": (b"bob wants to play a 5 point match with you.\r\n" * 20, "got 1000 lines in a row"),
+        "loaded again": (b"mary has joined you. Your running match was loaded.\r\n" * 20, "got 1000 lines in a row"),
+        "no text": (b"\xff\r\n" * 50 + b"13 bob is anybody here?\r\n", "to go on within 1 s, got lines that do not"),
+    },
+)
+def test_a_flood_ends_and_fills_no_log(decisions: Decisions, lines: bytes, words: str) -> None:
+    """Lines that mean something had been taken for as long as they came, and others were each told."""
+    with (
+        FibsServer(8, faults={9: "flood"}, flood=lambda: lines) as server,
+        session(server, decisions, patience=1) as (player, told),
+    ):
+        player.log_in(PASSWORD)
+        with pytest.raises(ExternalProgramError, match=words):
+            player.play(Wish(OPPONENT, True, 3))
+    assert len([line for line in told if not line.startswith(("  ", "the match"))]) < 30
 
 
 @pytest.mark.parametrize(
@@ -358,7 +374,7 @@ def test_plays_are_read_as_they_are_written(is_up: bool) -> None:
                     assert found.after_play == play.after_play
 
 
-def test_what_happens_before_there_is_a_match_is_no_match(decisions: Decisions) -> None:
+def test_messages_of_a_game_before_a_match_are_refused(decisions: Decisions) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         player = FibsPlayer(Talk(ours.fileno(), ours.fileno(), "the server"), decisions, USER, print, PATIENCE)

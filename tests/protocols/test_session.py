@@ -11,12 +11,12 @@ import pytest
 from bgdata.errors import InvalidScoreError
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import TurnKind
-from bgdata.formats.replay import replay
+from bgdata.formats.replay import replay_game
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.play.cubeful_lockstep import fill_dice
-from bgdata.protocols.session import Asked, Ending, Moment, Session
+from bgdata.protocols.session import DecisionKind, Ending, Moment, Session
 from tests.reference.games import dice
 
 NAMES = ("ann", "bob")
@@ -25,13 +25,13 @@ MONEY = Money(is_jacoby=False)
 
 def act(session: Session, random: Random) -> None:
     """Something that may be done now: a double in one turn of four, and then anything."""
-    asked = session.now.asked
-    if asked is Asked.PLAY:
+    asked = session.now.kind
+    if asked is DecisionKind.PLAY:
         session.make(random.choice(legal_plays(session.now.position, session.roll)))
-    elif asked is Asked.TURN:
+    elif asked is DecisionKind.TURN:
         random.choice((session.double, *[session.roll_dice] * 3))()
     else:
-        may_beaver = asked is Asked.ANSWER and session.may_beaver
+        may_beaver = asked is DecisionKind.ANSWER and session.may_beaver
         random.choice((*[session.take] * 5, session.pass_double, *[session.beaver] * 6 * may_beaver))()
 
 
@@ -39,7 +39,7 @@ def play_out(session: Session, random: Random) -> None:
     """Every game, with a resignation now and then."""
     while True:
         while not session.ending:
-            if random.random() < 0.002 and session.now.asked is Asked.PLAY:
+            if random.random() < 0.002 and session.now.kind is DecisionKind.PLAY:
                 session.resign(random.choice((1, 2, 3)))
             else:
                 act(session, random)
@@ -84,7 +84,7 @@ def test_records_are_read_back_and_replayed(score: MatchScore | Money | None) ->
             assert [(turn.player, turn.kind, turn.dice, turn.cube_value) for turn in game.turns] == [
                 (turn.player, turn.kind, turn.dice, turn.cube_value) for turn in kept.turns
             ]
-            replayed = replay(match, game)
+            replayed = replay_game(match, game).turns
             assert (game.winner, game.points) == (kept.winner, kept.points)
             assert game.winner is not None
             points[game.winner] += game.points or 0
@@ -106,7 +106,7 @@ def test_undo_takes_back_whatever_was_done() -> None:
             if session.ending:
                 break
             kept.append((session.now, session.dice(), session.record.match))
-            kinds.add(session.now.asked)
+            kinds.add(session.now.kind)
             session.keep()
             act(session, random)
         if session.ending:  # there is no way back from there
@@ -115,7 +115,7 @@ def test_undo_takes_back_whatever_was_done() -> None:
             assert session.undo()
             assert (session.now, session.dice(), session.record.match) == (now, rolled, match)
         assert not session.undo()
-    assert kinds == set(Asked)
+    assert kinds == set(DecisionKind)
 
 
 def to_turn(session: Session) -> Session:
@@ -127,7 +127,7 @@ def to_turn(session: Session) -> Session:
 def test_who_may_double() -> None:
     session = Session(3, NAMES, MONEY)
     assert session.why_no_double == "the first roll of a game decides who begins"
-    assert to_turn(session).now.asked is Asked.TURN
+    assert to_turn(session).now.kind is DecisionKind.TURN
     assert session.why_no_double == ""
     session.roll_dice()
     assert session.why_no_double == "the dice are rolled"
@@ -136,9 +136,9 @@ def test_who_may_double() -> None:
     session.take()
     assert session.now.side == session.now.on_roll
     assert session.why_no_double == "the opponent owns the cube"
-    assert to_turn(session).now.asked is Asked.TURN
+    assert to_turn(session).now.kind is DecisionKind.TURN
     session.roll_dice()
-    assert to_turn(session).now.asked is Asked.PLAY, "who has given the cube away is not asked"
+    assert to_turn(session).now.kind is DecisionKind.PLAY, "who has given the cube away is not asked"
 
 
 def test_nobody_doubles_in_the_crawford_game_nor_a_dead_cube() -> None:
@@ -148,7 +148,7 @@ def test_nobody_doubles_in_the_crawford_game_nor_a_dead_cube() -> None:
     assert session.ending == Ending(0, 2, 2)
     session.begin_next()
     assert session.score == MatchScore(1, 3, is_crawford=True)
-    assert to_turn(session).now.asked is Asked.PLAY
+    assert to_turn(session).now.kind is DecisionKind.PLAY
     assert session.why_no_double == "nobody doubles in the crawford game"
     session.now = Moment(START, 1, session.now.stakes, rolls=1)
     session.resign(1)
@@ -156,7 +156,7 @@ def test_nobody_doubles_in_the_crawford_game_nor_a_dead_cube() -> None:
     assert session.points == (3, 0)
 
     session = to_turn(Session(3, NAMES, MatchScore(1, 1)))
-    assert session.now.asked is Asked.PLAY
+    assert session.now.kind is DecisionKind.PLAY
     assert session.why_no_double == "at 1-away 1-away the cube is high enough to win the match"
 
 
@@ -175,7 +175,7 @@ def test_a_beaver_costs_twice_the_cube_if_passed_and_four_times_if_taken() -> No
         doubler = session.now.on_roll
         session.double()
         session.beaver()
-        assert (session.now.asked, session.now.side) == (Asked.BEAVER, doubler)
+        assert (session.now.kind, session.now.side) == (DecisionKind.BEAVER, doubler)
         if is_taken:
             session.take()
             assert session.now.stakes == Stakes(MONEY, Cube(4, CubeOwner.OPPONENT))
@@ -190,7 +190,7 @@ def test_the_cube_goes_up_to_64() -> None:
     for value, may_double, may_beaver in ((16, True, True), (32, True, False), (64, False, False)):
         session.now = Moment(START, 0, Stakes(MONEY, Cube(value, CubeOwner.OPPONENT)), rolls=3)
         to_turn(session)
-        assert (session.now.asked is Asked.TURN) == may_double
+        assert (session.now.kind is DecisionKind.TURN) == may_double
         if may_double:
             session.double()
             assert session.may_beaver == may_beaver

@@ -15,11 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import bgdata
-from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import find_met
 from bgdata.errors import ExternalProgramError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import open_named_player
@@ -45,14 +42,6 @@ PAGE = Path(__file__).parents[2] / "docs/how_to/speak_ubgi.md"
 @pytest.fixture
 def engine(player_root: Path) -> UbgiEngine:
     return UbgiEngine(Decisions(open_player(player_root), CubeRules()))
-
-
-@pytest.fixture(scope="module")
-def met(tmp_path_factory: pytest.TempPathFactory) -> MatchEquity:
-    """A match equity table."""
-    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("met") / "warehouse")
-    warehouse.build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
-    return find_met(warehouse, "published-12")
 
 
 @pytest.fixture
@@ -222,7 +211,7 @@ def test_a_conversation_at_a_score(match_engine: UbgiEngine) -> None:
 
 
 @each("change", list(CHANGES))
-def test_what_an_xgid_says_is_used(match_engine: UbgiEngine, change: str) -> None:
+def test_every_field_of_an_xgid_is_used(match_engine: UbgiEngine, change: str) -> None:
     """Something is answered otherwise where two positions differ in one thing."""
     answers = []
     for state in CHANGES[change][:2]:

@@ -11,8 +11,8 @@ import duckdb
 import numpy as np
 import pytest
 
+from bgdata.datasets import SQL
 from bgdata.datasets.benchmark_scores import ScoreParameters
-from bgdata.store.scripts import SQL
 from bgdata.warehouse import Warehouse
 from tests.reference.paired import Plays, paired
 

@@ -11,9 +11,8 @@ import duckdb
 import pytest
 
 import bgdata
-from bgdata.datasets import all_kinds
+from bgdata.datasets import SQL, all_kinds
 from bgdata.store.checks import select_columns
-from bgdata.store.scripts import SQL, sql_checks
 from tests.sql.corruptions import corruptions
 from tests.together import Together, each
 
@@ -82,7 +81,7 @@ def test_every_check_belongs_to_a_kind_and_every_kind_has_one() -> None:
     """A check whose name begins with no kind would never run."""
     tables = {kind.name: {shape.name for shape in kind.tables} for kind in all_kinds().values()}
     every = set().union(*tables.values())
-    run = [f"{table}__{claim}" for table in every for claim, _ in sql_checks(table)]
+    run = [f"{table}__{claim}" for table in every for claim, _ in all_kinds().sql.checks(table)]
     assert sorted(run) == sorted(queries())
     checked = {check.partition("__")[0] for check in queries()}
     assert [kind for kind, names in tables.items() if not names & checked] == []

@@ -8,7 +8,8 @@ import duckdb
 import pytest
 
 import bgdata
-from bgdata.store.scripts import needed_by, scripts_in
+from bgdata.datasets import all_kinds
+from bgdata.store.scripts import PARTS
 from tests.together import Together
 
 
@@ -39,9 +40,8 @@ def test_nothing_else_is_there(small_root: Path) -> None:
 
 def test_words_that_are_needed() -> None:
     """Through views of views and macros; of no other scripts."""
-    created = {
-        name for folder in ("macros", "lookups", "views") for each in scripts_in(folder) for name in each.creates
-    }
-    assert needed_by("select 1") & created == frozenset()
-    assert "manifests" in needed_by("from lineage")
-    assert "turns" in needed_by("select * from luck_by_game where x > 1")
+    sql = all_kinds().sql
+    created = {name for script in sql.scripts(*PARTS) for name in script.creates}
+    assert sql.needed_by("select 1") & created == frozenset()
+    assert "manifests" in sql.needed_by("from lineage")
+    assert "turns" in sql.needed_by("select * from luck_by_game where x > 1")

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from bgdata.bearoff.combine import win_chance
 from bgdata.bearoff.index import layout_at, position_index
 from bgdata.bearoff.tables import Equities
+from bgdata.datasets import SQL
 from bgdata.errors import InvalidPositionError
 from bgdata.rows.probe import cube_action
-from bgdata.store.scripts import SQL
 from tests.reference.bearoff import ROLLS, cube_value, layouts, one_sided_win_chance, race
 from tests.reference.bearoff import equities as exact_equities
 from tests.together import each
@@ -104,7 +104,7 @@ def pips_or_none(points: list[int | None] | None) -> int | None:
 
 @some
 @given(st.lists(st.none() | st.lists(st.none() | st.integers(-2, 4) | st.sampled_from([15, 16, 300]), max_size=20)))
-def test_whatever_is_no_layout(connection: Connection, lists: list[list[int | None] | None]) -> None:
+def test_random_lists_plain_and_vectorised(connection: Connection, lists: list[list[int | None] | None]) -> None:
     """Plain and vectorised alike, and no list disturbs its neighbours."""
     rows = connection.execute(
         "select bearoff_index(points), pip_count(points) "
@@ -247,11 +247,11 @@ def test_best_cube_action(connection: Connection, equities: tuple[float, ...], o
 
 
 @each("call", ["best_cube_action(0, 0, 0, null)", "cube_value(null, 1)", "cube_value(1, null)"])
-def test_nothing_follows_from_nothing(connection: Connection, call: str) -> None:
+def test_null_gives_null(connection: Connection, call: str) -> None:
     assert one(connection, call) is None
 
 
-def test_owners_that_there_are_not(connection: Connection) -> None:
+def test_unknown_cube_owner_is_refused(connection: Connection) -> None:
     with pytest.raises(duckdb.InvalidInputException, match=r"expected a cube_owner among centered, .*, got white"):
         one(connection, "best_cube_action(0, 0, 0, 0, cube_owner := 'white')")
 

@@ -99,7 +99,7 @@ def test_differences(connection: duckdb.DuckDBPyConnection, small_root: Path, me
         ("away", None, "expected as many scores as chances in the match equity table published-12, found others"),
     ],
 )
-def test_what_is_no_table(small_root: Path, name: str, value: float | None, message: str) -> None:
+def test_damaged_table_is_refused(small_root: Path, name: str, value: float | None, message: str) -> None:
     """As where a file was damaged that keeps its size."""
     table = bgdata.open_warehouse(small_root).open("match_equity", "published-12")
     arrays = {key: np.array(values) for key, values in table.arrays().items()}

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
+from bgdata.datasets import all_kinds
 from bgdata.game.dice import ROLLS
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.play.random_games import random_game_positions
-from bgdata.store.scripts import run_scripts
 from tests.reference.plays import boards_after
 from tests.together import each
 
@@ -50,7 +50,7 @@ def macros() -> Iterator[duckdb.DuckDBPyConnection]:
     """A client that has nothing but the macros."""
     with duckdb.connect() as connection:
         connection.execute("set threads = 1")
-        run_scripts(connection, "macros")
+        all_kinds().sql.run(connection, "macros")
         yield connection
 
 

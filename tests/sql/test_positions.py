@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import functools
 import random
-import shutil
-from pathlib import Path
 from typing import Any
 
 import duckdb
-import pytest
 
-import bgdata
 from bgdata.errors import InvalidPositionError
 from bgdata.game.board import BASE64_LETTERS
 from bgdata.game.classes import position_class
 from bgdata.game.dice import ORDERED_ROLLS, roll_of
 from bgdata.game.plays import legal_plays
-from bgdata.game.position import START, Position, board_flaw, parse_key20
+from bgdata.game.position import START, Position, board_flaw
 from bgdata.play.random_games import GamePositions, random_game_positions
-from bgdata.warehouse import Warehouse
 from tests.together import each
 
 Connection = duckdb.DuckDBPyConnection
@@ -97,7 +92,7 @@ NO_BOARDS: list[Board | None] = [
 ]
 
 
-def test_lists_that_are_no_boards(connection: Connection) -> None:
+def test_lists_that_are_not_boards(connection: Connection) -> None:
     for name in FUNCTIONS:
         assert column(connection, f"{name}(x)", "tinyint[]", NO_BOARDS) == [None] * len(NO_BOARDS)
         assert column(connection, f"{name}(x)", "integer[]", [[1000, *START.board[1:]]]) == [None]
@@ -132,7 +127,7 @@ NO_IDS = [
 ]
 
 
-def test_texts_that_are_no_position_ids(connection: Connection) -> None:
+def test_texts_that_are_not_position_ids(connection: Connection) -> None:
     assert column(connection, "board(x)", "varchar", NO_IDS) == [None] * len(NO_IDS)
     assert connection.sql("select board(null)").fetchall() == [(None,)]
 
@@ -211,50 +206,3 @@ def test_plays_of_one_position(connection: Connection) -> None:
 )
 def test_no_plays(connection: Connection, position_id: str | None, die1: int | None, die2: int | None) -> None:
     assert plays(connection, position_id, die1, die2) == (None, None)
-
-
-BENCHMARK = """\
-m OGMMGAAAEHJLONFCABAA 1 5 JLNLEDABAAOGMMGAAAEH 1.43587 JLNLMFAAAAOGMMGAAAEH 0.0043112
-m LGGNADALAANLOFAAAADM 3 6 LHODAAAADMLGGNADALAA -1.53972 NLMLAAAADMLGGNADALAA 0.00971758
-m OAHDPAABDAOAHDPAABDA 2 4 JIGHPAABDAOAHDPAABDA 0.114795 OAHDOEABCBOAHDPAABDA 0.0421133
-"""
-FIRST, SECOND = "OGMMGAAAEHJLONFCABAA", "LGGNADALAANLOFAAAADM"
-
-
-def leaking(root: Path) -> Warehouse:
-    """A benchmark of three positions: one in training data as it is, one flipped, and one that is its own flip."""
-    warehouse = bgdata.open_warehouse(root / "warehouse")
-    files = {
-        "gnubg_benchmark": ("contact.bm", BENCHMARK),
-        "gnubg_training": (
-            "contact-train-data",
-            "# x\nOGMMGAAAEHJLONFCABAA 0.5 0 0 0 0\nNIKOIJADCANIGOAHADBA 0.5 0 0 0 0\n",
-        ),
-        "wildbg_training": ("wild.csv", f"{parse_key20(SECOND).flip().id},0.5,0,0,0,0\nv3sAAAhmdzMAAQ,0.5,0,0,0,0\n"),
-        "bgsage_rollouts": ("sage", " ".join(map(str, [*START.board, 0.5, 0, 0, 0, 0])) + "\n"),
-    }
-    for name, (file, text) in files.items():
-        path = root / file
-        path.write_text(text)
-        kind: Any = warehouse.kind(name)
-        warehouse.build(name, kind.parameters_of([path]), files=[path])
-    return warehouse
-
-
-@pytest.mark.catalog
-def test_leakage(tmp_path: Path) -> None:
-    warehouse = leaking(tmp_path)
-    query = """select dataset, variant, key->>'source', (key->>'line')::int, position_id, benchmarks
-               from leakage order by all"""
-    with warehouse.connect() as connection:
-        found = connection.sql(query).fetchall()
-    benchmarks = ["gnubg_benchmark/contact"]
-    assert found == [
-        ("bgsage_rollouts", "sage", "sage", 1, START.id, benchmarks),
-        ("gnubg_training", "contact-train-data", "contact-train-data", 2, parse_key20(FIRST).id, benchmarks),
-        ("wildbg_training", "wild", "wild.csv", 1, parse_key20(SECOND).flip().id, benchmarks),
-    ]
-    shutil.copy(warehouse.catalog, tmp_path / "plain.duckdb")
-    with duckdb.connect(str(tmp_path / "plain.duckdb"), read_only=True) as plain:
-        plain.execute(f"set variable warehouse = '{warehouse.root}'")
-        assert plain.sql(query).fetchall() == found

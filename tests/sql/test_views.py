@@ -18,6 +18,7 @@ import pytest
 import bgdata
 from bgdata.bearoff.combine import win_chance
 from bgdata.bearoff.race_rules import NAMES
+from bgdata.datasets import SQL
 from bgdata.datasets.bearoff_error import ErrorParameters
 from bgdata.datasets.bearoff_gammon import BearoffGammon
 from bgdata.datasets.reference_positions import THEMES
@@ -25,7 +26,6 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.store.catalog import write_catalog
 from bgdata.store.manifest import Manifest
-from bgdata.store.scripts import SQL
 from bgdata.warehouse import Warehouse
 from tests.reference.bearoff import layouts
 from tests.together import each
@@ -94,7 +94,7 @@ class SecondRevision(BearoffGammon):
 
 def test_only_the_newest_version_is_current(warehouse: Warehouse) -> None:
     kind = SecondRevision()
-    revised = Warehouse(warehouse.root, {**warehouse.kinds, kind.name: kind})
+    revised = Warehouse(warehouse.root, warehouse.kinds | {kind.name: kind})
     revised.build(kind.name, kind.smallest)
     with revised.connect() as connection:
         rows = connection.sql(
@@ -194,7 +194,7 @@ def test_no_board_of_two_layouts(small_root: Path, layouts: str) -> None:
     assert rows_of(small_root, f"select bearoff_board({layouts}) as board") == [{"board": None}]
 
 
-def test_what_players_lose(small_root: Path) -> None:
+def test_benchmark_losses(small_root: Path) -> None:
     """Every decision of the scores, with who played on what, and the plays by name."""
     found = rows_of(
         small_root,

@@ -7,10 +7,11 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import psutil
@@ -22,6 +23,7 @@ from bgdata.store import storage
 from bgdata.store.arrays import save_array
 from bgdata.store.build import COMPUTED, check_estimate, readable_bytes
 from bgdata.store.context import Build, Computed
+from bgdata.store.job import sealed
 from bgdata.store.manifest import FILE_NAME, Manifest
 from bgdata.store.plan import Plan
 from bgdata.warehouse import Warehouse
@@ -226,6 +228,41 @@ def test_finished_arrays_that_changed_are_computed_again(toys: Warehouse, monkey
         rf"expected SHA-256 \w+\.\.\. of {path}, found \w+\.\.\.; the finished arrays are damaged and computed again",
         notes.texts[0],
     )
+
+
+def test_finished_arrays_of_another_recipe_are_computed_again(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put there by hand with the seal of their own recipe: they had been published as what was asked for."""
+    expected = toys.build("squares", TEN).manifest.digest
+    with monkeypatch.context() as patch:
+        patch.setattr("bgdata.store.parquet.write_parquet", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            toys.build("squares", TEN, force=True)
+    (marker,), (path,) = toys.staging.rglob(COMPUTED), toys.staging.rglob("square.npy")
+    np.save(path, np.load(path) + 1)
+    record = {"seconds": 1.0, "arrays": {"square": storage.sha256_file(path)}, "recipe": "another"}
+    marker.write_bytes(sealed(record))
+    notes = Notes()
+    assert toys.build("squares", TEN, force=True, progress=notes).manifest.digest == expected
+    assert "found those of another; the finished arrays are damaged and computed again" in notes.texts[0]
+
+
+@pytest.mark.parametrize("make", [lambda path, other: path.symlink_to(other), lambda path, _: os.mkfifo(path)])
+def test_nothing_is_written_through_what_stands_in_place_of_an_array(
+    toys: Warehouse, tmp_path: Path, make: Callable[[Path, Path], None]
+) -> None:
+    """In a staging folder that came with a warehouse from somebody else: a link to a file, a pipe that nobody reads."""
+    other = tmp_path / "other"
+    other.write_text("mine")
+    plan = Plan(toys, toys.kind("squares"), TEN, {})
+    (plan.staging / "checkpoint-000000003").mkdir(parents=True)
+    for path in (
+        plan.staging / "square.npy",
+        plan.staging / COMPUTED,
+        plan.staging / "checkpoint-000000003" / "state.json",
+    ):
+        make(path, other)
+    assert toys.build("squares", TEN).manifest.rows == 10
+    assert other.read_text() == "mine"
 
 
 def test_what_a_killed_build_left_counts_as_free_disk(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,15 +21,14 @@ from bgdata.cli import main
 from bgdata.errors import BgdataError, MissingWarehouseError, OlderTableError, StorageError
 from bgdata.rows.tables import listed_rows
 from bgdata.store import build, catalog
-from bgdata.store import scripts as store_scripts
 from bgdata.store.catalog import connect, write_catalog
 from bgdata.store.context import Computed
 from bgdata.store.declaration import Column
 from bgdata.store.diff import define_version
+from bgdata.store.kinds import Kinds
 from bgdata.store.locked_sql import QueryLimits
 from bgdata.store.progress import Silence
 from bgdata.store.reading import connect_tables
-from bgdata.store.scripts import SQL
 from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify
 from bgdata.warehouse import Warehouse
@@ -512,15 +511,14 @@ def test_comments_come_from_the_declaration(small_root: Path) -> None:
     assert answer(small_root / "catalog.duckdb", f"{views} 'bearoff_one_sided'") == kind.summary
 
 
-def test_written_anew_for_views_that_came(toys: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_written_anew_for_views_that_came(memory_path: Path, tmp_path: Path) -> None:
     """As after an upgrade: nothing in the warehouse has changed."""
-    scripts = tmp_path / "sql"
-    shutil.copytree(SQL, scripts)
-    monkeypatch.setattr(store_scripts, "SQL", scripts)
-    toys.build("squares", TEN)
-    toys.connect().close()
-    (scripts / "views" / "ones.sql").write_text("create view ones as select 1 as one;")
-    with toys.connect() as connection:
+    (scripts := tmp_path / "sql" / "views").mkdir(parents=True)
+    warehouse = Warehouse(memory_path / "warehouse", Kinds({"squares": Squares()}, sql=[scripts.parent]))
+    warehouse.build("squares", TEN)
+    warehouse.connect().close()
+    (scripts / "ones.sql").write_text("create view ones as select 1 as one;")
+    with warehouse.connect() as connection:
         assert connection.sql("from ones").fetchall() == [(1,)]
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
-import duckdb
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -17,13 +19,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from bgdata.cli.verify import repair_version
+from bgdata.datasets import SQL
 from bgdata.datasets.positions import DATASET as POSITIONS
 from bgdata.errors import CorruptFileError, MissingTableError, UsageError, VersionInUseError
-from bgdata.store import catalog, housekeeping, storage
+from bgdata.store import housekeeping, storage
 from bgdata.store.context import Build
-from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import Rubbish, needed_by, remove, rubbish, sweep
-from bgdata.store.scripts import SQL
+from bgdata.store.kinds import Kinds
 from bgdata.store.storage import is_locked
 from bgdata.store.table import Table
 from bgdata.store.verify import verify_files
@@ -91,6 +93,17 @@ def test_what_was_asked_for_last_answers_also_when_it_was_there(powers: Warehous
     assert powers.build("powers", Seeded(10, 1)).name == first.name
     assert (powers.open("powers", "10").name, shown(powers)) == (first.name, 1)
     assert [table.name for table in powers.current("powers")] == [first.name]
+
+
+def test_a_clock_that_was_set_back(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was built last answers, though the other one is newer by its date."""
+    powers.build("powers", Seeded(10, 1))
+    past = Mock(now=lambda _: datetime(2001, 1, 1, tzinfo=UTC))
+    monkeypatch.setattr("bgdata.store.build.datetime", past)
+    second = powers.build("powers", Seeded(10, 2))
+    assert second.manifest.created.startswith("2001-01-01")
+    assert (powers.open("powers", "10").name, shown(powers)) == (second.name, 2)
+    assert powers.use(powers.open_reference(second.name)) is False, "current by name, not by date"
 
 
 def test_inputs_stay_as_they_are_unless_they_must_be_made(powers: Warehouse) -> None:
@@ -249,12 +262,6 @@ def test_what_a_repair_has_set_aside_is_kept_unless_it_is_asked_for(powers: Ware
     assert list(powers.staging.iterdir()) == []
 
 
-def run_versions_script(connection: duckdb.DuckDBPyConnection, folder: str, _: object) -> None:
-    """Create the view of versions alone."""
-    if folder == "views":
-        connection.execute((SQL / "views" / "versions.sql").read_text())
-
-
 class Killed(BaseException):
     """Raised in the middle of a change to the disk."""
 
@@ -265,14 +272,14 @@ class Histories(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
-        kinds: dict[str, Dataset[Any]] = {"powers": Powers(), "power_sums": PowerSums(), POSITIONS.name: POSITIONS}
+        (views := Path(self.folder.name) / "sql" / "views").mkdir(parents=True)
+        shutil.copy(SQL / "views" / "versions.sql", views)  # others would take most of the time
+        kinds = Kinds({POSITIONS.name: POSITIONS}, sql=[views.parent])
+        kinds |= {"powers": Powers(), "power_sums": PowerSums()}
         self.warehouse = Warehouse(Path(self.folder.name) / "warehouse", kinds)
         self.asked: dict[str, str] = {}
-        self.patch = pytest.MonkeyPatch()  # the views of other kinds would take most of the time
-        self.patch.setattr(catalog, "run_scripts", run_versions_script)
 
     def teardown(self) -> None:
-        self.patch.undo()
         self.folder.cleanup()
 
     def versions(self) -> list[Table]:

@@ -12,9 +12,9 @@ import duckdb
 import pytest
 
 import bgdata
+from bgdata.datasets import SQL
 from bgdata.process import cache_folder
 from bgdata.store import build, seal
-from bgdata.store import scripts as store_scripts
 from bgdata.store.catalog import is_stale, write_catalog
 from bgdata.store.kinds import Kinds
 from bgdata.store.locked_sql import QueryLimits, reading_query
@@ -34,13 +34,12 @@ LARGEST = "select max(square) from squares"
 
 
 @pytest.fixture
-def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """SQL that needs no other kinds than the toys, so that a catalog takes a few milliseconds."""
+def scripts(tmp_path: Path) -> Path:
+    """Little SQL, so that a catalog takes a few milliseconds."""
     place = tmp_path / "sql"
-    shutil.copytree(store_scripts.SQL / "macros", place / "macros")
+    shutil.copytree(SQL / "macros", place / "macros")
     (place / "views").mkdir()
-    shutil.copy(store_scripts.SQL / "views" / "versions.sql", place / "views")
-    monkeypatch.setattr(store_scripts, "SQL", place)
+    shutil.copy(SQL / "views" / "versions.sql", place / "views")
     return place
 
 
@@ -48,12 +47,12 @@ Make = Callable[[str], Warehouse]
 
 
 @pytest.fixture
-def declare(memory_path: Path, tmp_path: Path, scripts: Path, monkeypatch: pytest.MonkeyPatch) -> Make:  # noqa: ARG001
+def declare(memory_path: Path, tmp_path: Path, scripts: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     """Makes warehouses of toy kinds that are modules, each with squares up to 9."""
 
     def make(name: str) -> Warehouse:
         (folder := tmp_path / name).mkdir()
-        warehouse = Warehouse(memory_path / name, declare_toys(folder, monkeypatch))
+        warehouse = Warehouse(memory_path / name, declare_toys(folder, monkeypatch, [scripts]))
         warehouse.build("squares", TEN)
         return warehouse
 

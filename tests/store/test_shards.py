@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -59,9 +61,9 @@ def test_shards_are_named_by_range_and_hash(tmp_path: Path) -> None:
         "000000000-000000003.", "000000003-000000006.", "000000006-000000009.", "000000009-000000010.",
     ]  # fmt: skip
     assert {name[84:] for name in names} == {".npz"}
-    again = write_shard(work(), 3, 6, str(tmp_path))
+    again = write_shard(work(), 3, 6, str(tmp_path), "")
     assert again in names, "the same values, the same bytes"
-    assert write_shard(work(flag=1), 3, 6, str(tmp_path)) not in names
+    assert write_shard(work(flag=1), 3, 6, str(tmp_path), "") not in names
 
 
 def test_finished_shards_are_kept(tmp_path: Path) -> None:
@@ -95,6 +97,25 @@ def test_damaged_shards_are_named_and_computed_anew(tmp_path: Path, damage: str)
     assert files(tmp_path) == whole
 
 
+def test_shards_of_another_recipe_are_computed_anew(tmp_path: Path) -> None:
+    """One that was put there by hand: its name and bytes fit together, and it had been taken."""
+    folder = tmp_path / "shards"
+    folder.mkdir(parents=True)
+    name = write_shard(work(flag=1), 3, 6, str(folder), "another recipe")
+    notes = Notes()
+    assert computed(tmp_path, work(), notes) == SQUARES
+    assert notes.texts == [f"expected SHA-256 {name[20:36]}... of {folder / name}, found another; computing it anew"]
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_what_is_no_file_is_computed_anew(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    computed(tmp_path, work())
+    first, *_ = files(tmp_path)
+    first.unlink()
+    make(first)
+    assert computed(tmp_path, work()) == SQUARES
+
+
 def test_missing_and_unfinished_files(tmp_path: Path) -> None:
     settings = work(log=str(tmp_path / "log"))
     computed(tmp_path, settings)
@@ -109,15 +130,15 @@ def test_missing_and_unfinished_files(tmp_path: Path) -> None:
 
 
 def test_shards_that_change_after_they_were_checked(tmp_path: Path) -> None:
-    name = write_shard(work(), 0, 3, str(tmp_path))
+    name = write_shard(work(), 0, 3, str(tmp_path), "recipe")
     path = tmp_path / name
-    assert read_shard(path)["square"].tolist() == [0, 1, 4]
+    assert read_shard(path, "recipe")["square"].tolist() == [0, 1, 4]
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(CorruptFileError, match=f"expected {path} as it was written, found it changed"):
-        read_shard(path)
+        read_shard(path, "recipe")
     path.unlink()
     with pytest.raises(StorageError, match=f"cannot read {path}: no such file"):
-        read_shard(path)
+        read_shard(path, "recipe")
 
 
 def test_shards_go_with_the_checkpoints(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -127,7 +127,7 @@ class Notes(Silence):
 
 def toy_warehouse(root: Path, **changes: Dataset[Count]) -> Warehouse:
     """A warehouse that knows the toys too; `changes` puts another declaration in place of one."""
-    return Warehouse(root, {**all_kinds(), "squares": Squares(), "square_sums": SquareSums(), **changes})
+    return Warehouse(root, all_kinds() | {"squares": Squares(), "square_sums": SquareSums(), **changes})
 
 
 def whole_versions(warehouse: Warehouse) -> list[str]:
@@ -156,8 +156,8 @@ def problems(warehouse: Warehouse, rows: int = 5) -> list[str]:
 NUMBERS = itertools.count()
 
 
-def declare_toys(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Kinds:
-    """The toy kinds as modules of a package in a folder of a test, which nobody has imported yet."""
+def declare_toys(folder: Path, monkeypatch: pytest.MonkeyPatch, sql: Iterable[Path] = ()) -> Kinds:
+    """The toy kinds as modules of a package in a folder of a test, which nobody has imported yet, and their SQL."""
     package = folder / f"toys_{next(NUMBERS)}"  # another one in each test: imported modules stay
     package.mkdir()
     (package / "__init__.py").touch()
@@ -165,4 +165,4 @@ def declare_toys(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Kinds:
         name = toy.__name__
         (package / f"{toy.name}.py").write_text(f"from tests.store.toy import {name}\n\nDATASET = {name}()\n")
     monkeypatch.syspath_prepend(folder)
-    return Kinds({toy.name: f"{package.name}.{toy.name}" for toy in (Squares, SquareSums)})
+    return Kinds({toy.name: f"{package.name}.{toy.name}" for toy in (Squares, SquareSums)}, sql=sql)

@@ -14,7 +14,7 @@ from bgdata.evaluation.networks.inputs import encode
 from bgdata.play.random_games import random_game_positions
 from bgdata.training.networks import (
     check_features,
-    copied,
+    copy_networks,
     feature_names,
     layer_views,
     new_networks,
@@ -43,7 +43,7 @@ def test_revived_units() -> None:
     layers = layer_views(networks, 2)
     idle = [3, len(layers[1][1]) - 1]
     layers[1][1][idle] = -100  # more than any sum
-    before, known = copied(networks), evaluations(rounded_networks(networks), NO_TABLES, boards)
+    before, known = copy_networks(networks), evaluations(rounded_networks(networks), NO_TABLES, boards)
     count = revive(networks, 2, encode(InputSet(networks.shapes[2, 0]), boards), seed=4)
     assert count >= len(idle)
     found = evaluations(rounded_networks(networks), NO_TABLES, boards)
@@ -60,7 +60,7 @@ def test_revived_units() -> None:
 
 def test_logistic_units_are_never_idle() -> None:
     networks = random_floats(0)
-    before = copied(networks)
+    before = copy_networks(networks)
     assert revive(networks, 2, encode(InputSet(networks.shapes[2, 0]), random_game_positions(3, seed=5).boards), 4) == 0
     assert np.array_equal(networks.weights, before.weights)
 
@@ -128,7 +128,7 @@ def test_inputs_that_cannot_be_added() -> None:
         (((), (), (5, 3, 3)), "expected at least the 5-3-4 hidden units of the contact network .*, got 5-3-3"),
     ],
 )
-def test_what_cannot_say_the_same_is_refused(hidden: tuple[tuple[int, ...], ...], message: str) -> None:
+def test_hidden_units_that_would_change_answers_are_refused(hidden: tuple[tuple[int, ...], ...], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}$"):
         started_networks(random_networks(1), hidden, seed=1)
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
+    from starlette.types import ASGIApp
 
 
 @contextmanager
-def serving(app: Starlette) -> Iterator[int]:
+def serving(app: Starlette | ASGIApp) -> Iterator[int]:
     """The port at which a site answers inside of the block, run as `bgdata serve` runs it."""
     import uvicorn
 

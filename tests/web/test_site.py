@@ -10,11 +10,13 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
@@ -34,7 +36,7 @@ from tests.cli.command_line import POSITION
 from tests.kept import own
 from tests.together import each
 from tests.web.reading import inner_links, open_client, read
-from tests.web.servers import asked, serving
+from tests.web.servers import asked, serving, wait_until
 
 if TYPE_CHECKING:
     from starlette.routing import Router
@@ -527,6 +529,43 @@ def test_connections_that_ask_nothing_are_closed(small_root: Path, monkeypatch: 
                 assert bool(received) == (whole in sent)
         with asked(port, "/") as answer:
             assert answer.status == 200
+
+
+def test_answers_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than the sockets hold: their connections had stayed for good, and taken the room of others."""
+
+    async def large(scope: Any, _: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            size = 1 if scope["path"] == "/small" else 50_000_000
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"x" * size})
+
+    monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "most_connections", lambda: 1)
+    with serving(large) as port, socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+
+        def is_answered() -> bool:
+            with suppress(http.client.HTTPException, ConnectionError), asked(port, "/small") as answer:
+                return answer.read() == b"x"
+            return False
+
+        wait_until(is_answered)
+
+
+def test_an_answer_that_is_read_slowly_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def large(scope: Any, _: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"x" * 20_000_000})
+
+    monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
+    with serving(large) as port, asked(port, "/") as answer:
+        received = 0
+        while piece := answer.read(2_000_000):
+            received += len(piece)
+            time.sleep(0.1)
+    assert received == 20_000_000
 
 
 def test_no_more_connections_than_there_is_room_for(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

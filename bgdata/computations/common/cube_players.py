@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from bgdata.computations.common.rollouts import network_table
-from bgdata.computations.selfplay import opened
+from bgdata.computations.selfplay import open_seat
 from bgdata.datasets.common.cube_players import MET
 from bgdata.datasets.common.rollouts import NetworkChoice
+from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.evaluation.choices import Chooser
 from bgdata.play.cubeful_series import CubefulRules
+from bgdata.store.arrays import Array
 from bgdata.store.context import Context
 from bgdata.store.shards import Settings
 from bgdata.store.table import Table
@@ -24,9 +27,11 @@ def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
 
 def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
     """The network and the rules, in a worker: settings have folders by role, `length` and `jacoby`."""
-    *_, chooser = opened("network", {role: str(value) for role, value in settings.items()})
-    met = None
-    if MET in settings:
-        arrays = Table(Path(str(settings[MET]))).arrays()
-        met = met_of_arrays(arrays, met_names(arrays)[0])
+    *_, chooser = open_seat("network", {role: str(value) for role, value in settings.items()})
+    met = first_met(Table(Path(str(settings[MET]))).arrays()) if MET in settings else None
     return chooser, CubefulRules(int(settings["length"]), bool(settings["jacoby"]), met)
+
+
+def first_met(arrays: Mapping[str, Array]) -> MatchEquity:
+    """The match equity table in the arrays of a version, the first one if there are several."""
+    return met_of_arrays(arrays, met_names(arrays)[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from bgdata.computations.position_sample import board_hashes, file_classes
 from bgdata.evaluation.choices import Chooser
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
-from bgdata.game.random import mixed
+from bgdata.game.random import mix_bits
 from bgdata.play.rollout_decisions import Window, static_losses
 from bgdata.play.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
@@ -47,10 +46,15 @@ def sampled_turns(
     larger sample of the same corpus begins with a smaller one.
     """
     turns = turns_of_test_games(corpus, wanted, seed)
-    found, games = list[SampledTurns](), set[int]()
-    for chunk in chunks(turns):
-        part = chunk.rows(np.flatnonzero(has_choice(chunk, chooser, window)))
-        found.append(part.rows(of_new_games(part.games, games)) if one_per_game else part)
+    found, games = list[SampledTurns](), np.zeros(0, np.int32)
+    for start in range(0, len(turns.seeds), CHUNK):
+        part = turns.rows(slice(start, start + CHUNK))
+        part = part.rows(np.flatnonzero(has_choice(part, chooser, window)))
+        if one_per_game:
+            _, first = np.unique(part.games, return_index=True)
+            part = part.rows(np.sort(first[~np.isin(part.games[first], games)]))
+            games = np.append(games, part.games)
+        found.append(part)
         if sum(len(part.seeds) for part in found) >= count:
             break
     return SampledTurns(*map(np.concatenate, zip(*found, strict=True))).rows(slice(count)) if found else turns
@@ -80,23 +84,7 @@ def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
     """uint64[n]: hashes of int8[n, 26] boards and int8[n, 2] dice that look random and depend on the seed."""
     rolls = dice.astype(np.uint64) @ np.array([7, 1], np.uint64)
     with np.errstate(over="ignore"):
-        return np.asarray(mixed(board_hashes(boards) + mixed(rolls + np.uint64(64) * np.uint64(seed))))
-
-
-def chunks(turns: SampledTurns) -> Iterator[SampledTurns]:
-    """The same turns, some at a time."""
-    for start in range(0, len(turns.seeds), CHUNK):
-        yield turns.rows(slice(start, start + CHUNK))
-
-
-def of_new_games(games: Array, seen: set[int]) -> Array:
-    """int64[m]: the first row of each game in int32[n] that was not seen, which is seen then."""
-    rows = []
-    for row, game in enumerate(games.tolist()):
-        if game not in seen:
-            seen.add(game)
-            rows.append(row)
-    return np.array(rows, np.int64)
+        return np.asarray(mix_bits(board_hashes(boards) + mix_bits(rolls + np.uint64(64) * np.uint64(seed))))
 
 
 def has_choice(turns: SampledTurns, chooser: Chooser, window: Window) -> Array:

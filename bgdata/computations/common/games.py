@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 from bgdata.computations.common.columns import class_column, null_columns, position_columns
 from bgdata.datasets.common.games import ACTIONS, GAMES, TURNS
 from bgdata.store.arrays import Array
+from bgdata.store.job import Job
 
 OWNERS = ("centered", "on_roll", "opponent")
 # null unless the kind says otherwise: records of others do not say them
@@ -86,3 +87,13 @@ def slices(count: int, size: int) -> Iterator[slice]:
     """All rows, `size` at a time; one empty slice of none."""
     for start in range(0, max(count, 1), size):
         yield slice(start, min(count, start + size))
+
+
+def save_games(job: Job, shards: Sequence[Mapping[str, Array]], names: Sequence[str]) -> Array:
+    """Save arrays of games and turns that shards hold, and `first_turns` from their `n_turns`; returns the latter."""
+    for name in names:
+        job.save(name, np.concatenate([shard[name] for shard in shards]))
+    n_turns = np.concatenate([np.zeros(1, np.int64), *(shard["n_turns"] for shard in shards)])
+    first_turns: Array = np.cumsum(n_turns)
+    job.save("first_turns", first_turns)
+    return first_turns

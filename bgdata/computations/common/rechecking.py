@@ -11,6 +11,8 @@ from bgdata.errors import CheckFailedError
 from bgdata.store.arrays import Array
 from bgdata.store.table import Table
 
+TOLERANCE = 1e-5  # of a chance asked for again: programs add in an order of their own
+
 
 def quickest(games: Mapping[int, int], most: int) -> list[int]:
     """The rows with the fewest games each, up to `most` games together; one row at least."""
@@ -21,10 +23,40 @@ def quickest(games: Mapping[int, int], most: int) -> list[int]:
 def check_arrays(table: Table, expected: Mapping[str, Array]) -> None:
     """Raise CheckFailedError unless a version has these whole arrays, naming the first row that differs."""
     for name, values in expected.items():
-        found = np.asarray(table.array(name))
+        found = table.array(name)
         if found.shape != values.shape:
             raise CheckFailedError(f"expected {name} of shape {values.shape} in {table.name}, found {found.shape}")
-        for row in np.unique(np.nonzero(found != values)[0])[:1].tolist():
+        check_rows(table, np.arange(len(values)), {name: values})
+
+
+def check_rows(table: Table, rows: Array, expected: Mapping[str, Array]) -> None:
+    """Raise CheckFailedError unless a version has these values, by array, in int64[n] rows, naming the first row that
+    differs. Not a number equals itself."""
+    for name, values in expected.items():
+        if len(rows) != len(values):
+            raise CheckFailedError(f"expected {len(values)} rows of {name} in {table.name}, found {len(rows)}")
+        found = np.asarray(table.array(name))[rows]
+        is_same = (found == values) | ((found != found) & (values != values))
+        for place in np.unique(np.nonzero(~is_same)[0])[:1].tolist():
             raise CheckFailedError(
-                f"expected {name} of {values[row].tolist()} in row {row} of {table.name}, found {found[row].tolist()}"
+                f"expected {name} of {values[place].tolist()} in row {rows[place]} of {table.name}, "
+                f"found {found[place].tolist()}"
             )
+
+
+def check_replayed(table: Table, what: str, rows: slice, expected: Mapping[str, Array]) -> None:
+    """Raise CheckFailedError unless a version has these bytes, by array, in the rows of a game or match that was played
+    again, such as `game 7`."""
+    for name, values in expected.items():
+        if np.asarray(table.array(name)[rows]).tobytes() != values.tobytes():
+            raise CheckFailedError(f"expected the {name} of {what} of {table.name} as it is played again, found others")
+
+
+def check_chances(table: Table, rows: Array, expected: Array) -> None:
+    """Raise CheckFailedError unless a version has these chances float32[n, 5] in int64[n] rows, but for TOLERANCE."""
+    found = np.asarray(table.array("chances"))[rows]
+    for place in np.flatnonzero(~(np.abs(found - expected) <= TOLERANCE).all(axis=1))[:1].tolist():
+        raise CheckFailedError(
+            f"expected chances of {expected[place].tolist()} in row {rows[place]} of {table.name}, "
+            f"found {found[place].tolist()}"
+        )

@@ -3,12 +3,14 @@
     DIR/on_roll_checkers=7/part-0.parquet
 
 A part has some players on roll against everybody, in the columns of `table.parquet`. Layouts are numbered by their
-checkers first, so the parts of a folder are a range of indexes. Each part is written aside and renamed: what is there
-is whole, and says of which version it is, so that a run that was stopped goes on after it.
+checkers first, so the parts of a folder are a range of indexes. Each part is written aside and renamed, and says of
+which version it is; its SHA-256 lies beside it in a hidden file, so that a run that was stopped goes on after what is
+whole, and names what was damaged since.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from itertools import pairwise
@@ -28,7 +30,7 @@ from bgdata.store.arrays import damaged_rows
 from bgdata.store.build import footer, readable_bytes
 from bgdata.store.parquet import write_parquet
 from bgdata.store.progress import Progress
-from bgdata.store.storage import locked, make_folder, storage_errors, sync
+from bgdata.store.storage import locked, make_folder, sha256_file, storage_errors, sync, write_file
 
 PARTITION = "on_roll_checkers"
 PART_ROWS = 100_000_000  # of one part at most
@@ -95,12 +97,25 @@ def missing_parts(table: TwoSidedTable, parts: list[Part], folder: Path) -> list
 
 def is_part(table: TwoSidedTable, part: Part, path: Path) -> bool:
     """Whether a file is this part of the version: by what it says of itself, and the number of its rows."""
+    if not path.is_file():  # a pipe would be waited for
+        return False
     try:
         found = pq.read_metadata(path)
     except (pa.ArrowException, OSError):
         return False
     digest = (found.metadata or {}).get(b"bgdata.digest")
-    return digest == table.table.manifest.digest.encode() and found.num_rows == rows_of(table, [part])
+    if digest != table.table.manifest.digest.encode() or found.num_rows != rows_of(table, [part]):
+        return False
+    seal = seal_of(path)
+    with storage_errors("read", seal):
+        if not os.path.lexists(seal):  # of a part that an older bgdata wrote
+            return True
+        return seal.is_file() and seal.read_bytes() == sha256_file(path).encode()
+
+
+def seal_of(path: Path) -> Path:
+    """Where the SHA-256 of a part is."""
+    return path.with_name(f".{path.name}.sha256")
 
 
 def check_room(table: TwoSidedTable, parts: list[Part], folder: Path) -> None:
@@ -124,6 +139,7 @@ def write_part(table: TwoSidedTable, part: Part, folder: Path, progress: Progres
         try:
             write_parquet(partial, batches(table, part.begin, part.end), shape, about, progress)
             sync(partial)
+            write_file(seal_of(path), sha256_file(partial).encode())
             partial.replace(path)
             sync(path.parent)
         finally:

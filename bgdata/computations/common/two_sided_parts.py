@@ -13,8 +13,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from bgdata.bearoff.two_sided import BATCH, REACH, Block, Solved, Window, calls_of, restore, values_of
 from bgdata.bearoff.two_sided_rows import Scale, block_place
-from bgdata.errors import CorruptFileError, DigestMismatchError
+from bgdata.errors import CorruptFileError, DigestMismatchError, StorageError
 from bgdata.store.job import Job, read_sealed, sealed
 from bgdata.store.storage import is_want, remove_folder, storage_errors, write_file
 
@@ -99,8 +100,9 @@ class Parts:
         for n in range(max(first, done - NEEDED), done):
             folder = self._folder(n + 1)
             path = folder / VALUES
-            expected, found = read_sealed(folder / STATE)["values"], hashlib.sha256()
-            with storage_errors("read", path), path.open("rb") as file:
+            with kept(folder / STATE):
+                expected, found = read_sealed(folder / STATE)["values"], hashlib.sha256()
+            with kept(path), path.open("rb") as file:
                 for blocks in calls_of(window, batches[n - first]):
                     values = np.empty(values_of(window, blocks), window.cells.dtype)
                     if file.readinto(values.data.cast("B")) != values.nbytes:
@@ -155,12 +157,13 @@ class Parts:
             remove_folder(self._folder(done - NEEDED))
 
     def take(self, window: Window, group: int, layer: int) -> NDArray[Any]:
-        """The stored values of a whole layer. Raises DigestMismatchError for one that was changed."""
+        """The stored values of a whole layer. Raises DigestMismatchError for one that was changed, CorruptFileError for
+        one that is gone."""
         slots, columns = window.slots, len(self._groups[group])
         _, end = block_place(slots, layer, slots.most_pips, columns)
         values = np.empty(end, self._scale.dtype)
         path = self._layer(group, layer)
-        with storage_errors("read", path), path.open("rb", buffering=0) as file:
+        with kept(path), path.open("rb", buffering=0) as file:
             for opponent in range(1, slots.most_pips + 1):
                 begin, end = block_place(slots, layer, opponent, columns)
                 seal, data = bytearray(SEAL_BYTES), values[begin:end].data.cast("B")
@@ -188,6 +191,19 @@ class Parts:
 
     def _offset(self, begin: int, block: Block) -> int:
         return begin * self._scale.dtype.itemsize + (block.opponent - 1) * SEAL_BYTES
+
+
+@contextmanager
+def kept(path: Path) -> Iterator[None]:
+    """While a file is read that was kept: raises CorruptFileError where it is not what was written, StorageError where
+    it cannot be read for now."""
+    try:
+        with storage_errors("read", path):
+            yield
+    except StorageError as error:
+        if is_want(error):
+            raise
+        raise CorruptFileError(f"expected {path} as it was written: {error}") from error
 
 
 def clear_parts(job: Job) -> None:

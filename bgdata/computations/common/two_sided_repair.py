@@ -69,7 +69,7 @@ def solved_rows(
     slot_of = np.empty_like(slots.order)
     slot_of[slots.order] = np.arange(len(slots.order))
     rows = {int(slot_of[index]): np.empty((len(slots.order), len(COLUMNS)), np.float32) for index in indexes}
-    wanted = slots.reached_from(np.array(list(rows)))
+    wanted = slots.reachable_from(np.array(list(rows)))
     pips = np.repeat(np.arange(slots.most_pips + 1), np.diff(slots.layer_start))
     highest = int(pips[max(rows)])
     start = slots.layer_start.tolist()

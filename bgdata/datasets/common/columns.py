@@ -17,7 +17,15 @@ CHANCE_COLUMNS = (
     Column("lose_gammon", "FLOAT", "chance", "Losing a gammon or backgammon"),
     Column("lose_backgammon", "FLOAT", "chance", "Losing a backgammon"),
 )
+EQUITY_COLUMN = Column("cubeless_equity", "FLOAT", "points", "What the five chances are worth to the player on roll")
 CLASS_COLUMN = Column("class", "VARCHAR", "", "over, race, contact or crashed, as gnubg defines them")
+TURN_COLUMN = Column("turn", "INTEGER", "", "Number of the turn in that game, from 0")
+GAME_SPLIT_COLUMN = Column("split", "VARCHAR", "", "train, validation or test: the same for all positions of a game")
+TURN_PLACE_ARRAYS = (
+    FlatArray("games", "int32", "row", "Number of the game"),
+    FlatArray("turns", "int32", "row", "Number of the turn in it"),
+)
+SPLITS_ARRAY = FlatArray("splits", "uint8", "row", "Train, validation or test: 0, 1 or 2")
 
 
 def text_declarations(name: str, rows: str, meaning: str) -> tuple[FlatArray, FlatArray]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bgdata.datasets.common.games import check_count, check_seed
 from bgdata.datasets.common.rollouts import NetworkChoice, number_of
 from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
 from bgdata.datasets.match_equity import PUBLISHED
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 CUBEFUL, AS_MONEY = "cubeful:", "money:"  # prefixes, in this order, before one of a model
 JUMP, LOCAL, FIRST = "jump:", "local:", "first:"
 MET = "met"  # role of the match equity table among inputs
-MOST_GAMES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,8 @@ class CubePlayerParameters(NetworkChoice):
     def check_player(self, games: int, seed: int) -> None:
         """Raise InvalidParameterError for numbers out of range, and a name that no network has."""
         self.check_network()
-        if not 1 <= games < MOST_GAMES:
-            raise InvalidParameterError(f"expected 1 to {MOST_GAMES:,} games, got {games}")
-        if not 0 <= seed < 1 << 63:
-            raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {seed}")
+        check_count(games)
+        check_seed(seed)
 
 
 def side_of(text: str) -> CubeSide:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.errors import InvalidParameterError
 from bgdata.store.declaration import Column, FlatArray, TableShape
 
 ACTIONS = ("play", "roll", "double", "beaver", "take", "pass", "resign")
+MOST_GAMES = 1 << 30
 GAME = Column("game", "INTEGER", "", "Number of the game in its version, from 0")
 GAMES = TableShape(
     name="games",
@@ -69,3 +71,15 @@ TURN_ARRAYS = (
     FlatArray("turn_moves", "int8", "turn, 4 checker moves, (from, to, hits)", "As written; -1: none, or unknown"),
     FlatArray("turns", "int32", "turn, (player, action, on roll, die 1, die 2, cube, owner)", "Indexes; 0 for no die"),
 )
+
+
+def check_count(games: int) -> None:
+    """Raise InvalidParameterError for a number of games below 1 or too large to be played."""
+    if not 1 <= games < MOST_GAMES:
+        raise InvalidParameterError(f"expected 1 to {MOST_GAMES:,} games, got {games}")
+
+
+def check_seed(seed: int) -> None:
+    """Raise InvalidParameterError for what cannot be the seed of dice."""
+    if not 0 <= seed < 1 << 63:
+        raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {seed}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.datasets.common.networks import known_network
@@ -121,20 +121,6 @@ class RollerParameters(NetworkChoice):
         except UsageError as error:
             raise InvalidParameterError(str(error)) from None
         self.check_network()
-
-
-class SeededRoller(Protocol):
-    """Parameters of rollouts that have a seed of the dice."""
-
-    @property
-    def seed(self) -> int:
-        """Seed of the dice."""
-
-    def how(self) -> RolloutSettings:
-        """The settings of the rollouts."""
-
-    def limits(self) -> Limits:
-        """The limits on the number of trials."""
 
 
 @dataclass(frozen=True)

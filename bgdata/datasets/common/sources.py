@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from bgdata.datasets import all_kinds
-from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.datasets.common.columns import CLASS_COLUMN, POSITION_COLUMNS, TURN_COLUMN
 from bgdata.datasets.common.imports import POSITION_ARRAYS
 from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError
 from bgdata.store.dataset import Dataset, Input
@@ -24,7 +24,7 @@ CORPUS = "its turns have the variant of the corpus, which the view lineage names
 PLACE_COLUMNS = (
     Column("row", "INTEGER", "", "Row of the source, from 0: the first that has the position"),
     Column("game", "INTEGER", "", f"Number of the game that this row is from, null where there is none; {CORPUS}"),
-    Column("turn", "INTEGER", "", "Number of the turn in that game, from 0"),
+    TURN_COLUMN,
     *POSITION_COLUMNS,
     CLASS_COLUMN,
 )
@@ -35,7 +35,6 @@ PLACE_ARRAYS = (
     FlatArray("turns", "int32", "row", "Number of the turn in it, -1 where the source has no games"),
     *POSITION_ARRAYS,
 )
-SPLITS_ARRAY = FlatArray("splits", "uint8", "row", "Train, validation or test: 0, 1 or 2")
 
 SAMPLE = ", which holds turns of games; try: a position_sample of it, or --engine lookahead"
 

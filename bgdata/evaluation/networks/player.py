@@ -117,6 +117,7 @@ class MappedNetwork(NetworkPlayer):
         self.table_names = tuple(each.name for each in mapped if each)
         self._recipe = table, bearoff, warehouse
 
+    # a pickle names the version, which never changes: 1 kB instead of the mapped files
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._recipe, {"likely": self.likely}
 

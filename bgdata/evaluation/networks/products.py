@@ -24,7 +24,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from bgdata.kernel import config, read_only
-from bgdata.vectors import opened, splat, vector_at
+from bgdata.vectors import splat, unpack, vector_at
 
 LANES = 6  # boards that are computed together
 STEP = 32  # numbers of a vector
@@ -135,7 +135,7 @@ add_products_1, add_products_6 = map(adding_products, (1, LANES))
 
 
 def _generate_points(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    of_count, board, inputs = opened(context, builder, signature, values)
+    of_count, board, inputs = unpack(context, builder, signature, values)
     for point in range(1, 25):
         count = builder.sext(_item(builder, board, _number(0), point), _I64)
         row = builder.mul(builder.add(count, _number(15)), _number(8))
@@ -144,7 +144,7 @@ def _generate_points(context: Any, builder: Any, signature: Any, values: Any) ->
 
 
 def _generate_weighed(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    board, side, weights, row = opened(context, builder, signature, values)
+    board, side, weights, row = unpack(context, builder, signature, values)
     side, first = builder.trunc(side, _I16), builder.mul(row, _number(25))
     sums = []
     for begin, points in ((1, 16), (17, 8)):
@@ -159,7 +159,7 @@ def _generate_weighed(context: Any, builder: Any, signature: Any, values: Any) -
 
 
 def _generate_count(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    inputs, *rows, begin, end = opened(context, builder, signature, values)
+    inputs, *rows, begin, end = unpack(context, builder, signature, values)
     room = cgutils.unpack_tuple(builder, inputs.shape)[1]
     firsts = [builder.mul(room, row) for row in rows]
     found = cgutils.alloca_once(builder, _I64)
@@ -172,7 +172,7 @@ def _generate_count(context: Any, builder: Any, signature: Any, values: Any) -> 
 
 
 def _generate_changes(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    before, after, count, rows, changes = opened(context, builder, signature, values)
+    before, after, count, rows, changes = unpack(context, builder, signature, values)
     found = cgutils.alloca_once_value(builder, _number(0))
     if _has("avx512vbmi2"):
         _collect_vectors(builder, before, after, count, (rows, changes), found)
@@ -207,7 +207,7 @@ def _collect_items(builder: Any, before: Any, after: Any, count: Any, into: tupl
 
 
 def _generate_rows(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    weights, rows, factors, n, before, sums = opened(context, builder, signature, values)
+    weights, rows, factors, n, before, sums = unpack(context, builder, signature, values)
     (count,) = cgutils.unpack_tuple(builder, sums.shape)
 
     def add_block(start: Any, vectors: int) -> None:
@@ -239,7 +239,7 @@ def _generate_rows(context: Any, builder: Any, signature: Any, values: Any) -> A
 
 
 def _generate_shifted(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    numbers, shift, most, shifted = opened(context, builder, signature, values)
+    numbers, shift, most, shifted = unpack(context, builder, signature, values)
     shift, most = (splat(builder, each, _HALF) for each in (shift, most))
     zeros, ones = (ir.Constant(_HALF, [value] * SUMS) for value in (0, 1))
     half, most = builder.shl(ones, builder.sub(shift, ones)), builder.shl(most, shift)
@@ -254,7 +254,7 @@ def _generate_shifted(context: Any, builder: Any, signature: Any, values: Any) -
 
 
 def _generate_gathered(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    hidden, count, active, gathered = opened(context, builder, signature, values)
+    hidden, count, active, gathered = unpack(context, builder, signature, values)
     lanes = range(LANES)
     most, room = (cgutils.unpack_tuple(builder, array.shape)[1] for array in (hidden, gathered))
     found = cgutils.alloca_once(builder, _I64)
@@ -314,7 +314,7 @@ def _compressed(builder: Any, vector: Any, is_active: Any) -> Any:
 
 
 def _generate_products(lanes: int, context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    weights, place, units, active, gathered, m, sums = opened(context, builder, signature, values)
+    weights, place, units, active, gathered, m, sums = unpack(context, builder, signature, values)
     room, most = (cgutils.unpack_tuple(builder, array.shape)[1] for array in (gathered, sums))
     width = _rounded_up(builder, units, STEP)
     vectors = builder.sdiv(_rounded_up(builder, units, SUMS), _number(SUMS))

@@ -61,8 +61,3 @@ def coins_within(coins: int, limit: float) -> float:
     """
     heads = [n for n in range(coins + 1) if abs(2 * n - coins) <= limit]
     return wins_chance(coins, 0.5, heads[0], heads[-1]) if heads else 0.0
-
-
-def games_factor(raw_variance: float, luck_adjusted_variance: float) -> float:
-    """How many raw games it takes, for each luck-adjusted one, to reach the same standard error of the mean."""
-    return raw_variance / luck_adjusted_variance

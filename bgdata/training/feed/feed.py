@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
+from bgdata.evaluation.networks.input_sets import input_set_named
 from bgdata.evaluation.networks.inputs import UNIT, encode
-from bgdata.game.codec import Boards
 from bgdata.kernel import threads
 from bgdata.play.splits import SPLITS
 from bgdata.store.versions import Versions
-from bgdata.training.feed.order import Choice, Rows, Span, Stream, joined, shuffled
-from bgdata.training.feed.recipe import CLASSES, FeedRecipe, Place, checked_place, feature_name, shared_out, state_of
+from bgdata.training.feed.order import Choice, Span, Stream, join_rows, shuffled
+from bgdata.training.feed.recipe import CLASSES, FeedRecipe, Place, parse_place, share_out
 from bgdata.training.feed.rows import (
     FILE_CLASSES,
     Batch,
@@ -36,11 +36,14 @@ from bgdata.training.feed.rows import (
     splits_of,
 )
 
+if TYPE_CHECKING:
+    from bgdata.training.feed.torch import TorchBatches
+
 MIX = 1 << 32  # in the place of a stream's number: the order inside a batch
 
 
 class BlockCounts(NamedTuple):
-    """How many rows of a block are in the split, by class as gnubg names them in files, and how many the guard left
+    """How many rows of a block are in the split, by class as gnubg's files number them, and how many the guard left
     out."""
 
     version: int
@@ -49,113 +52,13 @@ class BlockCounts(NamedTuple):
     by_class: NDArray[np.int64]
     guarded: int
 
-    def span(self, position_class: int | None) -> Span:
-        """The block for a stream of this class."""
-        count = self.by_class.sum() if position_class is None else self.by_class[position_class]
-        return Span(self.version, self.begin, self.end, int(count))
-
-
-class SharedBatches:
-    """The rows of every batch of a recipe. Opening it reads every version once."""
-
-    def __init__(self, warehouse: Versions, recipe: FeedRecipe, from_parquet: bool) -> None:
-        recipe.check()
-        self.recipe = recipe
-        found = {name: digest for source in recipe.sources.values() for name, digest in source["versions"].items()}
-        self.versions = tuple(sorted(found))
-        tables = [open_version(warehouse, name, found[name]) for name in self.versions]
-        self._rows = [LabelledRows(table, splits_of(warehouse, table), from_parquet) for table in tables]
-        self._guard = None if recipe.benchmarks is None else open_guard(warehouse, recipe.benchmarks)
-        self._split = SPLITS.index(recipe.split)
-        counted = [counts for n, rows in enumerate(self._rows) for counts in self._count(n, rows)]
-        self.guarded = sum(counts.guarded for counts in counted)
-        self.class_counts = sum((counts.by_class for counts in counted), np.zeros(len(FILE_CLASSES), np.int64))
-        streams = self._open_streams(counted)
-        self._streams = [stream for stream, _ in streams]
-        self._shares = shared_out(recipe.batch_size, [weight for _, weight in streams])
-        if 0 in self._shares:
-            raise UsageError(
-                f"expected batches with a row of each of {len(streams)} shares, got a batch_size of {recipe.batch_size}"
-            )
-
-    @property
-    def count(self) -> int:
-        """Number of batches in an epoch."""
-        return max(-(-stream.count // share) for stream, share in zip(self._streams, self._shares, strict=True))
-
-    @property
-    def row_count(self) -> int:
-        """Number of rows of all streams."""
-        return sum(stream.count for stream in self._streams)
-
-    def rows(self, epoch: int, number: int) -> Rows:
-        """The rows of a batch. A single stream ends with the epoch; several streams start again."""
-        if len(self._streams) == 1:
-            begin, stream = number * self.recipe.batch_size, self._streams[0]
-            return stream.read(epoch, begin, min(begin + self.recipe.batch_size, stream.count))
-        shares = zip(self._streams, self._shares, strict=True)
-        found = joined([stream.read(epoch, number * share, (number + 1) * share) for stream, share in shares])
-        return found.take(shuffled((self.recipe.seed, MIX, epoch, number), len(found.rows)))
-
-    def _count(self, version: int, rows: LabelledRows) -> list[BlockCounts]:
-        counted = []
-        for begin in range(0, len(rows), self.recipe.block_rows):
-            end = min(begin + self.recipe.block_rows, len(rows))
-            block = rows.read(begin, end)
-            rows.check(block, begin)
-            chosen = rows.choose(block, begin, self._split, self._guard)
-            classes = FILE_CLASSES[block.classes[chosen.is_chosen]]
-            by_class = np.bincount(classes, minlength=len(FILE_CLASSES))
-            counted.append(BlockCounts(version, begin, end, by_class, chosen.guarded))
-        return counted
-
-    def _open_streams(self, counted: Sequence[BlockCounts]) -> list[tuple[Stream, Fraction]]:
-        """The streams and their weights, by name, whatever the order in which they were given.
-
-        A source that lacks a class leaves its part of that class to the others.
-        """
-        streams: list[tuple[Stream, Fraction]] = []
-        sources = [source for _, source in sorted(self.recipe.sources.items())]
-        for number, (stratum, share) in enumerate(sorted((self.recipe.strata or {"": 1}).items())):
-            opened = [
-                (
-                    self._open_stream(source["versions"], stratum, counted, number * len(sources) + n),
-                    Fraction(source["weight"]),
-                )
-                for n, source in enumerate(sources)
-            ]
-            found = [(stream, weight) for stream, weight in opened if stream.count]
-            if not found or (not stratum and len(found) < len(opened)):
-                self._raise_empty(stratum, [stream.count for stream, _ in opened])
-            whole = sum(weight for _, weight in found)
-            streams += [(stream, Fraction(share) * weight / whole) for stream, weight in found]
-        return streams
-
-    def _open_stream(self, names: Collection[str], stratum: str, counted: Sequence[BlockCounts], number: int) -> Stream:
-        position_class = int(CLASSES[stratum]) if stratum else None
-        spans = [counts.span(position_class) for counts in counted if self.versions[counts.version] in names]
-        choice = Choice(self._split, self._guard, position_class)
-        return Stream(self._rows, spans, choice, (self.recipe.seed, number), self.recipe.pool_blocks)
-
-    def _raise_empty(self, stratum: str, counts: Sequence[int]) -> None:
-        """Raise UsageError for the first source without rows."""
-        names = sorted(self.recipe.sources)
-        where = ", ".join(names) if stratum else names[counts.index(0)]
-        rows = f"rows of the class {stratum}" if stratum else "rows"
-        left_out = f"; {self.guarded:,} were left out for benchmarks" if self.guarded else ""
-        raise UsageError(f"expected {rows} in the split {self.recipe.split} of {where}, found none{left_out}")
-
-
-if TYPE_CHECKING:
-    from bgdata.training.feed.torch import TorchBatches
-
 
 class Feed:
     """The batches of a recipe, from a place on, for `epochs` epochs, or without end for None. A feed can be sent to
     other processes.
 
-    Opening it raises MissingTableError for versions that are gone, CheckFailedError for targets that are not chances,
-    and UsageError for a split without rows or batches too small for their shares.
+    Opening it reads every version once. Raises MissingTableError for versions that are gone, CheckFailedError for
+    targets that are not chances, and UsageError for a split without rows or batches too small for their shares.
     """
 
     def __init__(
@@ -169,10 +72,29 @@ class Feed:
     ) -> None:
         if epochs is not None and epochs < 1:
             raise UsageError(f"expected at least 1 epoch, got {epochs}")
+        recipe.check()
         self.recipe, self.begin, self.epochs = recipe, begin, epochs
         self._opened = partial(Feed, warehouse, recipe, begin=begin, epochs=epochs, from_parquet=from_parquet)
-        self.shared = SharedBatches(warehouse, recipe, from_parquet)
-        self.versions = self.shared.versions
+        digests = {name: digest for source in recipe.sources.values() for name, digest in source["versions"].items()}
+        self.versions = tuple(sorted(digests))
+        tables = [open_version(warehouse, name, digests[name]) for name in self.versions]
+        self._rows = [LabelledRows(table, splits_of(warehouse, table), from_parquet) for table in tables]
+        self._guard = None if recipe.benchmarks is None else open_guard(warehouse, recipe.benchmarks)
+        self._split = SPLITS.index(recipe.split)
+        counted = [counts for n, rows in enumerate(self._rows) for counts in self._count(n, rows)]
+        # rows of the split that the guard leaves out: positions of benchmarks, as seen by either side
+        self.guarded = sum(counts.guarded for counts in counted)
+        # int64[class]: rows of each class, as gnubg's files number them, that an epoch may see
+        self.class_counts = sum((counts.by_class for counts in counted), np.zeros(len(FILE_CLASSES), np.int64))
+        streams = self._open_streams(counted)
+        self._streams = [stream for stream, _ in streams]
+        # rows that an epoch sees at least once: those of the split that the guard does not leave out
+        self.row_count = sum(stream.count for stream in self._streams)
+        self._shares = share_out(recipe.batch_size, [weight for _, weight in streams])
+        if 0 in self._shares:
+            raise UsageError(
+                f"expected batches with a row of each of {len(streams)} shares, got a batch_size of {recipe.batch_size}"
+            )
         if begin.batch >= len(self):
             raise UsageError(f"expected a batch below {len(self)} in the state, got {begin.batch}")
 
@@ -182,7 +104,7 @@ class Feed:
 
     def __len__(self) -> int:
         """Number of batches in an epoch."""
-        return self.shared.count
+        return max(-(-stream.count // share) for stream, share in zip(self._streams, self._shares, strict=True))
 
     def __iter__(self) -> Iterator[Batch]:
         """All batches from the beginning of the feed."""
@@ -191,21 +113,6 @@ class Feed:
     def __repr__(self) -> str:
         guard = f"{self.guarded:,} left out for benchmarks" if self.recipe.benchmarks else "no benchmark to guard"
         return f"Feed({', '.join(self.versions)}: {self.row_count:,} rows of {self.recipe.split}, {guard})"
-
-    @property
-    def row_count(self) -> int:
-        """Number of rows that an epoch sees at least once: those of the split that the guard does not leave out."""
-        return self.shared.row_count
-
-    @property
-    def class_counts(self) -> NDArray[np.int64]:
-        """int64[class]: number of rows of each class, as gnubg numbers them in files, that an epoch may see."""
-        return self.shared.class_counts
-
-    @property
-    def guarded(self) -> int:
-        """Number of rows of the split that the guard leaves out: positions of benchmarks, as seen by either side."""
-        return self.shared.guarded
 
     def part(self, first: int, step: int) -> Iterator[Batch]:
         """The batches number first, first + step, ... of the feed, counted from 0: the part of one worker."""
@@ -217,17 +124,26 @@ class Feed:
             place += step
 
     def batch(self, epoch: int, number: int) -> Batch:
-        """A batch of an epoch, both numbered from 0."""
-        rows = self.shared.rows(epoch, number)
-        return Batch(
-            rows.boards, self._features(rows.boards), rows.targets, rows.classes, rows.versions, rows.rows,
-            epoch, number,
-        )  # fmt: skip
+        """A batch of an epoch, both numbered from 0. A single stream ends with the epoch; several streams start
+        again."""
+        size = self.recipe.batch_size
+        if len(self._streams) == 1:
+            stream = self._streams[0]
+            rows = stream.read(epoch, number * size, min((number + 1) * size, stream.count))
+        else:
+            shares = zip(self._streams, self._shares, strict=True)
+            found = join_rows([stream.read(epoch, number * share, (number + 1) * share) for stream, share in shares])
+            rows = found.take(shuffled((self.recipe.seed, MIX, epoch, number), len(found.rows)))
+        input_set, features = self.recipe.input_set_of(), None
+        if input_set is not None:
+            with threads(1):  # a batch is too small to wait for threads that a learner keeps busy
+                features = np.multiply(encode(input_set, rows.boards), np.float32(1 / UNIT), dtype=np.float32)
+        return Batch(rows.boards, features, *rows[1:], epoch, number)
 
     def state_after(self, batch: Batch) -> dict[str, Any]:
-        """The state after a batch, as JSON of some kilobytes; pass it to `Versions.batches` as `state` to go on from
-        there."""
-        return state_of(self.recipe, Place(*divmod(batch.epoch * len(self) + batch.number + 1, len(self))))
+        """The state after a batch, as JSON of some kilobytes; `Versions.batches` continues from it as `state`."""
+        place = Place(*divmod(batch.epoch * len(self) + batch.number + 1, len(self)))
+        return {"feed": self.recipe.record(), "epoch": place.epoch, "batch": place.batch}
 
     def seen(self, last: Batch, begin: Place = Place(0, 0)) -> dict[str, Any]:  # noqa: B008
         """A record of exactly which rows a run has seen, from the first batch (or `begin`) to the last, for its
@@ -242,12 +158,52 @@ class Feed:
 
         return TorchBatches(self, rank, ranks)
 
-    def _features(self, boards: Boards) -> NDArray[np.float32] | None:
-        input_set = self.recipe.input_set_of()
-        if input_set is None:
-            return None
-        with threads(1):  # in a batch there is less to do than to wait for another thread where a learner is at work
-            return np.multiply(encode(input_set, boards), np.float32(1 / UNIT), dtype=np.float32)
+    def _count(self, version: int, rows: LabelledRows) -> Iterator[BlockCounts]:
+        for begin in range(0, len(rows), self.recipe.block_rows):
+            end = min(begin + self.recipe.block_rows, len(rows))
+            block = rows.read(begin, end)
+            rows.check(block, begin)
+            chosen = rows.choose(block, begin, self._split, self._guard)
+            classes = FILE_CLASSES[block.classes[chosen.is_chosen]]
+            by_class = np.bincount(classes, minlength=len(FILE_CLASSES))
+            yield BlockCounts(version, begin, end, by_class, chosen.guarded)
+
+    def _open_streams(self, counted: Sequence[BlockCounts]) -> list[tuple[Stream, Fraction]]:
+        """The streams and their weights, by name, whatever the order in which they were given.
+
+        A source that lacks a class leaves its part of that class to the others. Raises UsageError for the first source
+        without rows.
+        """
+        streams: list[tuple[Stream, Fraction]] = []
+        names, sources = zip(*sorted(self.recipe.sources.items()), strict=True)
+        for number, (stratum, share) in enumerate(sorted((self.recipe.strata or {"": 1}).items())):
+            opened = [
+                self._open_stream(source["versions"], stratum, counted, number * len(sources) + n)
+                for n, source in enumerate(sources)
+            ]
+            found = [
+                (stream, Fraction(source["weight"]))
+                for stream, source in zip(opened, sources, strict=True)
+                if stream.count
+            ]
+            if not found or (not stratum and len(found) < len(opened)):
+                where = ", ".join(names) if stratum else names[[stream.count for stream in opened].index(0)]
+                rows = f"rows of the class {stratum}" if stratum else "rows"
+                left_out = f"; {self.guarded:,} were left out for benchmarks" if self.guarded else ""
+                raise UsageError(f"expected {rows} in the split {self.recipe.split} of {where}, found none{left_out}")
+            whole = sum(weight for _, weight in found)
+            streams += [(stream, Fraction(share) * weight / whole) for stream, weight in found]
+        return streams
+
+    def _open_stream(self, names: Collection[str], stratum: str, counted: Sequence[BlockCounts], number: int) -> Stream:
+        position_class = int(CLASSES[stratum]) if stratum else None
+        spans = [
+            Span(version, begin, end, int(by_class.sum() if position_class is None else by_class[position_class]))
+            for version, begin, end, by_class, _ in counted
+            if self.versions[version] in names
+        ]
+        choice = Choice(self._split, self._guard, position_class)
+        return Stream(self._rows, spans, choice, (self.recipe.seed, number), self.recipe.pool_blocks)
 
 
 def open_feed(
@@ -267,6 +223,8 @@ def open_feed(
     """The feed of the current versions: see `bgdata.Warehouse.batches`."""
     weights = {kind: 1.0} if isinstance(kind, str) else dict(kind)
     shares = dict(strata) if isinstance(strata, Mapping) else dict.fromkeys(strata, 1.0)
+    if features and "@" not in features:
+        features = f"{features}@{input_set_named(features).revision}"
     recipe = FeedRecipe(
         sources={
             name: {"weight": weight, "versions": labelled_versions(warehouse, name)} for name, weight in weights.items()
@@ -274,11 +232,11 @@ def open_feed(
         split=split,
         seed=seed,
         batch_size=batch_size,
-        features=feature_name(features),
+        features=features,
         strata=shares,
         benchmarks=benchmark_versions(warehouse) if guard and split != "test" else None,
     )
-    begin = Place(0, 0) if state is None else checked_place(recipe, state)
+    begin = Place(0, 0) if state is None else parse_place(recipe, state)
     return Feed(warehouse, recipe, begin=begin, epochs=epochs, from_parquet=from_parquet)
 
 

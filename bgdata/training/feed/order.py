@@ -34,12 +34,7 @@ class Rows(NamedTuple):
 
     def take(self, places: NDArray[np.integer]) -> Rows:
         """The rows at these places, copied."""
-        return rows_of([column.take(places, axis=0) for column in self])
-
-
-def rows_of(columns: Sequence[NDArray[Any]]) -> Rows:
-    """`Rows` from a sequence of its columns."""
-    return Rows(*columns)
+        return Rows._make(column.take(places, axis=0) for column in self)
 
 
 class Span(NamedTuple):
@@ -90,7 +85,7 @@ class Stream:
             start, stop = ends[number] - len(self._places), min(place + end - begin, ends[number])
             parts.append(self._pool.take(self._places[place - start : stop - start]))
             begin += stop - place
-        return joined(parts)
+        return join_rows(parts)
 
     def _order(self, epoch: int, cycle: int) -> tuple[list[list[Span]], list[int]]:
         """The blocks of a cycle by the pools that hold them, and the row after the last of each pool."""
@@ -108,7 +103,7 @@ class Stream:
         self._at, self._pool = None, new_rows(0)  # the last one goes before the next comes
         pool, begin = new_rows(sum(span.taken for span in spans)), 0
         for span in spans:
-            self._fill_block(span, rows_of([column[begin : begin + span.taken] for column in pool]))
+            self._fill_block(span, Rows._make(column[begin : begin + span.taken] for column in pool))
             begin += span.taken
         self._pool, self._places, self._at = pool, shuffled((*self._key, *at), begin), at
 
@@ -139,9 +134,9 @@ def new_rows(count: int) -> Rows:
     )
 
 
-def joined(parts: Sequence[Rows]) -> Rows:
+def join_rows(parts: Sequence[Rows]) -> Rows:
     """`Rows` from several, one after another."""
-    return parts[0] if len(parts) == 1 else rows_of([np.concatenate(columns) for columns in zip(*parts, strict=True)])
+    return parts[0] if len(parts) == 1 else Rows._make(map(np.concatenate, zip(*parts, strict=True)))
 
 
 def shuffled(key: Sequence[int], count: int) -> Places:

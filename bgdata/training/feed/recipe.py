@@ -1,6 +1,6 @@
 """The recipe of a feed: versions, split, guard, seed and shares, which determine every batch to the last row.
 
-A recipe is plain JSON, so it fits into checkpoints and manifests; `checked_place` reads one back, and refuses that of
+A recipe is plain JSON, so it fits into checkpoints and manifests; `parse_place` reads one back, and refuses that of
 another feed.
 """
 
@@ -100,18 +100,9 @@ class FeedRecipe:
         return recipe
 
 
-def feature_name(features: str) -> str:
-    """The name of features with their revision, by default the current one. Raises UnknownInputSetError."""
-    return features if not features or "@" in features else f"{features}@{input_set_named(features).revision}"
-
-
-def state_of(recipe: FeedRecipe, place: Place) -> dict[str, Any]:
-    """The state that `checked_place` reads: the recipe and the next batch."""
-    return {"feed": recipe.record(), "epoch": place.epoch, "batch": place.batch}
-
-
-def checked_place(recipe: FeedRecipe, state: Mapping[str, Any]) -> Place:
-    """The next batch of a state. Raises UsageError for the state of another feed, and names the first difference."""
+def parse_place(recipe: FeedRecipe, state: Mapping[str, Any]) -> Place:
+    """The next batch of a state of `Feed.state_after`. Raises UsageError for the state of another feed, which names the
+    first difference."""
     if set(state) != {"feed", "epoch", "batch"}:
         raise UsageError(f"expected a state with feed, epoch and batch, got {', '.join(map(str, state)) or 'none'}")
     own, given = recipe.record(), state["feed"]
@@ -126,7 +117,7 @@ def checked_place(recipe: FeedRecipe, state: Mapping[str, Any]) -> Place:
     return place
 
 
-def shared_out(total: int, weights: Sequence[float | Fraction]) -> list[int]:
+def share_out(total: int, weights: Sequence[float | Fraction]) -> list[int]:
     """Whole parts of a total in proportion to weights. What rounding leaves goes to the largest remainders, the first
     of equals."""
     fractions = [Fraction(weight) for weight in weights]

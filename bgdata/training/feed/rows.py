@@ -51,11 +51,8 @@ def open_version(warehouse: Versions, version: str, digest: str) -> Table:
 
 
 def splits_of(warehouse: Versions, table: Table) -> NDArray[np.uint8] | None:
-    """uint8[rows]: places in `play.splits.SPLITS`, from the version itself or from the positions that it labels; None
-    if neither has any.
-
-    Raises MissingTableError if the version of these positions is gone, since the split would be another without it.
-    """
+    """uint8[rows]: places in `play.splits.SPLITS`, from the version or the positions that it labels; None if neither
+    has any. Raises MissingTableError if the version of these positions is missing, as splits would differ without."""
     if (table.folder / "splits.npy").exists():
         return table.array("splits")
     source = table.manifest.inputs.get("source", "")
@@ -70,10 +67,8 @@ def splits_of(warehouse: Versions, table: Table) -> NDArray[np.uint8] | None:
 
 
 def open_guard(warehouse: Versions, benchmarks: Mapping[str, str]) -> Guard:
-    """The guard for versions of benchmarks, by `kind/variant/version` and digest.
-
-    Raises MissingTableError, and UsageError where one has another digest.
-    """
+    """The guard for benchmarks: digests by `kind/variant/version`. Raises MissingTableError, and UsageError for another
+    digest."""
     return Guard(open_version(warehouse, name, digest) for name, digest in benchmarks.items())
 
 

@@ -1,8 +1,7 @@
 """The feed as a PyTorch dataset. Needs the extra `torch`.
 
-It yields whole batches, so that none has to be put together row by row: `DataLoader(dataset, batch_size=None)`. Workers
-share the batches, which come out in the order of the feed for any number of workers. They should be spawned
-(`multiprocessing_context="spawn"`): compiled kernels have threads, which a forked process would lack.
+It yields whole batches: use `DataLoader(dataset, batch_size=None)`. Any number of workers gives the order of the feed.
+Spawn them (`multiprocessing_context="spawn"`): compiled kernels have threads, which a forked process would lack.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from bgdata.game.codec import Boards
 from bgdata.kernel import kernel
 
 NETWORKS = 3
-# by class as gnubg numbers them: place in NETWORK_CLASSES, or NETWORKS for finished games, which nobody learns
+# by class as gnubg numbers them: place in NETWORK_CLASSES, or NETWORKS for finished games, which are not learned
 _NETWORK_OF = np.full(max(PositionClass) + 1, 0)
 _NETWORK_OF[[PositionClass.OVER, PositionClass.CRASHED, PositionClass.CONTACT]] = NETWORKS, 1, 2
 
@@ -70,8 +70,8 @@ def by_network(batch: LabelledBatch) -> list[Examples]:
 def read_examples(batches: LabelledBatches, most: int, *, of_each: bool = False) -> list[Examples]:
     """The first batches of an epoch that have `most` positions, or all, by network.
 
-    With `of_each`, for a network that has none in these, also those of the first batch that has any: files of one class
-    may all come later.
+    With `of_each`, a network without examples in these also gets those of the first batch that has any: all files of a
+    class may come later.
     """
     parts: list[list[Examples]] = [[] for _ in range(NETWORKS)]
     missing = set(_NETWORK_OF[np.flatnonzero(batches.class_counts)].tolist()) - {NETWORKS} if of_each else set()

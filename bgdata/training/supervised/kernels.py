@@ -86,7 +86,7 @@ def learn_batches_alone(
     takes: Floats,
     rule: Rule,
 ) -> None:
-    """Fills the same on the calling thread only, so that the other threads are free."""
+    """`learn_batches` on the calling thread only, so that the other threads are free."""
     blocks, gradient = (learner.values.shape[2] + BLOCK - 1) // BLOCK, np.empty(BLOCK, np.float32)
     for number in range(len(rates)):
         first = number * batch

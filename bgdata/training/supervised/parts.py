@@ -140,7 +140,7 @@ def new_part_networks(arms: list[Arm], units: int, seed: int) -> FloatNetworks:
 
 
 class PartsRun:
-    """The networks of all arms, which learn from the same batches: each from the positions of its part."""
+    """The networks of all arms. They learn from the same batches, each from the positions of its part."""
 
     def __init__(self, recipe: SupervisedRecipe, arms: list[Arm], networks: FloatNetworks) -> None:
         self.recipe, self.arms, self.networks = recipe, arms, networks
@@ -169,10 +169,10 @@ class PartsRun:
             list(executor.map(self._learn, range(len(tasks)), tasks, repeat(rates)))
 
     def _learn(self, which: int, examples: Examples, rates: list[float]) -> None:
-        """Let a network learn from examples, if there are any."""
+        """Train a network on examples, if there are any."""
         if len(examples.boards):
             trainer = self._trainers[which]
-            trainer.learn(trainer.prepared(examples, is_shared=False), rates, is_shared=False)
+            trainer.learn(trainer.prepare(examples, is_shared=False), rates, is_shared=False)
             self.learned[which] += len(examples.boards)
 
 

@@ -10,19 +10,13 @@ from numpy.typing import NDArray
 from bgdata.errors import InvalidParameterError
 from bgdata.training.temporal_difference.recipe import parse_layers
 
-OPTIMIZERS = ("adam", "sgd")
-LOSSES = ("cross-entropy", "squared")
-TRAINERS = ("kernels", "torch")
-DEVICES = ("cpu", "cuda")
-SCHEDULES = ("smoothstep", "one-cycle", "cycles", "constant")
-ACTIVATIONS = ("logistic", "rectified")
 CHOICES = {
-    "optimizer": OPTIMIZERS,
-    "schedule": SCHEDULES,
-    "loss": LOSSES,
-    "trainer": TRAINERS,
-    "device": DEVICES,
-    "activation": ACTIVATIONS,
+    "optimizer": ("adam", "sgd"),
+    "schedule": ("smoothstep", "one-cycle", "cycles", "constant"),
+    "loss": ("cross-entropy", "squared"),
+    "trainer": ("kernels", "torch"),
+    "device": ("cpu", "cuda"),
+    "activation": ("logistic", "rectified"),
 }
 CYCLE = (1.0, 0.31622776601683794, 0.1, 0.031622776601683794)  # the rate falls by the root of 10
 RISES = 3  # epochs in a row with a larger error that make it fall
@@ -79,11 +73,6 @@ class SupervisedRecipe:
             )
         if not 0 <= self.seed < 1 << 63:
             raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {self.seed}")
-
-        self._check_trainer()
-
-    def _check_trainer(self) -> None:
-        """Raise InvalidParameterError for settings that the trainer does not support."""
         if not 0 <= self.average_decay < 1:
             raise InvalidParameterError(
                 f"expected an average_decay of 0, or more and below 1, got {self.average_decay}"

@@ -19,7 +19,7 @@ from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode
 from bgdata.kernel import thread_count
 from bgdata.store.executors import InProcess
-from bgdata.training.networks import FloatNetworks, copied, numbers_of, revive, rounded_networks
+from bgdata.training.networks import FloatNetworks, copy_networks, numbers_of, revive, rounded_networks
 from bgdata.training.supervised.examples import NETWORKS, Error, LabelledBatches, by_network, error_of, read_examples
 from bgdata.training.supervised.recipe import Cycles, SupervisedRecipe
 from bgdata.training.supervised.trainer import KernelTrainer, NetworkTrainer, PreparedBatch
@@ -39,9 +39,14 @@ class SupervisedRun:
         self.recipe, self.networks, self.batches = recipe, networks, batches
         self.validation = read_examples(validation, recipe.validation_rows, of_each=True)
         self.training = read_examples(batches, recipe.validation_rows, of_each=True)
-        self._revived = [self._revive(which) if recipe.revive else 0 for which in range(NETWORKS)]
-        self.best = copied(networks)
-        self.tested = copied(networks) if recipe.average_decay else networks  # the averages
+        self._revived = [0] * NETWORKS  # hidden units that were 0 in all of the first positions
+        for which in range(NETWORKS) if recipe.revive else ():
+            boards = self.training[which].boards[:REVIVED_BY]
+            if len(boards):
+                inputs = encode(InputSet(networks.shapes[which, 0]), boards)
+                self._revived[which] = revive(networks, which, inputs, recipe.seed)
+        self.best = copy_networks(networks)
+        self.tested = copy_networks(networks) if recipe.average_decay else networks  # the averages
         self.cycles = Cycles(NETWORKS)
         self._trainers = open_trainers(networks, recipe, self.tested if recipe.average_decay else None)
         self._lowest = np.full(NETWORKS, np.inf)
@@ -50,19 +55,11 @@ class SupervisedRun:
             len(batches) if not recipe.epoch_rows else max(-(-recipe.epoch_rows // FEED_BATCH_ROWS), 1)
         )
 
-    def _revive(self, which: int) -> int:
-        """Revive the units of a network that are 0 in all of the first positions; returns how many."""
-        boards = self.training[which].boards[:REVIVED_BY]
-        inputs = encode(InputSet(self.networks.shapes[which, 0]), boards)
-        return revive(self.networks, which, inputs, self.recipe.seed) if len(boards) else 0
-
     @property
     def learns(self) -> list[bool]:
         """Which networks have positions to learn from and others for validation; the rest stay unchanged."""
-        return [
-            len(training.boards) > 0 and len(validation.boards) > 0
-            for training, validation in zip(self.training, self.validation, strict=True)
-        ]
+        pairs = zip(self.training, self.validation, strict=True)
+        return [len(training.boards) > 0 and len(validation.boards) > 0 for training, validation in pairs]
 
     def state(self) -> dict[str, NDArray[np.generic]]:
         """All arrays that change, to be saved and loaded in place."""
@@ -87,21 +84,16 @@ class SupervisedRun:
 
     def notes(self) -> list[str]:
         """Messages for the user before training begins."""
-        found = []
-        for name, learns, training, validation in zip(
-            NETWORK_CLASSES, self.learns, self.training, self.validation, strict=True
-        ):
-            if not learns:
-                found.append(
-                    f"{name}: stays as it is, with {len(training.boards):,} positions to learn from "
-                    f"and {len(validation.boards):,} to be tested on"
+        idle, revived = [], []
+        for which, name in enumerate(NETWORK_CLASSES):
+            if not self.learns[which]:
+                learned, tested = (len(each[which].boards) for each in (self.training, self.validation))
+                idle.append(
+                    f"{name}: stays as it is, with {learned:,} positions to learn from and {tested:,} to be tested on"
                 )
-        found += [
-            f"{name}: {count} hidden units were always 0 and begin anew"
-            for name, count in zip(NETWORK_CLASSES, self._revived, strict=True)
-            if count
-        ]
-        return found
+            if self._revived[which]:
+                revived.append(f"{name}: {self._revived[which]} hidden units were always 0 and begin anew")
+        return idle + revived
 
     def curve_rows(self, epoch: int) -> NDArray[np.float64]:
         """Train for an epoch, numbered from 1, or only test for 0. Returns float64[network, number]: learning rate,
@@ -110,8 +102,8 @@ class SupervisedRun:
         seen = self.learn_epoch(epoch - 1) if epoch else [0] * NETWORKS
         share, levels = epoch / self.recipe.epochs, [self.cycles.level(which) for which in range(NETWORKS)]
         found = self.test()
-        if epoch:
-            self._note_errors(found)
+        for which, (_, validation, _) in enumerate(found if epoch else ()):
+            self.cycles.note(which, validation.cross_entropy)
         rows = [
             (self.recipe.rate_after(share, level), count, *np.transpose((training, validation)).ravel(), is_best)
             for level, count, (training, validation, is_best) in zip(levels, seen, found, strict=True)
@@ -128,7 +120,10 @@ class SupervisedRun:
         self._is_shared = trainers[0].shares_threads and thread_count() > 2
         for trainer in trainers:
             trainer.load()
-        with trainers[0].settings(), open_helper(self._is_shared) as helper:
+        # Two threads do better with a task each than sharing a batch: they would wait for each other several times in a
+        # millisecond, which takes long while other processes use the cores.
+        is_helped = thread_count() >= 2 and not self._is_shared
+        with trainers[0].settings(), ThreadPoolExecutor(1) if is_helped else InProcess() as helper:
             seen = self._go_through(epoch, helper)
         for trainer in trainers:
             trainer.store()
@@ -143,22 +138,22 @@ class SupervisedRun:
     def _go_through(self, epoch: int, helper: Executor) -> NDArray[np.int64]:
         """Train on the batches of an epoch; returns int64[network], the number of positions for each."""
         seen, count = np.zeros(NETWORKS, np.int64), self.batches_per_epoch
-        ready = self._prepared(epoch, 0)
+        ready = self._prepare(epoch, 0)
         for number in range(count):
             shares = [(epoch + (number + part) / count) / self.recipe.epochs for part in (0, 1)]
             others = helper.submit(self._learn, SMALLER, ready, shares)
-            later = helper.submit(self._prepared, epoch, number + 1) if number + 1 < count else None
+            later = helper.submit(self._prepare, epoch, number + 1) if number + 1 < count else None
             self._learn(LARGEST, ready, shares)
             others.result()
             seen += [len(prepared_batch.examples.boards) for prepared_batch in ready]
             ready = later.result() if later else ready
         return seen
 
-    def _prepared(self, epoch: int, number: int) -> list[PreparedBatch]:
+    def _prepare(self, epoch: int, number: int) -> list[PreparedBatch]:
         """The inputs of each network for a batch of the feed."""
         batch = self.batches.batch(*divmod(epoch * self.batches_per_epoch + number, len(self.batches)))
         examples = by_network(batch)
-        return [self._trainers[which].prepared(examples[which], self._is_shared) for which in range(NETWORKS)]
+        return [self._trainers[which].prepare(examples[which], self._is_shared) for which in range(NETWORKS)]
 
     def _learn(self, networks: tuple[int, ...], ready: list[PreparedBatch], shares: list[float]) -> None:
         """Train some of the networks on a batch, at the learning rates for the shares of the run before and after
@@ -183,18 +178,6 @@ class SupervisedRun:
                     kept[:] = values
             found.append((training, validation, is_best))
         return found
-
-    def _note_errors(self, found: list[tuple[Error, Error, bool]]) -> None:
-        """Give the validation errors of an epoch to the schedule."""
-        for which, (_, validation, _) in enumerate(found):
-            self.cycles.note(which, validation.cross_entropy)
-
-
-def open_helper(is_shared: bool) -> Executor:
-    """Another thread, if there are two or more and the networks do not share every batch; otherwise the same thread.
-    Two threads do better with a task each than together: sharing a batch makes them wait for each other several times
-    in a millisecond, which takes long while other processes use the cores."""
-    return ThreadPoolExecutor(1) if thread_count() >= 2 and not is_shared else InProcess()
 
 
 def open_trainers(

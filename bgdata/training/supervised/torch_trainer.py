@@ -62,7 +62,11 @@ class TorchTrainer(NetworkTrainer):
         self, networks: FloatNetworks, which: int, recipe: SupervisedRecipe, averages: FloatNetworks | None = None
     ) -> None:
         super().__init__(networks, which, recipe, averages)
-        check_platform(recipe.device, recipe.platform)
+        platform = platform_name(recipe.device)
+        if recipe.platform and recipe.platform != platform:
+            raise UsageError(
+                f"expected PyTorch {recipe.platform}, as the recipe says, found {platform}; train under another name"
+            )
         self._device = torch.device(recipe.device)
         self._is_rectified = int(self.shape[ACTIVATION]) == Activation.RECTIFIED
         count = len(self.means)
@@ -115,7 +119,7 @@ class TorchTrainer(NetworkTrainer):
         ]
         return [*found, (self._averages, list(self.averages))] if self.recipe.average_decay else found
 
-    def prepared(self, examples: Examples, is_shared: bool) -> PreparedBatch:  # noqa: ARG002
+    def prepare(self, examples: Examples, is_shared: bool) -> PreparedBatch:  # noqa: ARG002
         count = len(examples.boards)
         inputs, is_possible = torch.empty(count, int(self.shape[1])), np.empty((count, 5), np.bool_)
         fill_dense(int(self.shape[0]), examples.boards, inputs.numpy())
@@ -147,15 +151,13 @@ class TorchTrainer(NetworkTrainer):
             torch.sum(delta, 0, out=slopes.biases)
             if place:
                 torch.mm(delta.T, below, out=slopes.weights.T)
-                delta = self._delta_below(torch.mm(delta, self._layers[place].weights.T), below)
+                delta = torch.mm(delta, self._layers[place].weights.T)
+                if self._is_rectified:  # in one pass; by comparisons it takes as long as a product
+                    delta = torch.ops.aten.hardtanh_backward(delta, below, 0.0, RECTIFIED_MOST)
+                else:
+                    delta.mul_(steepness(below))
             else:
                 torch.mm(below.T, delta, out=slopes.weights)
-
-    def _delta_below(self, delta: Tensor, values: Tensor) -> Tensor:
-        """The gradient of the sums of hidden units that give these values, from that of the values."""
-        if self._is_rectified:  # in one pass; by comparisons it takes as long as a product
-            return torch.ops.aten.hardtanh_backward(delta, values, 0.0, RECTIFIED_MOST)
-        return delta.mul_(steepness(values))
 
     def _change(self, size: int, rate: float) -> None:
         """Change the weights by the gradient of `size` positions by the optimizer, within the limits."""
@@ -199,10 +201,3 @@ def platform_name(device: str) -> str:
     if not torch.cuda.is_available():
         raise UsageError(f"expected a GPU for the device {device}, PyTorch {version} finds none; try: --device cpu")
     return f"{version} {torch.cuda.get_device_name()}"
-
-
-def check_platform(device: str, platform: str) -> None:
-    """Raise UsageError unless this is the named platform; an empty name allows any."""
-    found = platform_name(device)
-    if platform and platform != found:
-        raise UsageError(f"expected PyTorch {platform}, as the recipe says, found {found}; train under another name")

@@ -65,7 +65,7 @@ class NetworkTrainer(ABC):
         """Write the arrays after the last batch of an epoch."""
 
     @abstractmethod
-    def prepared(self, examples: Examples, is_shared: bool) -> PreparedBatch:
+    def prepare(self, examples: Examples, is_shared: bool) -> PreparedBatch:
         """Examples with their inputs; with `is_shared` computed by all threads."""
 
     @abstractmethod
@@ -85,6 +85,7 @@ class NetworkTrainer(ABC):
             found.rates[number] = rate
             if self.recipe.average_decay:
                 self._steps += 1
+                # a plain mean at first, so that the weights the run began with leave no trace
                 found.takes[number] = max(1 - self.recipe.average_decay, 1 / self._steps[0])
         return found
 
@@ -104,7 +105,7 @@ class KernelTrainer(NetworkTrainer):
         decays = map(np.float32, (FIRST_DECAY, SECOND_DECAY, LEAST))
         self._rule = Rule(recipe.optimizer == "adam", recipe.loss == "squared", *decays)
 
-    def prepared(self, examples: Examples, is_shared: bool) -> PreparedBatch:
+    def prepare(self, examples: Examples, is_shared: bool) -> PreparedBatch:
         input_set, batch = InputSet(int(self.shape[0])), self.recipe.batch_size
         sparse = new_sparse(input_set, int(self.shape[1]), len(examples.boards), batch)
         fill = fill_sparse if is_shared else fill_sparse_alone

@@ -1,4 +1,4 @@
-"""How good networks are during training: games against PubEval, exact bearoff positions, and self-play."""
+"""The learning curve of networks: games against PubEval, exact bearoff positions, and self-play."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def folder(memory_path: Path) -> Path:
 def files(folder: Path) -> dict[str, int]:
     """The files of a folder, with the time of their last change."""
     return {
-        path.relative_to(folder).as_posix(): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()
+        path.relative_to(folder).as_posix(): path.stat().st_mtime_ns for path in folder.rglob("[!.]*") if path.is_file()
     }
 
 

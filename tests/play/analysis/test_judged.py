@@ -41,7 +41,7 @@ def sample(length: int, ply: int) -> list[RecordedGame]:
 
 
 @pytest.mark.parametrize(("length", "ply"), [(0, 0), (3, 0), (5, 0), (0, 1), (5, 1)])
-def test_everything_adds_up(length: int, ply: int) -> None:
+def test_luck_losses_and_drift_add_up(length: int, ply: int) -> None:
     """By act, and by game: result less beginning = net luck + net skill + net drift, to rounding."""
     by = analyst(ply, CubeRules(met=published_met() if length else None))
     kinds: set[ActKind] = set()
@@ -218,7 +218,7 @@ def test_beavers_and_raccoons_are_worth_twice_as_much_each() -> None:
     )
 
 
-def test_where_there_is_no_cube_decision() -> None:
+def test_acts_without_a_cube_decision() -> None:
     """The first roll, the Crawford game, the opponent's cube, and a cube that already wins the match."""
     board = played(5)[0].acts[12].board
     stakes = [

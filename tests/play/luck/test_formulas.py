@@ -10,7 +10,7 @@ import pytest
 
 from bgdata.datasets.published_luck import published_rows
 from bgdata.errors import UsageError
-from bgdata.play.luck.formulas import coins_within, games_factor, rating_gap, win_share, wins_chance
+from bgdata.play.luck.formulas import coins_within, rating_gap, win_share, wins_chance
 from tests.formats.samples import shared_file
 from tests.together import each
 
@@ -47,7 +47,7 @@ def test_our_figures() -> None:
 def test_figures_that_are_bounds() -> None:
     assert coins_within(2 * GAMES, 20) == pytest.approx(0.9974, abs=5e-5)  # "over 99 % of the time between 13 and 17"
     # "more than 10 times as many matches": the variance of raw results, and of two coins of 0.1 wins
-    assert games_factor(CHANCE * (1 - CHANCE), 2 * 0.1**2) == pytest.approx(12)
+    assert pytest.approx(12) == CHANCE * (1 - CHANCE) / (2 * 0.1**2)
 
 
 ROW = re.compile(r"^(?:A/E/L:|Average/Evaluation/Luck:\n)? ?(-?[\d.]+) / (-?[\d.]+) / ([^\d.]*)([\d.]+)$", re.MULTILINE)

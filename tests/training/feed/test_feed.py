@@ -233,7 +233,7 @@ def test_the_rows_of_a_run_are_listed_again(labels: Warehouse, labels_root: Path
             assert np.array_equal(found[name], batch.rows[batch.versions == number])
 
 
-def test_what_is_no_record_of_rows_is_refused(labels: Warehouse) -> None:
+def test_invalid_record_of_rows_is_refused(labels: Warehouse) -> None:
     feed = labels.batches(CONTACT)
     seen = feed.seen(feed.batch(0, 0))
     for wrong in ({}, {**seen, "feed": {}}, {**seen, "feed": {**seen["feed"], "format": 2}}):

@@ -97,7 +97,7 @@ class LabelledBatches(Toy):
 
 
 def test_a_new_kind_with_labels_is_not_forgotten(memory_path: Path, tmp_path: Path) -> None:
-    warehouse = Warehouse(memory_path, {**all_kinds(), "lessons": LabelledBatches()})
+    warehouse = Warehouse(memory_path, all_kinds() | {"lessons": LabelledBatches()})
     warehouse.build("lessons", Count(3))
     with warehouse.connect() as connection:
         assert leaking(connection) == []

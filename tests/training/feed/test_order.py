@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bgdata.training.feed.order import shuffled
-from bgdata.training.feed.recipe import shared_out
+from bgdata.training.feed.recipe import share_out
 from tests.reference.position_hash import shuffled as shuffled_twin
 from tests.together import each
 
@@ -36,4 +36,4 @@ def test_every_order_is_as_likely() -> None:
     ],
 )
 def test_a_total_is_shared_out(total: int, weights: list[float], expected: list[int]) -> None:
-    assert shared_out(total, weights) == expected
+    assert share_out(total, weights) == expected

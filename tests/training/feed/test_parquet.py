@@ -10,7 +10,8 @@ import pytest
 
 import bgdata
 from bgdata.errors import CorruptFileError
-from bgdata.formats.gnubg_training import write_gnubg_training
+from bgdata.formats.gnubg_training import format_gnubg_training
+from bgdata.formats.lines import write_bytes
 from bgdata.store.parquet import RowReader
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -27,7 +28,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     warehouse = bgdata.open_warehouse(folder / "warehouse")
     kind = warehouse.kind("gnubg_training")
     path = folder / "contact-train-data"
-    write_gnubg_training(path, boards, no_gammons(boards))
+    write_bytes(path, format_gnubg_training(boards, no_gammons(boards)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kind, "row_group_rows", 700)
         warehouse.build(kind.name, kind.smallest, files=[path])

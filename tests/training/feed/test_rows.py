@@ -56,7 +56,7 @@ def test_planted_positions_never_appear(root: Path, split: str) -> None:
     )
 
 
-def test_a_folder_that_a_killed_build_left_is_no_benchmark(root: Path) -> None:
+def test_folder_of_a_killed_build_is_not_a_benchmark(root: Path) -> None:
     found = positions(root)
     (root / "rollout_decisions" / "contact-of-nothing").mkdir(parents=True)
     assert positions(root) == found

@@ -39,12 +39,12 @@ from tests.training.labels import (
         ({"strata": ("contact", "race"), "batch_size": 1}, "expected batches with a row of each of 2 shares"),
     ],
 )
-def test_what_cannot_be_followed_is_refused(labels: Warehouse, options: dict[str, Any], expected: str) -> None:
+def test_invalid_options_are_refused(labels: Warehouse, options: dict[str, Any], expected: str) -> None:
     with pytest.raises(UsageError, match=expected):
         labels.batches(CONTACT, **options)
 
 
-def test_what_is_not_there_is_named(labels: Warehouse) -> None:
+def test_missing_sources_are_named(labels: Warehouse) -> None:
     with pytest.raises(UsageError, match=r"has positions with chances: .*gnubg_training.*, got position_sample"):
         labels.batches("position_sample")
     with pytest.raises(UnknownKindError, match="got 'nothing'"):
@@ -92,7 +92,7 @@ def test_an_empty_split_is_refused(tmp_path: Path) -> None:
         (0.5, 0, 0, 0.1, 0.2),
     ],
 )
-def test_targets_that_are_no_chances_are_refused(tmp_path: Path, wrong: tuple[float, ...]) -> None:
+def test_invalid_targets_are_refused(tmp_path: Path, wrong: tuple[float, ...]) -> None:
     chances = sample_chances(len(label_boards()))
     chances[712] = wrong
     version = write_labels(tmp_path, CONTACT, label_boards(), chances)

@@ -54,7 +54,7 @@ def train(
 ) -> KernelTrainer:
     """Let one network learn the examples once, at the rate of the recipe."""
     trainer = KernelTrainer(networks, which, recipe)
-    trainer.learn(trainer.prepared(given, shared), [recipe.learning_rate, recipe.learning_rate], shared)
+    trainer.learn(trainer.prepare(given, shared), [recipe.learning_rate, recipe.learning_rate], shared)
     return trainer
 
 
@@ -134,19 +134,41 @@ def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, optimize
         before, networks = random_floats(number, size=3), random_floats(number, size=3)
         given = examples(which, 40)  # the last batch is shorter
         train(networks, which, given, recipe)
-        wanted = trained(
-            unpacked(before, which), given.boards.tolist(), given.targets.tolist(), 9, rate,
-            adam=optimizer == "adam", squared=loss == "squared",
-        )  # fmt: skip
-        found, old = matrices(unpacked(networks, which)), matrices(unpacked(before, which))
-        for start, number_found, number_wanted in zip(old, found, wanted, strict=True):
-            largest = np.abs(number_wanted - start).max()
-            assert largest > 1e-5
-            # Adam divides by the root of a mean square, which is steep where slopes are next to nothing
-            is_steep = np.abs(number_found - number_wanted) > 0.02 * largest + 1e-6
-            assert is_steep.mean() <= (0.01 if optimizer == "adam" else 0)
-        for other in {0, 1, 2} - {which}:
-            assert unpacked(networks, other) == unpacked(before, other)
+        check_learned(before, networks, which, given, recipe, 0.02)
+
+
+def check_learned(
+    before: FloatNetworks,
+    networks: FloatNetworks,
+    which: int,
+    given: Examples,
+    recipe: SupervisedRecipe,
+    tolerance: float,
+) -> None:
+    """One network has learned the examples as dense arrays do, and no other has changed."""
+    is_adam = recipe.optimizer == "adam"
+    wanted = trained(
+        unpacked(before, which), given.boards.tolist(), given.targets.tolist(), recipe.batch_size,
+        recipe.learning_rate, adam=is_adam, squared=recipe.loss == "squared",
+    )  # fmt: skip
+    found, old = matrices(unpacked(networks, which)), matrices(unpacked(before, which))
+    for start, number_found, number_wanted in zip(old, found, wanted, strict=True):
+        largest = np.abs(number_wanted - start).max()
+        assert largest > 1e-5
+        # Adam divides by the root of a mean square, which is steep where slopes are next to nothing
+        is_steep = np.abs(number_found - number_wanted) > tolerance * largest + 1e-6
+        assert is_steep.mean() <= (0.01 if is_adam else 0)
+    for other in {0, 1, 2} - {which}:
+        assert unpacked(networks, other) == unpacked(before, other)
+
+
+def check_limits(networks: FloatNetworks) -> None:
+    """Weights are within the range of a player, and some at its end."""
+    first, first_bias, later, later_bias = (np.abs(part).max() for part in matrices(unpacked(networks, 2)))
+    assert first <= FIRST_LIMIT
+    assert later <= LATER_LIMIT
+    assert max(first_bias, later_bias) <= 60
+    assert first == pytest.approx(FIRST_LIMIT) or later == pytest.approx(LATER_LIMIT)
 
 
 @pytest.mark.parametrize("keep", [0.5, 0.9])
@@ -159,7 +181,7 @@ def test_averages_of_weights(keep: float) -> None:
         trainer = KernelTrainer(networks, which, recipe, averages)
         for shared, part in ((False, slice(0, 14)), (True, slice(14, 40))):
             some = Examples(given.boards[part], given.targets[part])
-            trainer.learn(trainer.prepared(some, shared), [0.05, 0.05], shared)
+            trainer.learn(trainer.prepare(some, shared), [0.05, 0.05], shared)
         boards, targets = given.boards.tolist(), given.targets.tolist()
         wanted = trained_averages(unpacked(before, which), boards, np.array(targets), 7, 0.05, keep)
         old = matrices(unpacked(before, which))
@@ -192,11 +214,7 @@ def test_weights_stay_in_the_range_of_a_player() -> None:
     for _ in range(30):
         train(networks, 2, Examples(given.boards, (given.targets > 0.5).astype(np.float32)), SupervisedRecipe(
             batch_size=4, optimizer="sgd", learning_rate=10.0))  # fmt: skip
-    first, first_bias, later, later_bias = (np.abs(part).max() for part in matrices(unpacked(networks, 2)))
-    assert first <= FIRST_LIMIT
-    assert later <= LATER_LIMIT
-    assert max(first_bias, later_bias) <= 60
-    assert first == pytest.approx(FIRST_LIMIT) or later == pytest.approx(LATER_LIMIT)
+    check_limits(networks)
 
 
 def test_sparse_is_room_for_the_batches() -> None:

@@ -1,4 +1,4 @@
-"""Pupils in PyTorch against dense NumPy in double precision, on any number of threads."""
+"""Trainers in PyTorch against dense NumPy in double precision, on any number of threads."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ import pytest
 from bgdata.errors import UsageError
 from bgdata.kernel import threads
 from bgdata.training.supervised.examples import Examples
-from bgdata.training.supervised.kernels import FIRST_LIMIT, LATER_LIMIT
 from bgdata.training.supervised.recipe import SupervisedRecipe
 from bgdata.training.supervised.run import open_trainers
 from bgdata.training.supervised.trainer import NetworkTrainer
 from tests.evaluation.sample_networks import random_floats
 from tests.reference.networks import unpacked
-from tests.reference.supervised import matrices, trained, trained_averages
-from tests.training.supervised.test_kernels import examples
+from tests.reference.supervised import matrices, trained_averages
+from tests.training.supervised.test_kernels import check_learned, check_limits, examples
 
 RECIPE = SupervisedRecipe(trainer="torch", batch_size=16, learning_rate=0.01)
 
@@ -38,7 +37,7 @@ def learn(trainer: NetworkTrainer, *parts: Examples) -> None:
     trainer.load()
     with trainer.settings():
         for part in parts:
-            trainer.learn(trainer.prepared(part, False), [rate, rate], False)
+            trainer.learn(trainer.prepare(part, False), [rate, rate], False)
     trainer.store()
 
 
@@ -52,18 +51,7 @@ def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, optimize
         before, networks = random_floats(number, size=3), random_floats(number, size=3)
         given = examples(which, 40)  # the last batch is shorter
         learn(open_trainers(networks, recipe, None)[which], given)
-        wanted = trained(
-            unpacked(before, which), given.boards.tolist(), given.targets.tolist(), 9, rate,
-            adam=optimizer == "adam", squared=loss == "squared",
-        )  # fmt: skip
-        found, old = matrices(unpacked(networks, which)), matrices(unpacked(before, which))
-        for start, number_found, number_wanted in zip(old, found, wanted, strict=True):
-            largest = np.abs(number_wanted - start).max()
-            assert largest > 1e-5
-            is_off = np.abs(number_found - number_wanted) > 0.001 * largest + 1e-6
-            assert is_off.mean() <= (0.01 if optimizer == "adam" else 0)  # steep where slopes are next to nothing
-        for other in {0, 1, 2} - {which}:
-            assert unpacked(networks, other) == unpacked(before, other)
+        check_learned(before, networks, which, given, recipe, 0.001)
 
 
 def test_averages_of_weights() -> None:
@@ -109,8 +97,8 @@ def test_a_gpu_learns_twice_the_same_and_what_the_processor_does() -> None:
     assert np.abs(found - expected).max() <= 0.01
 
 
-def test_a_pupil_goes_on_from_its_arrays() -> None:
-    """Another pupil with the same arrays goes on as the first would have."""
+def test_a_trainer_continues_from_its_arrays() -> None:
+    """Another trainer with the same arrays learns what the first would have."""
     given = examples(2, 200)
     parts = [Examples(given.boards[part], given.targets[part]) for part in (slice(0, 120), slice(120, 200))]
     numbers = []
@@ -134,11 +122,7 @@ def test_weights_stay_in_the_range_of_a_player() -> None:
     recipe = SupervisedRecipe(trainer="torch", batch_size=4, optimizer="sgd", learning_rate=10.0)
     certain = Examples(given.boards, (given.targets > 0.5).astype(np.float32))
     learn(open_trainers(networks, recipe, None)[2], *[certain] * 30)
-    first, first_bias, later, later_bias = (np.abs(part).max() for part in matrices(unpacked(networks, 2)))
-    assert first <= FIRST_LIMIT
-    assert later <= LATER_LIMIT
-    assert max(first_bias, later_bias) <= 60
-    assert first == pytest.approx(FIRST_LIMIT) or later == pytest.approx(LATER_LIMIT)
+    check_limits(networks)
 
 
 def test_settings_hold_while_learning_alone() -> None:

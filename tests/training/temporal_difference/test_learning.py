@@ -18,7 +18,7 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
 from bgdata.kernel import threads
 from bgdata.play.random_games import random_game_positions
-from bgdata.training.networks import FloatNetworks, new_networks, rounded_networks
+from bgdata.training.networks import FloatNetworks, copy_networks, new_networks, rounded_networks
 from bgdata.training.temporal_difference.learning import learn, weigh_floats
 from tests.evaluation.sample_networks import SHAPES, random_floats
 from tests.reference.games import stream_bits
@@ -52,10 +52,6 @@ def train(networks: FloatNetworks, boards: Boards, wanted: Chances, rate: float 
     learn(*networks, boards, wanted, order, ends, np.float32(rate), squared)
 
 
-def copied(networks: FloatNetworks) -> FloatNetworks:
-    return FloatNetworks(**{name: values.copy() for name, values in networks._asdict().items()})
-
-
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("number", [0, 1, 3, 4])  # also two and three hidden layers, and rectified units
 def test_one_step_follows_the_gradient(number: int, squared: bool) -> None:
@@ -63,7 +59,7 @@ def test_one_step_follows_the_gradient(number: int, squared: bool) -> None:
     for which in range(3):
         row = np.flatnonzero(which == sample_classes())[7]
         board, wanted = sample_boards()[row : row + 1], targets(sample_boards()[row : row + 1])
-        after = copied(before)
+        after = copy_networks(before)
         train(after, board, wanted, rate=0.5, squared=squared)
         layers, found = unpacked(before, which), unpacked(after, which)
         expected = learned(layers, board[0].tolist(), wanted[0].tolist(), 0.5, squared)
@@ -80,13 +76,13 @@ def test_one_step_follows_the_gradient(number: int, squared: bool) -> None:
             assert unpacked(after, other) == unpacked(before, other)
 
 
-def test_what_the_rules_forbid_is_not_learned() -> None:
+def test_impossible_chances_are_not_learned() -> None:
     """With every target at what the network says, but for a gammon that is impossible, nothing changes."""
     networks = random_floats(0)
     board = np.zeros((1, 26), np.int8)
     board[0, [3, 22]] = 5, -5  # both have checkers off: no gammons
     said = np.array([outputs(unpacked(networks, 0), encode(InputSet.RACE, board)[0] / 64)], np.float32)
-    before, wanted = copied(networks), said.copy()
+    before, wanted = copy_networks(networks), said.copy()
     wanted[0, 1:] = 1
     train(networks, board, wanted, rate=1.0)
     assert networks.weights == pytest.approx(before.weights, abs=1e-5)

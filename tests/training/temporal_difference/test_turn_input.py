@@ -73,7 +73,7 @@ def test_arms_begin_alike() -> None:
     assert not np.array_equal(kept[0], kept[1])
 
 
-def test_what_an_arm_is_not_told_it_does_not_learn() -> None:
+def test_inputs_that_an_arm_lacks_are_not_learned() -> None:
     before, (after, _) = new_turn_networks(UNITS, SEED), trained(5)
     for arm in Arm:
         told = [networks.weights[arm].reshape(-1, UNITS)[196:198] for networks in (before, after)]

@@ -16,11 +16,8 @@ BOARDS = {"board": "board", "next_position_id": "board(next_position_id)"}  # SQ
 EMPTY = "select null::varchar as dataset, null::varchar as variant, null::json as key"
 
 
-VIEWS = frozenset({"labelled_boards", "benchmark_boards"})
-
-
 def leakage_views(kinds: Iterable[Dataset[Any]]) -> Iterator[str]:
-    """SQL that creates and comments both views, over the views of the kinds' tables."""
+    """SQL that creates and comments each of both views, over the views of the kinds' tables."""
     known = list(kinds)
     labelled = [select_boards(kind, kind.tables[0], "position_id, board") for kind in known if kind.is_labelled]
     guarded = [
@@ -38,13 +35,13 @@ def leakage_views(kinds: Iterable[Dataset[Any]]) -> Iterator[str]:
         "key": "The columns that name the row in its table, as JSON",
         "board": "The position as 26 integers, as boards are everywhere",
     }
-    yield from created(
+    yield create_view(
         "labelled_boards",
         labelled or [f"{empty[0]} where false"],
         "Position of every row that can be trained on",
         {**keys, "position_id": "The position as its Position ID"},
     )
-    yield from created(
+    yield create_view(
         "benchmark_boards",
         guarded or [f"{empty[1]} where false"],
         "Every position of the benchmarks, before the roll or after a play",
@@ -59,9 +56,8 @@ def select_boards(kind: Dataset[Any], shape: TableShape, columns: str) -> str:
     return f"select '{kind.name}' as dataset, variant, to_json({{{key}}}) as key, {columns} from {shape.name}{rows}"
 
 
-def created(view: str, selects: list[str], meaning: str, columns: dict[str, str]) -> Iterator[str]:
+def create_view(view: str, selects: list[str], meaning: str, columns: dict[str, str]) -> str:
     """The view over the rows of all queries, with its comments."""
-    yield f"create view {view} as {' union all '.join(selects)}"
-    yield f"comment on view {view} is '{meaning}'"
-    for name, text in columns.items():
-        yield f"comment on column {view}.{name} is '{text}'"
+    comments = [f"comment on column {view}.{name} is '{text}'" for name, text in columns.items()]
+    selected = " union all ".join(selects)
+    return ";\n".join([f"create view {view} as {selected}", f"comment on view {view} is '{meaning}'", *comments])

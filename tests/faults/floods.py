@@ -1,0 +1,388 @@
+"""Floods against all that listens: lines and bytes without end, half messages, a slow drip, connections that ask
+nothing or read nothing. Each command ends by itself with one line, or goes on answering others; within its patience,
+little memory, and a log that anybody can read.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import random
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import psutil
+
+import bgdata
+from bgdata.datasets.common.race import RaceParameters
+from bgdata.equity.cube import CubeRules
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.process import data_bytes
+from bgdata.protocols.decisions import Decisions
+from tests.evaluation.sample_evaluators import Scrambled
+from tests.faults.campaign import Campaign
+from tests.faults.corrupting import SPICE, corrupted_text
+from tests.protocols.fibs_server import OPPONENT, PASSWORD, USER, FibsServer
+from tests.store import processes
+from tests.web.servers import serving, wait_until
+
+PATIENCE_SECONDS = 1
+HANG_SECONDS = 90.0  # of a busy machine
+FLOOD_SECONDS = 3.0  # of what goes on as long as anybody sends: several times the patience
+MOST_MEMORY = 200 << 20  # bytes beyond what the command holds when it begins
+MOST_LOG = 100_000  # bytes that a command may say of a flood
+MOST_REPLY = 2000  # bytes of the answer to one line
+OPEN_FILES = 128  # of the site: floods are of more connections
+CONNECTIONS = 100
+BOARD = (
+    b"board:gnubg:root:0:0:0:0:-2:0:0:0:0:5:0:3:0:0:0:-5:5:0:0:0:-3:0:-5:0:0:0:0:2:0:-1:4:1:4:1:1:1:1:0:1:"
+    b"-1:0:25:0:0:0:0:0:0:0:1\n"
+)
+LINES = {
+    "fibs": [
+        b"13 bob is anybody here?\r\n",
+        b"mary rolls 6 and 3.\r\n",
+        b"bob wants to play a 5 point match with you.\r\n",
+        b"mary has joined you. Your running match was loaded.\r\n",
+        b"** You can't move.\r\n",
+        b"login: ",
+        BOARD,
+    ],
+    "external": [BOARD, b"nonsense\n", b"board:\n"],
+    "ubgi": [b"isready\n", b"keys\n", b"position gnubgid 4HPwATDgc/ABMA\n", b"dice 3 1\n", b"go chequer\n", b"what\n"],
+}
+PAGES = (b"/", b"/position/4HPwATDgc/ABMA", b"/tables", b"/tables/bearoff_gammon", b"/static/style.css", b"/nothing")
+
+
+def flood_of(side: str, chance: random.Random) -> Callable[[], bytes]:
+    """A flood: what comes next of it, which may be slow to come."""
+    lines = LINES[side]
+    text = corrupted_text(lines, 100, chance)
+    half = chance.choice(lines).rstrip(b"\r\n")[: chance.randint(1, 20)]
+    chosen = chance.choice(lines)
+    return chance.choice(
+        [
+            lambda: b"\0" * 4096,
+            lambda: b"x" * 4096,
+            lambda: b"\n" * 4096,
+            lambda: b"\xff\r\n" * 50 + lines[0],
+            lambda: chosen * 100,
+            lambda: text,
+            lambda: chance.randbytes(4096),
+            lambda: half + b"\0" * 1000,
+            lambda: dripped(half),
+            lambda: chance.choice([*lines, *SPICE]) * chance.randint(1, 20),
+        ]
+    )
+
+
+def dripped(data: bytes) -> bytes:
+    """One byte at a time."""
+    time.sleep(0.05)
+    return data[:1]
+
+
+def bounded(work: Callable[[], object], told: Path, files: int = 0) -> None:
+    """In another process: do some work with little memory; what it prints goes into a file."""
+    with told.open("wb") as file:
+        for number in (1, 2):
+            os.dup2(file.fileno(), number)
+    most = data_bytes() + MOST_MEMORY
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    if files:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+    work()
+
+
+def command(arguments: list[str], told: Path, reading: int | None = None) -> None:
+    """In another process: run a command of bgdata by a player that needs no table."""
+    from bgdata.__main__ import main
+    from bgdata.cli import external, fibs, ubgi
+
+    for module in (external, fibs, ubgi):
+        vars(module)["decisions_of"] = lambda *_: Decisions(LookaheadPlayer(Scrambled()), CubeRules())
+    fibs.PAUSE_SECONDS = 0
+    os.environ[fibs.PASSWORD] = PASSWORD
+    sys.argv = ["bgdata", *arguments]
+    if reading is not None:
+        os.dup2(reading, 0)
+    bounded(main, told)
+
+
+def site(root: Path, port: Path, told: Path, stop: Path) -> None:
+    """In another process: serve a warehouse until told to stop."""
+    from bgdata.web import connections
+    from bgdata.web.app import create_app
+
+    connections.PATIENCE_SECONDS = PATIENCE_SECONDS
+
+    def serve() -> None:
+        with serving(create_app(bgdata.open_warehouse(root))) as number:
+            port.with_suffix(".new").write_text(str(number))
+            port.with_suffix(".new").rename(port)
+            while not stop.exists() and os.getppid() > 1:
+                time.sleep(0.05)
+
+    bounded(serve, told, OPEN_FILES)
+
+
+class Floods(Campaign):
+    """Each case is one flood, against each that listens in turn."""
+
+    name = "floods"
+    small = 12
+    full = 200
+
+    def prepare(self) -> None:
+        root = self.root / "warehouse"
+        bgdata.open_warehouse(root).build("bearoff_gammon", RaceParameters(2))
+        self.told, port, stop = self.root / "site", self.root / "port", self.root / "stop"
+        self.server = processes.start(site, root, port, self.told, stop)
+        self.open.callback(self.server.kill)
+        wait_until(port.exists, HANG_SECONDS)
+        self.port = int(port.read_text())
+        wait_until(self.is_answered, HANG_SECONDS)
+        self.memory = psutil.Process(self.server.pid).memory_info().rss
+
+    def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:
+        floods = (self.fibs, self.external, self.ubgi, self.site)
+        flood = floods[number % len(floods)]
+        flood(chance, folder)
+        return [f"floods of {flood.__name__}"]
+
+    def fibs(self, chance: random.Random, folder: Path) -> None:
+        """A server that floods, before the login or in a match, again when it is connected to again."""
+        flood = flood_of("fibs", chance)
+        arguments = ["fibs", USER, "--host", "localhost", "--patience", str(PATIENCE_SECONDS), "--reconnect"]
+        arguments += [str(chance.randrange(2)), "--save", str(folder / "match.mat")]
+        told = folder / "told"
+        if chance.random() < 0.3:
+            with socket.create_server(("localhost", 0)) as listener, flooding(listener, flood):
+                port = listener.getsockname()[1]
+                process = processes.start(command, [*arguments, "--port", str(port)], told)
+                check_ends(process, told)
+            return
+        wish = ["--opponent", OPPONENT, "--invite", "--length", "0"]
+        with FibsServer(chance.randrange(1000), faults={chance.randint(1, 20): "flood"}, flood=flood) as server:
+            process = processes.start(command, [*arguments, *wish, "--port", str(server.port)], told)
+            check_ends(process, told)
+
+    def external(self, chance: random.Random, folder: Path) -> None:
+        """A program that connects in place of gnubg, floods, and reads or not."""
+        told = folder / "told"
+        with closing(socket.create_server(("localhost", 0))) as free:
+            port = free.getsockname()[1]
+        arguments = ["external", "--once", "--port", str(port), "--patience", str(PATIENCE_SECONDS)]
+        process = processes.start(command, arguments, told)
+        wait_until(lambda: told.exists() and b"listens" in told.read_bytes(), HANG_SECONDS)
+        with socket.create_connection(("localhost", port), timeout=HANG_SECONDS) as client:
+            pour(client, flood_of("external", chance), is_reading=chance.random() < 0.7)
+        check_ends(process, told, is_error=False)
+
+    def ubgi(self, chance: random.Random, folder: Path) -> None:
+        """A program that floods an engine for a while, and ends; whoever asks is answered, line by line."""
+        told = folder / "told"
+        reading, writing = os.pipe()
+        os.set_inheritable(reading, True)
+        with closing(os.fdopen(reading)), closing(os.fdopen(writing, "wb", buffering=0)) as pipe:
+            process = subprocess.Popen(  # a pipe does not pass to what is forked elsewhere
+                [sys.executable, "-c", COMMAND, str(told), "ubgi"], stdin=reading, stdout=subprocess.DEVNULL
+            )
+            self.open.callback(process.kill)
+            lines, flood, until = 0, flood_of("ubgi", chance), time.monotonic() + FLOOD_SECONDS
+            while time.monotonic() < until:
+                data = flood()
+                lines += data.count(b"\n")
+                pipe.write(data)
+        assert process.wait(HANG_SECONDS) in (0, 1), f"expected an end, found exit code {process.returncode}"
+        said = told.read_bytes()
+        assert len(said) < MOST_LOG + MOST_REPLY * lines, (
+            f"expected an answer for each of {lines} lines, found {said!r}"
+        )
+        check_words(said, is_error=process.returncode == 1)
+
+    def site(self, chance: random.Random, folder: Path) -> None:  # noqa: ARG002
+        """More connections than the site has room for, of one sort; others are answered then, and after."""
+        sent = chance.choice([half_open, slow_headers, endless_header, endless_body, many_pages, unread_pages, garbage])
+        before, clients = self.told.stat().st_size, list[socket.socket]()
+        try:
+            for _ in range(CONNECTIONS):
+                with suppress(OSError):
+                    clients.append(socket.create_connection(("127.0.0.1", self.port), timeout=HANG_SECONDS))
+            sent(clients, chance)
+            wait_until(self.is_answered, HANG_SECONDS)
+            wait_until(lambda: all(is_closed(client) for client in clients), HANG_SECONDS)
+        finally:
+            for client in clients:
+                client.close()
+        assert self.is_answered(), "expected an answer after the flood"
+        more = psutil.Process(self.server.pid).memory_info().rss - self.memory
+        assert more < MOST_MEMORY, f"expected little memory for {sent.__name__}, found {more:,} bytes more"
+        log = self.told.read_bytes()[before:]
+        assert len(log) < MOST_LOG, f"expected a short log of {sent.__name__}, found {log[:500]!r}"
+        assert b"Traceback" not in log, f"expected no traceback of {sent.__name__}, found {log!r}"
+
+    def is_answered(self) -> bool:
+        """Whether the site answers somebody else."""
+        with (
+            suppress(OSError, http.client.HTTPException),
+            closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG_SECONDS)) as client,
+        ):
+            client.request("GET", "/", headers={"accept": "text/html"})
+            return client.getresponse().status == http.HTTPStatus.OK
+        return False
+
+
+COMMAND = f"""
+import sys
+from pathlib import Path
+from {__name__} import command
+if __name__ == "__main__":
+    command(sys.argv[2:], Path(sys.argv[1]))
+"""
+
+
+@contextmanager
+def flooding(listener: socket.socket, flood: Callable[[], bytes]) -> Iterator[None]:
+    """Whoever connects is flooded."""
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                with connection, suppress(OSError):
+                    while True:
+                        connection.sendall(flood())
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        thread.join(HANG_SECONDS)
+
+
+def pour(client: socket.socket, flood: Callable[[], bytes], *, is_reading: bool) -> None:
+    """Flood a connection for a while, or until it is closed."""
+    until = time.monotonic() + FLOOD_SECONDS
+    with suppress(OSError):
+        while time.monotonic() < until:
+            client.settimeout(0.1)
+            with suppress(TimeoutError):
+                client.send(flood())
+            if is_reading and is_closed(client):
+                return
+
+
+def check_ends(process: BaseProcess, told: Path, *, is_error: bool = True) -> None:
+    """A command ends by itself, with an error of one line if it is one; nothing went beyond its memory."""
+    process.join(HANG_SECONDS)
+    is_hanging = process.exitcode is None
+    process.kill()
+    said = told.read_bytes()
+    assert not is_hanging, f"expected an end within its patience, found that it goes on: {said[-500:]!r}"
+    assert process.exitcode == int(is_error), f"expected its end, found exit code {process.exitcode}: {said[-500:]!r}"
+    assert len(said) < MOST_LOG, f"expected a short log, found {len(said):,} bytes: {said[:500]!r}"
+    check_words(said, is_error=is_error)
+
+
+def check_words(said: bytes, *, is_error: bool) -> None:
+    """One error in words for people where there is one, and no traceback."""
+    lines = said.decode().splitlines()
+    errors = [line for line in lines if line.startswith("error: ")]
+    assert len(errors) <= 1, f"expected one line of error, found {errors}"
+    assert bool(errors) or not is_error, f"expected a line of error, found {lines[-3:]}"
+    wrong = [line for line in lines if "Traceback" in line or "memory" in line or len(line) > MOST_REPLY]
+    assert not wrong, f"expected short lines, found {wrong[0][:500]}"
+
+
+# floods of the site
+
+
+def is_closed(client: socket.socket) -> bool:
+    """Whether the other side has closed a connection; what it has sent is read."""
+    client.settimeout(0)
+    try:
+        while client.recv(1 << 16):
+            pass
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def send(clients: Iterable[socket.socket], data: bytes) -> None:
+    """As much of it to each as goes out at once."""
+    for client in clients:
+        with suppress(OSError):
+            client.settimeout(0)
+            client.send(data)
+
+
+def half_open(clients: list[socket.socket], chance: random.Random) -> None:
+    """Nothing."""
+
+
+def slow_headers(clients: list[socket.socket], chance: random.Random) -> None:
+    """A request, byte by byte."""
+    request = b"GET / HTTP/1.1\r\nhost: localhost\r\nx: " + b"y" * 1000
+    until, begin = time.monotonic() + FLOOD_SECONDS, chance.randrange(20)
+    while time.monotonic() < until and begin < len(request):
+        send(clients, request[begin : begin + 1])
+        begin += 1
+        time.sleep(0.02)
+
+
+def endless_header(clients: list[socket.socket], chance: random.Random) -> None:
+    """A header that does not end."""
+    for _ in range(50):
+        send(clients, b"GET / HTTP/1.1\r\n" * (chance.random() < 0.1) + b"x" * 65536)
+
+
+def endless_body(clients: list[socket.socket], chance: random.Random) -> None:
+    """A request with a body that does not end."""
+    head = b"%s / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
+    send(clients, head % chance.choice([b"GET", b"POST"]))
+    for _ in range(50):
+        send(clients, b"10000\r\n" + b"x" * 65536 + b"\r\n")
+
+
+def many_pages(clients: list[socket.socket], chance: random.Random) -> None:
+    """Pages by numbers that nobody has asked for."""
+    for client in clients[:30]:
+        send([client], b"".join(request(b"/tables/bearoff_gammon?page=%d" % chance.getrandbits(60)) for _ in range(5)))
+
+
+def unread_pages(clients: list[socket.socket], chance: random.Random) -> None:
+    """Pages one behind the other that nobody reads for a while."""
+    send(clients, request(chance.choice(PAGES)) * 200)
+    time.sleep(FLOOD_SECONDS)
+
+
+def garbage(clients: list[socket.socket], chance: random.Random) -> None:
+    """Anything, among it what looks like a request."""
+    lines = [
+        b"GET / HTTP/1.1\r\n",
+        b"host: localhost\r\n",
+        b"content-length: 9\r\n",
+        b"\r\n",
+        b"connection: upgrade\r\n",
+    ]
+    for client in clients:
+        send([client], corrupted_text(lines, 10, chance))
+
+
+def request(page: bytes) -> bytes:
+    """A whole request."""
+    return b"GET %s HTTP/1.1\r\nhost: localhost\r\naccept: text/html\r\n\r\n" % page

@@ -1,0 +1,264 @@
+"""Work that was stopped, and what it left damaged by hand: whatever goes on from it comes to the same values, or says
+one line."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import random
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+
+import bgdata
+from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.computations.common.two_sided_parquet import write_parts
+from bgdata.errors import BgdataError
+from bgdata.kernel_cache import kernel_cache
+from bgdata.steps.imports import Published, fetch_file
+from bgdata.store import catalog, job
+from bgdata.store.progress import Silence
+from bgdata.store.storage import remove_folder
+from tests.conftest import build_small, sample_files
+from tests.faults.asking import HANG_SECONDS
+from tests.faults.campaign import Campaign, shuffled
+from tests.faults.damage import DAMAGES
+from tests.kept import PACKAGE, kept_folder, link
+from tests.store import processes
+
+MOMENTS = (1, 2, 3, 5, 8, 13, 21, 34)  # reports of progress after which the state is taken
+Words = Counter[str]
+
+
+class Moments(Silence):
+    """Takes copies of a staging folder as builds go on: each is what a build that is killed then leaves."""
+
+    def __init__(self, staging: Path, place: Path) -> None:
+        self.staging, self.place, self.reports = staging, place, 0
+        self.taken: list[Path] = []
+        self.notes: list[str] = []
+
+    def start(self, label: str, total: int, unit: str) -> None:  # noqa: ARG002
+        """Where values are finished, and Parquet is written."""
+        if "Parquet" in label:
+            self.take()
+
+    def advance(self, count: int) -> None:  # noqa: ARG002
+        """At some of the reports."""
+        self.reports += 1
+        if self.reports in MOMENTS:
+            self.take()
+
+    def note(self, text: str) -> None:
+        """Keep it."""
+        self.notes.append(text)
+
+    def take(self) -> None:
+        """Copy what is there, unless a thread changes it right now."""
+        target = self.place / str(len(self.taken))
+        with suppress(OSError):
+            shutil.copytree(self.staging, target, ignore=shutil.ignore_patterns("*.lock"))
+            if parts_in(target):
+                self.taken.append(target)
+                return
+        shutil.rmtree(target, ignore_errors=True)
+
+
+def parts_in(folder: Path) -> list[Path]:
+    """The files that work has left, in which there is something."""
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
+
+
+def damaged(folder: Path, others: Iterable[Path], name: str, chance: random.Random) -> Path:
+    """Damage one of the files of a folder, by one of others of its name where it is swapped; returns it."""
+    parts = parts_in(folder)
+    part = chance.choice(parts)
+    same = [each for each in others if each.name == part.name and each.read_bytes() != part.read_bytes()]
+    beside = [each for each in parts if each != part]
+    DAMAGES[name if same or beside else "removed"](part, chance.choice(same or beside or [part]), chance)
+    return part
+
+
+def outcome(go_on: Callable[[], bool]) -> str:
+    """Whether work that goes on came to what is right; one line of error is right, too."""
+    try:
+        is_right = go_on()
+    except BgdataError as error:
+        lines = str(error).splitlines()
+    else:
+        assert is_right, "expected the values of undamaged work, found others"
+        return "same values"
+    assert len(lines) == 1, f"expected one line, found {lines}"
+    return "told in one line"
+
+
+def builds(kind: str, small: Path, folder: Path, chance: random.Random) -> Words:
+    """Builds of the smallest variant of a kind, each from a moment of the first, with one file damaged."""
+    job.CHECKPOINT_SECONDS = 0.0
+    warehouse = bgdata.open_warehouse(link(small, folder / "warehouse"))
+    declared = warehouse.kind(kind)
+    (folder / "files").mkdir()
+    files = sample_files(declared, folder / "files")
+    variant = warehouse.root / kind / declared.slug(declared.smallest)
+    expected = warehouse.open(kind, variant.name).manifest.digest
+
+    def build(progress: Silence) -> bool:
+        remove_folder(variant)
+        table = warehouse.build(kind, declared.smallest, files=files, progress=progress, with_catalog=False)
+        return table.manifest.digest == expected
+
+    remove_folder(warehouse.staging)
+    moments = Moments(warehouse.staging, folder / "moments")
+    moments.place.mkdir()
+    assert build(moments), "expected the digest of the small warehouse"
+    found = Words()
+    parts = [part for each in moments.taken for part in parts_in(each)]
+    for name in DAMAGES if parts else ():
+        shutil.rmtree(warehouse.staging, ignore_errors=True)
+        shutil.copytree(chance.choice(moments.taken), warehouse.staging)
+        part = damaged(warehouse.staging, parts, name, chance)
+        try:
+            found[f"{outcome(lambda: build(Silence()))}"] += 1
+        except Exception as error:
+            error.add_note(f"{kind}: {part.relative_to(warehouse.staging)} {name}")
+            raise
+    found["kinds that keep nothing at their smallest"] += not parts
+    return found
+
+
+def downloads(small: Path, folder: Path, chance: random.Random) -> Words:  # noqa: ARG001
+    """The first part of a file."""
+    import bz2
+    import hashlib
+
+    from tests.pipelines.mirror import Mirror
+
+    text = chance.randbytes(300_000).hex().encode()
+    mirror = Mirror("file.bz2", bz2.compress(text))
+    mirror.rest.set()
+    found = Words()
+    try:
+        for name in DAMAGES:
+            warehouse = bgdata.open_warehouse(folder / name)
+            path = warehouse.root / "raw" / "file.bz2"
+            path.parent.mkdir(parents=True)
+            partial, other = path.with_name("file.bz2.partial"), folder / "other"
+            partial.write_bytes(mirror.content[: chance.randrange(1, len(mirror.content))])
+            other.write_bytes(chance.randbytes(chance.randrange(1, 2 * len(mirror.content))))
+            DAMAGES[name](partial, other, chance)
+            file = Published(
+                "gnubg_training", "file.bz2", f"{mirror.address}/file.bz2", hashlib.sha256(text).hexdigest()
+            )
+            kept = other.read_bytes()
+            found[outcome(lambda: fetch_file(warehouse, file, Silence()).read_bytes() == mirror.content)] += 1  # noqa: B023
+            assert other.read_bytes() == kept, "expected nothing to be written through a link"
+    finally:
+        mirror.close()
+    return found
+
+
+def rollouts(small: Path, folder: Path, chance: random.Random) -> Words:
+    """Blocks of trials."""
+    from bgdata.cli import kept_rollout
+    from tests.cli.command_line import run, succeeds
+    from tests.cli.test_kept_rollout import POSITION, stopped
+
+    kernels, cache = kernel_cache(), folder / "cache"
+    cache.mkdir()
+    (cache / kernels.name).symlink_to(kernels)
+    os.environ["BGDATA_CACHE"] = str(cache)
+    kept_rollout.LEAST_BLOCKS, kept_rollout.SLICE_SECONDS = 1, 0.0
+    arguments = tuple("tiny" if word == "random" else word for word in POSITION)
+    whole, found = succeeds(small, "rollout", *arguments), Words()
+    for name in DAMAGES:
+        with pytest.MonkeyPatch.context() as patch:
+            for _ in range(2):
+                stopped(patch, small, arguments, 1, KeyboardInterrupt())
+        parts = parts_in(cache / "rollouts")
+        assert parts, "expected blocks to be kept"
+        damaged(cache / "rollouts", parts, name, chance)
+        result = run(small, "rollout", *arguments)
+        assert (result.exit_code, result.stdout) == (0, whole), (
+            f"expected the figures with {name} parts, found {result}"
+        )
+        assert not parts_in(cache / "rollouts"), "expected nothing to be left"
+        found["same values"] += 1
+    return found
+
+
+def parquet_parts(small: Path, folder: Path, chance: random.Random) -> Words:
+    """Parts of a table as Parquet."""
+    table = TwoSidedTable(bgdata.open_warehouse(small).open("bearoff_two_sided", "3x3"))
+    whole = folder / "whole"
+    write_parts(table, whole, Silence())
+    expected, found = ds.dataset(whole, partitioning="hive").to_table(), Words()
+
+    def goes_on(place: Path) -> bool:
+        write_parts(table, place, Silence())
+        return bool(ds.dataset(place, partitioning="hive").to_table().equals(expected))
+
+    for name in DAMAGES:
+        place = Path(shutil.copytree(whole, folder / name))
+        chance.choice(sorted(place.rglob("[!.]*.parquet"))).unlink()
+        damaged(place, parts_in(whole), name, chance)
+        found[outcome(lambda: goes_on(place))] += 1  # noqa: B023
+    return found
+
+
+# whatever says what is kept when it is stopped, by its module: the first has all kinds
+KEEPERS: dict[str, Callable[[Path, Path, random.Random], Words] | None] = {
+    "store/build.py": None,
+    "store/download.py": downloads,
+    "cli/kept_rollout.py": rollouts,
+    "computations/common/two_sided_parquet.py": parquet_parts,
+}
+
+
+def modules_that_keep() -> set[str]:
+    """The modules of the package that call `process.keeping`."""
+    return {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "keeping"
+    }
+
+
+def perform(name: str, small: Path, folder: Path, seed: str, told: Path) -> None:
+    """In another process: damage what one of them keeps, in every way."""
+    keeper, chance = KEEPERS.get(name), random.Random(seed)
+    found = keeper(small, folder, chance) if keeper else builds(name, small, folder, chance)
+    told.write_text(json.dumps(found))
+
+
+class Resuming(Campaign):
+    """Each case is one kind, or other work that can be stopped, with every damage to what it keeps."""
+
+    name = "resuming"
+    small = 8
+    full = 2 * (len(bgdata.all_kinds()) + len(KEEPERS))
+
+    def prepare(self) -> None:
+        samples = self.root / "samples"
+        samples.mkdir()
+        with pytest.MonkeyPatch.context() as patch:  # one at the end is enough, and takes as long as all builds
+            patch.setattr(catalog, "write_catalog", lambda _: None)
+            self.whole = kept_folder("small", lambda folder: build_small(samples, folder), goes_on=True) / "warehouse"
+        others = [name for name, keeper in KEEPERS.items() if keeper]
+        self.names = shuffled([*bgdata.all_kinds(), *others], self.seed)
+
+    def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:
+        name, told = self.names[number % len(self.names)], folder / "told"
+        process = processes.start(perform, name, self.whole, folder, str(chance.random()), told)
+        process.join(HANG_SECONDS)
+        is_hanging = process.exitcode is None
+        process.kill()
+        assert not is_hanging, f"expected {name} to go on or to end, found that it hangs"
+        assert process.exitcode == 0, f"expected {name} to go on or to end, found exit code {process.exitcode}"
+        return Words(json.loads(told.read_text())).elements()

@@ -1,0 +1,164 @@
+"""Every flow while the server, the worker or its tasks are killed: it goes on from what is finished, to the digests
+that the library comes to."""
+
+from __future__ import annotations
+
+import pkgutil
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+import pytest
+
+import bgdata
+from bgdata.store.storage import locked
+from bgdata.store.table import Table
+from bgdata.store.verify import check_hashes
+from bgdata.warehouse import Warehouse
+from tests.formats.samples import BENCHMARK_ROWS
+from tests.pipelines.server import ROOT, PrefectServer
+
+pytestmark = [pytest.mark.prefect, pytest.mark.kills]
+TINY = "network/tiny"
+
+
+class Case(NamedTuple):
+    """How a flow is begun, what it has finished before the kill, and what it has to wait for meanwhile."""
+
+    parameters: dict[str, Any]
+    finished: str  # kind/variant
+    held: str
+
+
+def cases(folder: Path) -> dict[str, Case]:
+    """By the name of the flow, the smallest work that has two steps. A flow that is not here fails a test below."""
+    files = [folder / f"{name}.bm" for name in ("mine", "yours")]
+    for path in files:
+        path.write_bytes(BENCHMARK_ROWS)
+    shipped = [
+        f"{name}/{kind.slug(kind.basic[0])}"
+        for name in ("network", "supervised_network")
+        for kind in [bgdata.all_kinds()[name]]
+    ]
+    corpus = {"player": TINY, "games": 40, "seed": 3, "cubeful_games": 0, "most": 2, "trials": 72}
+    training = {"name": "mine", "start": TINY, "games": 20, "epochs": 1, "score_games": 4, "luck_adjusted_games": 0}
+    mets = {"player": TINY, "plies": [0, 1], "length": 5}
+    imported = {"files": [f"gnubg_benchmark:{path}" for path in files]}
+    return {
+        "build-warehouse": Case({"kinds": ["network", "supervised_network"]}, *shipped),
+        "import-files": Case(imported, "gnubg_benchmark/mine", "gnubg_benchmark/yours"),
+        "make-corpora": Case(
+            {"plan": corpus}, "selfplay/network-tiny-40-seed-3", "position_sample/network-tiny-40-seed-3-most-2"
+        ),
+        "match-equity": Case({"plan": mets}, "match_equity/tiny-1ply-5", "match_equity/tiny-0ply-5"),
+        "train-network": Case(
+            {"plan": training | {"decisions": 20}}, "selfplay/network-tiny-20-seed-1", "supervised_network/mine"
+        ),
+    }
+
+
+def test_every_flow_is_in_the_table(tmp_path: Path) -> None:
+    names = [f"pipelines.{each.name}" for each in pkgutil.iter_modules([str(ROOT / "pipelines")])]
+    modules = [import_module(name) for name in names]  # before Prefect, which they set quiet
+
+    from prefect import Flow
+
+    flows = {value.name for module in modules for value in vars(module).values() if isinstance(value, Flow)}
+    assert flows == set(cases(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
+    """A server with all deployments, and a worker."""
+    found = PrefectServer(tmp_path_factory.mktemp("server"))
+    yield found
+    found.close()
+
+
+def kill_server(server: PrefectServer, _: list[str]) -> None:
+    """The server, while flows run and the worker asks for more; it comes back with what it knew."""
+    server.kill_server()
+    server.start_server()
+    server.kill_worker()  # which gives up by itself where the server is away for long
+    server.start_worker()
+
+
+def kill_worker(server: PrefectServer, _: list[str]) -> None:
+    """The worker; its flows cannot say anything any more."""
+    server.kill_worker()
+    server.start_worker()
+
+
+def kill_tasks(server: PrefectServer, runs: list[str]) -> None:
+    """The processes of the tasks, that of the flow where it runs them itself."""
+    for run in runs:
+        for process in server.task_processes(run) or [server.process(run)]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+
+
+VICTIMS: dict[str, Callable[[PrefectServer, list[str]], None]] = {
+    "server": kill_server,
+    "worker": kill_worker,
+    "task": kill_tasks,
+}
+
+
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_every_flow_goes_on_after_a_kill(server: PrefectServer, small_root: Path, tmp_path: Path, victim: str) -> None:
+    """All of them: each has finished a step, and waits for another one that somebody else builds, when it is killed."""
+    root, wanted = Path(shutil.copytree(small_root, tmp_path / "warehouse")), cases(tmp_path)
+    with ExitStack() as held:
+        for case in wanted.values():
+            held.enter_context(locked(root / ".staging" / f"{case.held.replace('/', '-')}.lock"))
+        runs = {}
+        for name, case in wanted.items():
+            runs[name] = server.begin(name, root=str(root), **case.parameters)
+            server.wait_for(lambda case=case: any(root.glob(f"{case.finished}/r*")), f"the first step of {name}")
+        before = {path: path.stat().st_mtime_ns for path in root.glob("*/*/*/manifest.json")}
+        running = [process for run in runs.values() for process in server.processes(run)]
+        VICTIMS[victim](server, list(runs.values()))
+    for name, case in wanted.items():
+        is_over = victim == "task" and server.ended(runs[name])["state_type"] == "COMPLETED"
+        again = runs[name] if is_over else server.begin(name, root=str(root), **case.parameters)
+        assert server.ended(again)["state_type"] == "COMPLETED", server.log("worker")
+        assert any(root.glob(f"{case.held}/r*")), f"expected {case.held} to be built"
+    for process in running:  # of flows that nobody asks for any more
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    assert {path: path.stat().st_mtime_ns for path in before} == before, "what was finished is not built again"
+    check_digests(root, {path.parent.parent.relative_to(root) for path in before}, tmp_path)
+
+
+def check_digests(root: Path, there: set[Path], folder: Path) -> None:
+    """What flows have built is what the library builds; what comes with the package, as it comes."""
+    warehouse = bgdata.open_warehouse(root)
+    steps = {case.finished for case in cases(folder).values()}
+    made = [table for table in warehouse.current() if is_new(table, root, there, steps)]
+    assert {table.manifest.dataset for table in made} >= {name.partition("/")[0] for name in steps}
+    for table in made:
+        digest = table.manifest.digest
+        assert rebuilt(warehouse, table, folder).manifest.digest == digest, (
+            f"expected {table.name} as it is built alone"
+        )
+
+
+def is_new(table: Table, root: Path, there: set[Path], steps: set[str]) -> bool:
+    """Whether a flow has built it."""
+    variant = table.folder.parent.relative_to(root)
+    return variant not in there or variant.as_posix() in steps
+
+
+def rebuilt(warehouse: Warehouse, table: Table, folder: Path) -> Table:
+    """The same version by the library alone."""
+    kind = warehouse.kind(table.manifest.dataset)
+    parameters = kind.parameters.from_manifest(table.manifest.parameters)
+    if kind.published(parameters) is not None:
+        check_hashes(table)
+        return table
+    files = [folder / f"{table.manifest.variant}.bm"] if kind.takes_files else []
+    return warehouse.build(kind.name, parameters, files=files, force=True)

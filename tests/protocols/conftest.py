@@ -1,0 +1,18 @@
+"""A match equity table, for players of matches."""
+
+from __future__ import annotations
+
+import pytest
+
+import bgdata
+from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.stored_met import find_met
+
+
+@pytest.fixture(scope="session")
+def met(tmp_path_factory: pytest.TempPathFactory) -> MatchEquity:
+    """A published table."""
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("met") / "warehouse")
+    warehouse.build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
+    return find_met(warehouse, "published-12")
