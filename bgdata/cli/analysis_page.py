@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bgdata.cli.analysis_plot import format_analysis_svg
 from bgdata.cli.analysis_rows import Loss, MatchAnalysis, game_row
-from bgdata.cli.analysis_text import NOTE, SIGNS, headline, loss_text, score_items, shown_worth
+from bgdata.cli.analysis_text import AMOUNT, NOTE, SIGNS, headline, score_items, shown_loss, shown_worth
 from bgdata.cli.pages import grid, page_head, section
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.dice import to_roll
@@ -98,7 +98,13 @@ def candidate_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str
         if place < CANDIDATES or is_made:
             change = (judged.roll.best - each.worth) / judged.point
             worth = shown_worth(analysis, each.worth, is_change=False)
-            yield (f"{play}{' (made)' * is_made}", worth, loss_text(change).strip() or "0")
+            yield (f"{play}{' (made)' * is_made}", worth, loss_text(change) or "0")
+
+
+def loss_text(loss: float) -> str:
+    """A loss with its mark; nothing for what rounds to 0."""
+    found = shown_loss(loss)
+    return f"{AMOUNT.text(loss)} {found['mark']}".rstrip() if found else ""
 
 
 def cube_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str]]:
@@ -116,7 +122,7 @@ def turn_grid(analysis: MatchAnalysis) -> Iterator[Sequence[str]]:
     for turn in analysis.turns:
         judged = turn.judged
         roll = "".join(map(str, judged.act.dice or ()))
-        losses = [loss_text(value / judged.point).strip() for value in (judged.play_loss, judged.cube_loss)]
+        losses = [loss_text(value / judged.point) for value in (judged.play_loss, judged.cube_loss)]
         best = [text for text, value in ((turn.best_play, losses[0]), (turn.best_cube_action, losses[1])) if value]
         yield (
             *(str(turn.game.game.number), str(turn.number), turn.player, roll or str(judged.act.kind)),

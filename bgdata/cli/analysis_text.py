@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bgdata.cli.analysis_rows import Loss, MatchAnalysis, Turn, game_row
 from bgdata.play.analysis.acts import NO_DOUBLE, ActKind
-from bgdata.play.analysis.totals import Score, error_mark
+from bgdata.play.analysis.totals import Score, Totals, error_mark
+from bgdata.rows.plain import COUNT, Column, Quantity, table_lines
 
 if TYPE_CHECKING:
     from bgdata.steps.match_analysis import AnalysedGame
 
+POINTS, AMOUNT = Quantity(3, sign="+"), Quantity(3)
 SIGNS = {"doubtful": "?!", "bad": "?", "very bad": "??", "": ""}
 NOTE = (
     "luck and losses in points of normalised equity: 1 is half of what lies between winning and losing the cube\n"
@@ -41,76 +43,92 @@ def headline(analysis: MatchAnalysis) -> str:
     return f"{analysis.players[0]} against {analysis.players[1]}, {what}; analysed by {analysis.analyst}"
 
 
-def shown_worth(analysis: MatchAnalysis, worth: float | None, *, is_change: bool = True) -> str:
-    """A worth with its unit: mwc in percent, or points."""
-    if worth is None:
-        return "-"
+def worth_quantity(analysis: MatchAnalysis, *, is_change: bool = True) -> Quantity:
+    """How a worth is printed: mwc in percent, or points."""
     sign = "+" if is_change or not analysis.length else ""
-    return f"{100 * worth:{sign}.2f} %" if analysis.length else f"{worth:{sign}.3f}"
+    return Quantity(2, 100, sign, " %") if analysis.length else Quantity(3, sign=sign)
+
+
+def shown_worth(analysis: MatchAnalysis, worth: float | None, *, is_change: bool = True) -> str:
+    """A worth with its unit; `-` for None."""
+    return "-" if worth is None else worth_quantity(analysis, is_change=is_change).text(worth)
+
+
+def net_columns(quantity: Quantity, width: int) -> list[Column]:
+    """The columns of games: the result to player 0, and what it is made of."""
+    heads = {"result": "result", "net_luck": "net luck", "net_skill": "net skill", "net_drift": "net drift"}
+    heads["luck_adjusted"] = "luck-adj."
+    return [Column(name, quantity, head, width=width, missing="-") for name, head in heads.items()]
+
+
+def net_row(totals: Totals) -> dict[str, Any]:
+    """The figures of those columns."""
+    return {column.name: getattr(totals, column.name) for column in net_columns(POINTS, 0)}
 
 
 def turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
     """The turns of one game; a cube action that was missed has a line of its own."""
     players, score = analysis.players, game.game.score
-    width = max(map(len, players))
     for_points = f": {players[0]} {score[0]}, {players[1]} {score[1]}" if analysis.length else ""
-    unit = "mwc" if analysis.length else "points"
+    columns = (
+        Column("turn", COUNT),
+        Column("player", heading="", width=max(map(len, players))),
+        Column("act", heading="", width=6),
+        Column("play", width=26),
+        Column("worth", worth_quantity(analysis, is_change=False), "mwc" if analysis.length else "points", width=8),
+        Column("luck", POINTS, width=6),
+        Column("loss", AMOUNT, width=5),
+        Column("mark", heading="", width=2, gap=1),
+        Column("best"),
+    )
     yield f"game {game.game.number}{for_points}"
-    yield f"{'turn':>4}  {'':<{width}}  {'':<6}  {'play':<26}  {unit:>8}  {'luck':>6}  {'loss':>5}      best"
-    for turn in analysis.turns:
-        if turn.game is game:
-            yield from (line.rstrip() for line in lines_of_turn(analysis, turn, width))
+    turns = (turn for turn in analysis.turns if turn.game is game)
+    yield from table_lines(columns, (row for turn in turns for row in shown_turn(turn)))
 
 
-def lines_of_turn(analysis: MatchAnalysis, turn: Turn, width: int) -> Iterator[str]:
+def shown_turn(turn: Turn) -> Iterator[dict[str, Any]]:
     """One turn, with the missed double before it if that was an error."""
     judged, act = turn.judged, turn.judged.act
-    begin = f"{turn.number:>4}  {turn.player:<{width}}  "
-    worth = shown_worth(analysis, judged.start, is_change=False)
+    row = {"turn": turn.number, "player": turn.player, "worth": judged.start}
     cube_loss, play_loss = judged.cube_loss / judged.point, judged.play_loss / judged.point
     if act.kind is not ActKind.ROLL:
-        best = turn.best_cube_action if cube_loss else ""
-        yield f"{begin}{act.kind:<6}  {'':<26}  {worth:>8}  {'':>6}  {loss_text(cube_loss)}  {best}"
+        yield row | {"act": act.kind, "best": turn.best_cube_action if cube_loss else "", **shown_loss(cube_loss)}
         return
-    if loss_text(cube_loss).strip():
-        yield f"{begin}{'':<6}  {NO_DOUBLE:<26}  {worth:>8}  {'':>6}  {loss_text(cube_loss)}  {turn.best_cube_action}"
-    roll, best = "".join(map(str, act.dice or ())), str(turn.best_play) if play_loss else ""
-    luck = f"{judged.luck / judged.point:+.3f}"
-    yield f"{begin}{roll:<6}  {turn.play or ''!s:<26}  {worth:>8}  {luck:>6}  {loss_text(play_loss)}  {best}"
+    if shown_loss(cube_loss):
+        yield row | {"play": NO_DOUBLE, "best": turn.best_cube_action, **shown_loss(cube_loss)}
+    row |= {"act": "".join(map(str, act.dice or ())), "play": turn.play, "luck": judged.luck / judged.point}
+    yield row | {"best": turn.best_play if play_loss else "", **shown_loss(play_loss)}
 
 
-def loss_text(loss: float) -> str:
-    """A loss with its mark; blanks for what rounds to nothing."""
-    return f"{loss:>5.3f} {SIGNS[error_mark(loss)]:<2}" if loss >= 5e-4 else " " * 8
+def shown_loss(loss: float) -> dict[str, Any]:
+    """A loss with its mark; nothing for what rounds to 0."""
+    return {"loss": loss, "mark": SIGNS[error_mark(loss)]} if loss >= 5e-4 else {}
 
 
 def game_lines(analysis: MatchAnalysis) -> Iterator[str]:
     """The games as lines, seen by player 0, with their sum, and for money their mean and spread."""
-    names = ("result", "net luck", "net skill", "net drift", "luck-adj.")
-    heads = "".join(f"  {name:>10}" for name in names)
-    yield f"{'game':>4}  {'turns':>5}{heads}  {'ratings':>13}  (to {analysis.players[0]})"
-    columns = ("result", "net_luck", "net_skill", "net_drift", "luck_adjusted")
     rows = [game_row(analysis, game) for game in analysis.games]
     for row in rows:
-        shown = "".join(f"  {shown_worth(analysis, row[name]):>10}" for name in columns)
-        ratings = f"{row['performance_rating_0']:>6.1f} {row['performance_rating_1']:>6.1f}"
-        yield f"{row['game_number']:>4}  {row['turns']:>5}{shown}  {ratings}"
-    found = analysis.totals
-    sums = (found.result, found.net_luck, found.net_skill, found.net_drift, found.luck_adjusted)
+        row["ratings"] = " ".join(f"{row[f'performance_rating_{player}']:>6.1f}" for player in (0, 1))
     if len(rows) > 1:
-        yield f"{'sum':>4}  {'':>5}" + "".join(f"  {shown_worth(analysis, worth):>10}" for worth in sums)
+        rows.append({"game_number": "sum", **net_row(analysis.totals)})
+    columns = (
+        Column("game_number", heading="game", is_right=True),
+        Column("turns", COUNT),
+        *net_columns(worth_quantity(analysis), 10),
+        Column("ratings", width=13, is_right=True),
+    )
+    head, *lines = table_lines(columns, rows)
+    yield f"{head}  (to {analysis.players[0]})"
+    yield from lines
 
 
-def player_lines(analysis: MatchAnalysis) -> Iterator[str]:
+def player_lines(analysis: MatchAnalysis) -> list[str]:
     """Both players side by side."""
     first, second = (score_items(analysis, score) for score in analysis.totals.scores)
-    widths = [
-        max(len(text) for text in (name, *dict(items).values()))
-        for name, items in zip(analysis.players, (first, second), strict=True)
-    ]
-    rows = [("", *analysis.players)] + [(*left, right) for left, (_, right) in zip(first, second, strict=True)]
-    for name, left, right in rows:
-        yield f"{name:<18}  {left:>{widths[0]}}  {right:>{widths[1]}}"
+    rows = ({"name": name, "0": left, "1": right} for (name, left), (_, right) in zip(first, second, strict=True))
+    players = (Column(str(n), heading=name, is_right=True) for n, name in enumerate(analysis.players))
+    return table_lines([Column("name", heading="", width=18), *players], rows)
 
 
 def score_items(analysis: MatchAnalysis, score: Score) -> list[tuple[str, str]]:
@@ -138,13 +156,22 @@ def both(analysis: MatchAnalysis, normalised: float, worth: float, sign: str = "
 def error_lines(analysis: MatchAnalysis, most: int) -> Iterator[str]:
     """The worst errors."""
     shown: Sequence[Loss] = analysis.losses[:most]
-    width = max(len(loss.turn.player) for loss in shown)
-    made = max(len(loss.made) for loss in shown)
     total = len(analysis.losses)
+    rows = (
+        {
+            **shown_loss(loss.size),
+            "where": f"game {loss.turn.game.game.number} turn {loss.turn.number:<3}",
+            "player": loss.turn.player,
+            "roll": "" if loss.is_cube else "".join(map(str, loss.turn.judged.act.dice or ())),
+            "made": loss.made,
+            "best": f"best: {loss.best}",
+        }
+        for loss in shown
+    )
+    columns = (
+        Column("loss", AMOUNT, ""),
+        Column("mark", heading="", width=2, gap=1),
+        *(Column(name, heading="", width=2) for name in ("where", "player", "roll", "made", "best")),
+    )
     yield f"the {len(shown)} worst of {total} marked errors" if len(shown) < total else f"{total} marked errors"
-    for loss in shown:
-        roll = "".join(map(str, loss.turn.judged.act.dice or ())) if not loss.is_cube else ""
-        yield (
-            f"{loss_text(loss.size)}  game {loss.turn.game.game.number} turn {loss.turn.number:<3}  "
-            f"{loss.turn.player:<{width}}  {roll:<2}  {loss.made:<{made}}  best: {loss.best}"
-        )
+    yield from table_lines(columns, rows)

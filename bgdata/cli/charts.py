@@ -11,6 +11,8 @@ from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from bgdata.errors import needing
 from bgdata.rows.networks import Chart, describe_chart
 from bgdata.store.storage import write_file
@@ -89,9 +91,10 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """Write a figure as SVG if the name ends in .svg, else as PNG. Raises StorageError."""
+    """Write a figure, as SVG if the name ends in .svg, else as PNG, and say so to people. Raises StorageError."""
     is_svg = path.suffix.lower() == ".svg"
     write_file(path, svg_of(figure) if is_svg else png_of(figure))
+    click.echo(f"wrote {path}", err=True)
 
 
 def png_of(figure: Figure) -> bytes:

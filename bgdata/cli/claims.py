@@ -21,6 +21,7 @@ from bgdata.rows.claims import (
     rows_of,
     rows_without_tables,
 )
+from bgdata.rows.plain import COUNT, Column, table_lines
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
@@ -120,18 +121,14 @@ def print_claims(
 def list_lines(rows: Sequence[Row]) -> Iterator[str]:
     """One line for each claim: name, published value, our answer, status, subject."""
     heads = {"claim": "claim", "published": "published", "answer": "ours", "status": "status", "subject": "subject"}
-    shown = (row | {"answer": answer_text(row)} for row in rows)
-    cells = [heads, *({key: cut(row[key], key) for key in heads} for row in shown)]
-    widths = {key: max(len(cell[key]) for cell in cells) for key in heads}
-    for cell in cells:
-        yield "  ".join(cell[key].ljust(widths[key]) for key in heads).rstrip()
+    columns = [Column(name, heading=head, missing="-") for name, head in heads.items()]
+    shown = ({**row, "published": cut(row["published"]), "answer": cut(answer_text(row))} for row in rows)
+    yield from table_lines(columns, shown)
 
 
-def cut(text: str | None, key: str) -> str:
+def cut(text: str | None) -> str | None:
     """A value, shortened to the width of its column in the list."""
-    if text is None:
-        return "-"
-    return text[: WIDEST - 3] + "..." if key in ("published", "answer") and len(text) > WIDEST else text
+    return text if text is None or len(text) <= WIDEST else text[: WIDEST - 3] + "..."
 
 
 def explained_lines(rows: Sequence[Row]) -> Iterator[str]:
@@ -160,11 +157,8 @@ def counts_of_kinds(rows: Sequence[Row]) -> list[Row]:
     return [{"kind": kind, "claims": sum(each.values())} | each for kind, each in counts]
 
 
-def kind_lines(rows: Sequence[Row]) -> Iterator[str]:
+def kind_lines(rows: Sequence[Row]) -> list[str]:
     """A table of the counts by kind and status."""
     counts = counts_of_kinds(rows)
-    widths = {key: max(len(key), *(len(str(row[key])) for row in counts)) for key in (counts or [{}])[0]}
-    for row in [{key: key for key in widths}, *counts] if counts else []:
-        yield "  ".join(
-            str(row[key]).ljust(width) if key == "kind" else str(row[key]).rjust(width) for key, width in widths.items()
-        )
+    columns = [Column("kind"), Column("claims", COUNT), *(Column(status, COUNT) for status in STATUSES)]
+    return table_lines(columns, counts) if counts else []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +11,13 @@ import click
 
 from bgdata.cli.completion import complete_tables
 from bgdata.cli.options import format_option
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import show_rows
 from bgdata.cli.query import define_gnubg_view
 from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.formats.gnubg_bearoff import open_gnubg_bearoff
 from bgdata.rows.plain import Row
 from bgdata.store.dataset import Dataset
-from bgdata.store.diff import ColumnChange, Comparison, comparison, define_version
+from bgdata.store.diff import Comparison, comparison, define_version
 from bgdata.store.lock_verdicts import lock_verdicts
 from bgdata.store.names import parse_scope
 from bgdata.store.table import Table
@@ -69,10 +68,8 @@ def compare_with_lock(warehouse: Warehouse, form: str = "table", scope: str | No
     ]
     if not verdicts:
         raise MissingTableError(f"expected {scope} in {warehouse.lock}, found none; try: bgdata diff BEFORE AFTER")
-    if form == "table":
-        click.echo("\n".join(map(str, verdicts)))
-    else:
-        write_rows((vars(each.entry) | {"is_same": each.is_same, "verdict": each.text} for each in verdicts), form)
+    rows = (vars(each.entry) | {"is_same": each.is_same, "verdict": each.text} for each in verdicts)
+    show_rows(rows, form, map(str, verdicts))
     return all(each.is_right for each in verdicts)
 
 
@@ -93,15 +90,11 @@ def compare_tables(warehouse: Warehouse, before: str, after: str, form: str = "t
         if not main.has_common:
             raise UsageError(f"expected two tables with rows in common, got {before} and {after}")
         found = [main, *side_comparisons(connection, kind, sides)]
-    if form != "table":
-        write_rows(chain.from_iterable(map(rows_of, found)), form)
-        return all(each.is_same for each in found)
-    for each in found:
-        title = f"{before} -> {after}" if each is main else each.shape.name
-        click.echo(f"{title}, by {', '.join(each.shape.key)}")
-        click.echo(f"  {each.only.before:,} rows only in {before}, {each.only.after:,} only in {after}")
-        if each.has_common:
-            click.echo("\n".join(map(described, each.changes)))
+    titles = [f"{before} -> {after}", *(each.shape.name for each in found[1:])]
+    lines = (
+        line for title, each in zip(titles, found, strict=True) for line in difference_lines(title, each, before, after)
+    )
+    show_rows((row for each in found for row in difference_rows(each)), form, lines)
     return all(each.is_same for each in found)
 
 
@@ -123,20 +116,23 @@ def side_comparisons(
         yield comparison(connection, shape)
 
 
-def rows_of(found: Comparison) -> Iterator[Row]:
+def difference_rows(found: Comparison) -> Iterator[Row]:
     """A row for each column that was compared."""
     alone = {"rows_only_before": found.only.before, "rows_only_after": found.only.after}
     for change in found.changes:
         yield {"table": found.shape.name, **change._asdict(), **alone}
 
 
-def described(change: ColumnChange) -> str:
-    """One line about how a column differs."""
-    text = f"  {change.column:<16} {change.rows_changed:>12,} of {change.rows_compared:,} rows changed"
-    if change.rows_changed:
-        text += f", at most {change.largest_change:.6g} (row {change.key_of_largest}), "
-        text += f"mean {change.mean_absolute_change:.3g}"
-    return text
+def difference_lines(title: str, found: Comparison, before: str, after: str) -> Iterator[str]:
+    """How two tables differ: rows that only one has, and a line for each column of the others."""
+    yield f"{title}, by {', '.join(found.shape.key)}"
+    yield f"  {found.only.before:,} rows only in {before}, {found.only.after:,} only in {after}"
+    for change in found.changes if found.has_common else ():
+        text = f"  {change.column:<16} {change.rows_changed:>12,} of {change.rows_compared:,} rows changed"
+        if change.rows_changed:
+            text += f", at most {change.largest_change:.6g} (row {change.key_of_largest}), "
+            text += f"mean {change.mean_absolute_change:.3g}"
+        yield text
 
 
 def opened_side(warehouse: Warehouse, name: str) -> Table | Path:

@@ -91,7 +91,6 @@ def parts(
         write_rows(rows, form)
     if plot is not None:
         draw_parts(rows, parameters, plot)
-        click.echo(f"wrote {plot}", err=True)
 
 
 def part_lines(rows: Sequence[Row], parameters: ContactPartsParameters) -> Iterator[str]:

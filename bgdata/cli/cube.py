@@ -28,6 +28,7 @@ from bgdata.game.match import CubeOwner, Stakes
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
 from bgdata.rows.cube import best_words, check_offer, cube_row, ends_of
+from bgdata.rows.plain import CHANCE, EQUITY, LOSS, Column, Quantity, table_lines
 from bgdata.rows.stakes import chosen_stakes
 from bgdata.warehouse import Warehouse
 
@@ -134,32 +135,32 @@ def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> 
         "double, beaver": decision.double_beaver,
         "double, pass": decision.double_pass,
     }
-    rows = [(name, equity, equity - decision.equity) for name, equity in given.items() if equity is not None]
-    if decision.unit == Unit.POINTS:
-        lines = [f"{name:<16}{equity:+9.4f}{signed(change, '9.4f')}".rstrip() for name, equity, change in rows]
-        return [f"{'':<16}{'equity':>9}{'change':>9}", *lines]
-    lose, win = ends_of(stakes, rules)
-    lines = [
-        f"{name:<16}{100 * mwc:7.2f} %{signed(100 * change, '7.2f')}  {2 * (mwc - lose) / (win - lose) - 1:+9.4f}"
-        for name, mwc, change in rows
+    rows: list[dict[str, Any]] = [
+        {"action": name, "worth": worth, "change": worth - decision.equity or None}
+        for name, worth in given.items()
+        if worth is not None
     ]
-    return [f"{'':<16}{'mwc':>9}{'change':>7}  {'equity':>9}", *lines]
-
-
-def signed(change: float, form: str) -> str:
-    """A change with its sign; blanks for None."""
-    return format(change, f"+{form}") if change else " " * int(form.partition(".")[0])
+    action = Column("action", heading="", width=16)
+    if decision.unit == Unit.POINTS:
+        columns = [action, Column("worth", EQUITY, "equity", width=7), Column("change", EQUITY, width=7)]
+        return table_lines(columns, rows)
+    lose, win = ends_of(stakes, rules)
+    for row in rows:
+        row["equity"] = 2 * (row["worth"] - lose) / (win - lose) - 1
+    change = Column("change", Quantity(2, 100, sign="+"), gap=1)
+    return table_lines(
+        [action, Column("worth", CHANCE, "mwc", width=7), change, Column("equity", EQUITY, width=9)], rows
+    )
 
 
 def describe_gains(decision: CubeDecision) -> str:
     """One sentence about what doubling and taking gain or cost."""
     from bgdata.equity.cube import Unit
 
-    scale, form = (100, "{:.2f} % mwc") if decision.unit == Unit.MWC else (1, "{:.4f}")
+    quantity = Quantity(2, 100, unit=" % mwc") if decision.unit == Unit.MWC else LOSS
     sentences = []
     for what, gain in (("doubling", decision.double_gain), ("to the opponent, taking", decision.take_gain)):
-        size = form.format(scale * abs(gain))
-        sentences.append(f"{what} {'gains' if gain >= 0 else 'costs'} {size}")
+        sentences.append(f"{what} {'gains' if gain >= 0 else 'costs'} {quantity.text(abs(gain))}")
     return "; ".join(sentences)
 
 

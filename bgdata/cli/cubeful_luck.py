@@ -11,19 +11,19 @@ import click
 
 from bgdata.cli import analysis_rows
 from bgdata.cli.analysis_rows import MatchAnalysis, Turn
-from bgdata.cli.analysis_text import headline, shown_worth
+from bgdata.cli.analysis_text import headline, net_columns, net_row, worth_quantity
 from bgdata.cli.analyze import analyse
 from bgdata.cli.output import write_rows
 from bgdata.cli.own_tables import open_player
 from bgdata.errors import UsageError
 from bgdata.play.analysis.acts import ActKind
 from bgdata.play.analysis.totals import totals_of
+from bgdata.rows.plain import COUNT, Column, table_lines
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.steps.match_analysis import AnalysedGame
 
-COLUMNS = ("luck", "skill", "cube_skill")
 # columns of `bgdata analyze`
 OF_TURN = (
     *("match", "game_number", "turn", "player", "act", "position_id", "away", "opponent_away", "is_crawford"),
@@ -90,33 +90,42 @@ def match_lines(analysis: MatchAnalysis, *, with_turns: bool) -> Iterator[str]:
         yield ""
     yield from game_lines(analysis)
     for name, score in zip(analysis.players, analysis.totals.scores, strict=True):
-        luck, skill, cube = (
-            shown_worth(analysis, 0.0 + worth) for worth in (score.luck, -score.loss, -score.cube_loss)
-        )
+        worths = (0.0 + worth for worth in (score.luck, -score.loss, -score.cube_loss))
+        luck, skill, cube = map(worth_quantity(analysis).text, worths)
         yield f"{name}: {score.rolls} rolls, luck {luck}, skill {skill}, of it the cube {cube}"
     yield NOTE.format("match winning chances (mwc)" if analysis.length else "points")
 
 
 def turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
     """The turns of one game, each seen by the player who acts."""
-    width = max(map(len, analysis.players))
+    worth, change = worth_quantity(analysis, is_change=False), worth_quantity(analysis)
+    columns = (
+        Column("turn", COUNT),
+        Column("player", heading="", width=max(map(len, analysis.players))),
+        Column("act", heading="", width=6),
+        Column("play", width=26),
+        Column("worth_before", worth, "before", width=9),
+        Column("worth_after", worth, "after", width=9),
+        Column("luck", change, width=9),
+        Column("skill", change, width=9),
+        Column("cube_skill", change, "cube", width=9),
+    )
+    rows = [turn_row(analysis, turn) for turn in analysis.turns if turn.game is game]
+    for row in rows:
+        row["act"] = row["roll"] if row["act"] == ActKind.ROLL else row["act"]
+        row |= {name: row[name] or None for name in ("luck", "skill", "cube_skill")}
     yield f"game {game.game.number}"
-    heads = "".join(f"  {name:>9}" for name in ("before", "after", "luck", "skill", "cube"))
-    yield f"{'turn':>4}  {'':<{width}}  {'':<6}  {'play':<26}{heads}"
-    for turn in (turn for turn in analysis.turns if turn.game is game):
-        row = turn_row(analysis, turn)
-        act = row["roll"] if turn.judged.act.kind is ActKind.ROLL else row["act"]
-        worths = (shown_worth(analysis, row[name], is_change=False) for name in ("worth_before", "worth_after"))
-        changes = (shown_worth(analysis, row[name]) if row[name] else "" for name in COLUMNS)
-        shown = "".join(f"  {text:>9}" for text in (*worths, *changes))
-        yield f"{turn.number:>4}  {turn.player:<{width}}  {act:<6}  {row['play']:<26}{shown}".rstrip()
+    yield from table_lines(columns, rows)
 
 
 def game_lines(analysis: MatchAnalysis) -> Iterator[str]:
     """The games as lines, seen by player 0, with their sum."""
-    names = ("result", "net luck", "net skill", "net drift", "luck-adj.")
-    yield f"{'game':>4}  {'turns':>5}" + "".join(f"  {name:>9}" for name in names) + f"  (to {analysis.players[0]})"
-    lines = [(str(game.game.number), str(len(game.judged.acts)), totals_of([game.judged])) for game in analysis.games]
-    for number, turns, found in lines + ([("sum", "", analysis.totals)] if len(lines) > 1 else []):
-        worths = (found.result, found.net_luck, found.net_skill, found.net_drift, found.luck_adjusted)
-        yield f"{number:>4}  {turns:>5}" + "".join(f"  {shown_worth(analysis, worth):>9}" for worth in worths)
+    rows = [
+        {"game": game.game.number, "turns": len(game.judged.acts), **net_row(totals_of([game.judged]))}
+        for game in analysis.games
+    ]
+    rows += [{"game": "sum", **net_row(analysis.totals)}] * (len(rows) > 1)
+    columns = [Column("game", is_right=True), Column("turns", COUNT), *net_columns(worth_quantity(analysis), 9)]
+    head, *lines = table_lines(columns, rows)
+    yield f"{head}  (to {analysis.players[0]})"
+    yield from lines

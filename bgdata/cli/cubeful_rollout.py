@@ -17,6 +17,7 @@ from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import MatchScore, Stakes
 from bgdata.game.outcome import check_in_progress
+from bgdata.rows.plain import EQUITY, LOSS, Column, Quantity, table_lines
 from bgdata.rows.rollouts import describe_limits, describe_player, is_reached, who_rolled
 from bgdata.rows.stakes import chosen_stakes
 from bgdata.store.progress_bars import progress_bars
@@ -113,14 +114,16 @@ def rows_of(result: CubefulRollout, names: list[str], *, is_turned: bool, is_mat
 
 def describe_rows(rows: list[Row], trials: int, *, is_match: bool) -> list[str]:
     """A table of the actions or plays: value and loss with standard errors; mwc in percent."""
-    scale, name, digits = (100, "mwc %", 2) if is_match else (1, "equity", 4)
-    lines = [f"{'':<26}{name:>9}{'+/-':>8}{'loss':>9}{'+/-':>8}"]
-    for place, row in enumerate(rows):
-        loss = f"{scale * row.loss:9.{digits}f}{scale * row.loss_standard_error:8.{digits}f}" if place else ""
-        sign = "" if is_match else "+"
-        lines.append(
-            f"{row.choice:<26}{scale * row.value:{sign}9.{digits}f}{scale * row.standard_error:8.{digits}f}{loss}"
-        )
+    value, amount = (Quantity(2, 100), Quantity(2, 100)) if is_match else (EQUITY, LOSS)
+    columns = (
+        Column("choice", heading="", width=26),
+        Column("value", value, "mwc %" if is_match else "equity", width=7),
+        Column("standard_error", amount, "+/-", width=6),
+        Column("loss", amount, width=7),
+        Column("loss_standard_error", amount, "+/-", width=6),
+    )
+    best = {"loss": None, "loss_standard_error": None}  # the first has none
+    lines = table_lines(columns, (row._asdict() | (best if row is rows[0] else {}) for row in rows))
     plain, error = rows[0].plain_standard_error, rows[0].standard_error
-    times = f"; without subtracting luck +/- {scale * plain:.{digits}f}" if plain != error else ""
+    times = f"; without subtracting luck +/- {amount.text(plain)}" if plain != error else ""
     return [*lines, f"\nall with the same dice; {trials:,} trials{times}"]

@@ -6,19 +6,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from bgdata.cli.charts import GREY, draw_marks, known, name_heights, new_figure, write_figure
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import show_rows
 from bgdata.errors import UsageError
-from bgdata.rows.plain import Row
+from bgdata.rows.plain import Column, Quantity, Row, table_lines
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH = 19  # of a figure and its error
+ERROR_RATE, DIFFERENCE = Quantity(2), Quantity(2, sign="+")
 UNIT = "thousandths of a point a decision"
 
 
@@ -43,13 +41,9 @@ def compare_on_benchmarks(
     if not rows:
         found = ", ".join(table.name for table in sets)
         raise UsageError(f"expected players that were scored on {found}, found none; try: bgdata benchmark network")
-    if form == "table":
-        click.echo("\n".join(table_lines(rows)))
-    else:
-        write_rows(rows, form)
+    show_rows(rows, form, rate_lines(rows))
     if plot:
         draw_rates(rows, plot)
-        click.echo(f"wrote {plot}", err=True)
 
 
 def label_of(row: Row) -> str:
@@ -77,40 +71,44 @@ def by_benchmark(rows: Sequence[Row]) -> dict[str, dict[str, Row]]:
     return found
 
 
-def table_lines(rows: Sequence[Row]) -> Iterator[str]:
+def figure_column(player: str) -> Column:
+    """The column of a player, with room for a figure and its standard error."""
+    return Column(player, heading=player, width=19, is_right=True)
+
+
+def rate_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Up to three lines for each benchmark, a column for each player."""
     players = labels_of(rows)
-    widths = [max(WIDTH, len(each)) for each in players]
     several = len(players) > 1
-    yield f"error rate ({UNIT})" + (f", and difference from {players[0]} on the same decisions" if several else "")
-    yield aligned("", players, widths)
+    lines: list[Row] = []
+    titles = {}  # before which line the name of a benchmark stands
     for benchmark, found in by_benchmark(rows).items():
-        decisions = next(iter(found.values()))["decisions"]
-        yield f"{benchmark}, {decisions:,} decisions"
-        yield aligned("error rate", [rate_text(found.get(each, {})) for each in players], widths)
-        if several:
-            yield aligned("difference", [difference_text(found.get(each, {})) for each in players], widths)
-            yield aligned(
-                "same choices", [str(found.get(each, {}).get("same_choices", "")) for each in players], widths
-            )
-
-
-def aligned(name: str, cells: Sequence[str], widths: Sequence[int]) -> str:
-    """A line of the table."""
-    return f"  {name:<12}  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        titles[len(lines)] = f"{benchmark}, {next(iter(found.values()))['decisions']:,} decisions"
+        texts = {"error rate": rate_text, "difference": difference_text, "same choices": same_text}
+        for name, text in texts.items() if several else [("error rate", rate_text)]:
+            lines.append({"name": f"  {name}", **{each: text(found.get(each, {})) for each in players}})
+    yield f"error rate ({UNIT})" + (f", and difference from {players[0]} on the same decisions" if several else "")
+    head, *cells = table_lines([Column("name", heading="", width=14), *map(figure_column, players)], lines)
+    yield head
+    for place, line in enumerate(cells):
+        if place in titles:
+            yield titles[place]
+        yield line
 
 
 def rate_text(row: Row) -> str:
     """The error rate with its standard error; nothing where a player was not scored."""
-    return f"{row['error_rate']:.2f} +/- {row['standard_error']:.2f}" if row else ""
+    return ERROR_RATE.text(row["error_rate"], row["standard_error"]) if row else ""
 
 
 def difference_text(row: Row) -> str:
     """The difference with its standard error, where that is known."""
-    if "difference" not in row:
-        return ""
-    error = row["difference_standard_error"]
-    return f"{row['difference']:+.2f}" + ("" if error is None else f" +/- {error:.2f}")
+    return DIFFERENCE.text(row["difference"], row["difference_standard_error"]) if "difference" in row else ""
+
+
+def same_text(row: Row) -> str:
+    """The number of decisions with the same choice."""
+    return str(row.get("same_choices", ""))
 
 
 def draw_rates(rows: Sequence[Row], path: Path) -> None:

@@ -11,9 +11,9 @@ import click
 from bgdata.cli.charts import GREY, LOOKS, new_figure, write_figure
 from bgdata.cli.completion import complete_players
 from bgdata.cli.options import format_option, games_option, plot_option, seed_option, threads_option
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import show_rows
 from bgdata.datasets.ladder import PLAYS, match_length
-from bgdata.rows.plain import Row
+from bgdata.rows.plain import COUNT, Column, Quantity, Row, table_lines
 from bgdata.store.names import parquet_source
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from bgdata.store.table import Table
 
-WIDTH = 22  # of names
-EDGE = -0.3  # ratings below it are told, not drawn
+RATING = Quantity(3, sign="+")
+EDGE = -0.3  # ratings below it are written, not drawn
 
 
 @click.command()
@@ -77,18 +77,15 @@ def ladder(
     """
     for play in plays:
         match_length(play)
-    tables = [(play, built(warehouse, players, play, games, seed, alone=alone)) for play in dict.fromkeys(plays)]
-    rows = {play: rows_of(table) for play, table in tables}
-    if form == "table":
-        click.echo("\n\n".join("\n".join(ladder_lines(table, rows[play])) for play, table in tables))
-    else:
-        write_rows(({"play": play, **row} for play, found in rows.items() for row in found), form)
+    tables = [(play, build(warehouse, players, play, games, seed, alone=alone)) for play in dict.fromkeys(plays)]
+    rows = {play: ladder_rows(table) for play, table in tables}
+    lines = ("\n".join(ladder_lines(table, rows[play])) for play, table in tables)
+    show_rows(({"play": play, **row} for play, found in rows.items() for row in found), form, ["\n\n".join(lines)])
     if plot is not None:
         draw_ladders(rows, plot)
-        click.echo(f"wrote {plot}", err=True)
 
 
-def built(
+def build(
     warehouse: Warehouse, players: Sequence[str], play: str, games: int | None, seed: int, *, alone: bool
 ) -> Table:
     """The ladder of a play after playing the games that are missing. Raises what `build_ladder` raises."""
@@ -104,7 +101,7 @@ def built(
     return table
 
 
-def rows_of(table: Table) -> list[Row]:
+def ladder_rows(table: Table) -> list[Row]:
     """The rows of this version, best player first."""
     import duckdb
 
@@ -123,11 +120,19 @@ def ladder_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
     """The ladder as lines of text."""
     found = table.manifest.statistics
     unit = "matches" if table.manifest.parameters["play"].startswith("match") else "games"
+    columns = (
+        Column("rank", COUNT, "", width=3),
+        Column("player", width=22),
+        Column("rating", RATING, width=7),
+        Column("interval", heading="95 % interval", width=16, is_right=True),
+        Column("games", COUNT, unit, width=7),
+    )
+
+    def interval(row: Row) -> str:
+        return f"{RATING.text(row['rating_low'])} {RATING.text(row['rating_high'])}" if row["rating_error"] else "fixed"
+
     yield f"{table.name}: {found['games']:,.0f} {unit} of {found['pairings']:.0f} pairings"
-    yield f"{'':>3}  {'player':<{WIDTH}}  {'rating':>7}  {'95 % interval':>16}  {unit:>7}"
-    for row in rows:
-        interval = f"{row['rating_low']:+.3f} {row['rating_high']:+.3f}" if row["rating_error"] else "fixed"
-        yield f"{row['rank']:>3}  {name_of(row):<{WIDTH}}  {row['rating']:+7.3f}  {interval:>16}  {row['games']:>7,}"
+    yield from table_lines(columns, ({**row, "player": name_of(row), "interval": interval(row)} for row in rows))
     freedom = found["degrees_of_freedom"]
     yield f"chi-square {found['chi_square']:.1f} with {freedom:.0f} degrees of freedom"
 
@@ -146,8 +151,7 @@ def draw_ladders(ladders: dict[str, list[Row]], path: Path) -> None:
 
 
 def draw_ladder(axes: Axes, rows: Sequence[Row], colour: str, marker: str) -> None:
-    """Draw one ladder. Who is far behind stands at the edge as a number: between the others there would be no room
-    left."""
+    """Draw one ladder. A player far behind is a number at the edge: it would leave no room between the others."""
     for place, row in enumerate(reversed(rows)):
         if row["rating"] < EDGE:
             where = axes.get_yaxis_transform()

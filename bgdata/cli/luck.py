@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from bgdata.cli.analysis_text import POINTS, net_columns
 from bgdata.cli.analyze import say_notes
 from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_tables
@@ -29,6 +30,7 @@ from bgdata.errors import InvalidGameError, UsageError
 from bgdata.formats.matches import Game, Match
 from bgdata.formats.replay import ReplayedGame, replay_game
 from bgdata.game.position import Position
+from bgdata.rows.plain import COUNT, EQUITY, Column, table_lines
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -228,40 +230,37 @@ def game_row(analysed: Analysed) -> dict[str, Any]:
 def turn_lines(analysed: Analysed) -> Iterator[str]:
     """The turns of one game as lines of text."""
     players = analysed.match.players
-    width = max(map(len, players))
+    columns = (
+        Column("turn", COUNT),
+        Column("player", heading="", width=max(map(len, players))),
+        Column("roll", is_right=True),
+        Column("play", width=26),
+        Column("equity_before", POINTS, "before", width=7),
+        Column("equity_best", POINTS, "best", width=7),
+        Column("luck", POINTS, width=7),
+        Column("skill", POINTS, width=7),
+    )
     yield f"game {analysed.game.number}: {players[0]} against {players[1]}"
-    yield f"{'turn':>4}  {'':<{width}}  roll  {'play':<26}  {'before':>7}  {'best':>7}  {'luck':>7}  {'skill':>7}"
-    for row in turn_rows(analysed):
-        skill = f"{row['skill']:+7.3f}" if row["skill"] else ""
-        yield (
-            f"{row['turn']:>4}  {row['player']:<{width}}  {row['roll']:>4}  {row['play']:<26}  "
-            f"{row['equity_before']:+7.3f}  {row['equity_best']:+7.3f}  {row['luck']:+7.3f}  {skill}".rstrip()
-        )
+    yield from table_lines(columns, (row | {"skill": row["skill"] or None} for row in turn_rows(analysed)))
 
 
 def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
     """The games of one match as lines of text, seen by player 0, with the mean of the finished ones."""
-    players = games[0].match.players
-    names = ("result", "net luck", "net skill", "net drift", "luck-adj.")
-    yield f"{'game':>4}  {'turns':>5}  {'cube':>4}" + "".join(f"  {name:>9}" for name in names) + f"  (to {players[0]})"
-    for each in games:
-        found = each.totals
-        figures = found.result, found.net_luck, found.net_skill, found.net_drift, found.luck_adjusted
-        shown = "".join(f"  {value:+9.3f}" if not isnan(value) else f"  {'-':>9}" for value in figures)
-        yield f"{each.game.number:>4}  {len(each.plays):>5}  {each.cube_value:>4}{shown}"
-    ended = [each.totals for each in games if not isnan(each.totals.result)]
+    players, rows = games[0].match.players, list(map(game_row, games))
+    net = net_columns(POINTS, 9)
+    ended = [row for row in rows if not isnan(row["result"])]
     if len(ended) > 1:
-        means = [
-            sum(values) / len(ended)
-            for values in zip(
-                *((t.result, t.net_luck, t.net_skill, t.net_drift, t.luck_adjusted) for t in ended), strict=True
-            )
-        ]
-        yield f"{'mean':>4}  {'':>5}  {'':>4}" + "".join(f"  {value:+9.3f}" for value in means)
+        means = {column.name: sum(row[column.name] for row in ended) / len(ended) for column in net}
+        rows.append({"game_number": "mean", **means})
+    game = Column("game_number", heading="game", is_right=True)
+    head, *lines = table_lines([game, Column("turns", COUNT), Column("cube_value", COUNT, "cube"), *net], rows)
+    yield f"{head}  (to {players[0]})"
+    yield from lines
     for number, name in enumerate(players):
         luck, skill = (sum(getattr(each.totals, item)[number] for each in games) for item in ("luck", "skill"))
         rolls = sum(int((each.record.players == number).sum()) for each in games)
-        yield f"{name}: {rolls} rolls, luck {luck:+.3f}, skill {skill:+.3f} ({skill / max(rolls, 1):+.4f} a roll)"
+        of_roll = EQUITY.text(skill / max(rolls, 1))
+        yield f"{name}: {rolls} rolls, luck {POINTS.text(luck)}, skill {POINTS.text(skill)} ({of_roll} a roll)"
 
 
 def running_totals(games: Sequence[Analysed]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], list[int]]:

@@ -32,6 +32,7 @@ from bgdata.formats.lines import write_bytes
 from bgdata.formats.met_xml import MetTable, format_met
 from bgdata.game.match import MatchScore
 from bgdata.rows.match_equity import cell_rows, score_rows
+from bgdata.rows.plain import CHANCE, COUNT, Column, Quantity, table_lines
 from bgdata.rows.stakes import parse_away
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
@@ -202,8 +203,8 @@ def show_met(met: MatchEquity, length: int | None, form: str) -> None:
         return
     click.echo(f"{met.name}: chance (%) of winning the match before a game, who needs so many points (rows)")
     click.echo("against so many of the opponent (columns); 1-away is the Crawford game\n")
-    cells = 100 * met.cells[0, 1 : shown + 1, 1 : shown + 1]
-    click.echo("\n".join([*grid_lines(cells, "{:6.2f}"), "", *post_crawford_lines(met, shown)]))
+    cells = met.cells[0, 1 : shown + 1, 1 : shown + 1]
+    click.echo("\n".join([*grid_lines(cells, Quantity(2, 100)), "", *post_crawford_lines(met, shown)]))
 
 
 def compare_mets(one: MatchEquity, other: MatchEquity, length: int | None, form: str) -> None:
@@ -217,7 +218,7 @@ def compare_mets(one: MatchEquity, other: MatchEquity, length: int | None, form:
         write_rows((names | row for row in cell_rows(columns, shown)), form)
         return
     click.echo(f"{one.name} less {other.name}, in percentage points, to {shown}-away\n")
-    click.echo("\n".join(grid_lines(100 * differences[0], "{:+6.2f}")))
+    click.echo("\n".join(grid_lines(differences[0], Quantity(2, 100, sign="+"))))
     click.echo("\n" + "\n".join(difference_lines(100 * differences)))
 
 
@@ -238,21 +239,25 @@ def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
 def score_lines(met: MatchEquity, score: MatchScore) -> Iterator[str]:
     """The stakes at a score as lines of text, in percent."""
     yield f"{score} by {met.name}: {100 * met.at(score):.3f} %"
-    yield f"{'cube':>4}  {'win':>8} {'gammon':>8} {'lose':>8} {'gammon':>8}   {'gammon value':>12}  {'take point':>10}"
-    for row in score_rows(met, score):
-        ends = ("mwc_win", "mwc_win_gammon", "mwc_lose", "mwc_lose_gammon")
-        chances = " ".join(f"{100 * row[name]:8.3f}" for name in ends)
-        take = f"{100 * row['take_point']:9.2f} %" if row["take_point"] is not None else f"{'-':>11}"
-        yield f"{row['cube_value']:>4}  {chances}   {row['gammon_value']:12.3f}  {take}"
+    chance = Quantity(3, 100)
+    columns = (
+        Column("cube_value", COUNT, "cube"),
+        Column("mwc_win", chance, "win", width=8),
+        Column("mwc_win_gammon", chance, "gammon", width=8, gap=1),
+        Column("mwc_lose", chance, "lose", width=8, gap=1),
+        Column("mwc_lose_gammon", chance, "gammon", width=8, gap=1),
+        Column("gammon_value", Quantity(3), gap=3),
+        Column("take_point", CHANCE, width=11, missing="-"),
+    )
+    yield from table_lines(columns, score_rows(met, score))
 
 
-def grid_lines(cells: NDArray[np.float64], form: str) -> Iterator[str]:
+def grid_lines(cells: NDArray[np.float64], quantity: Quantity) -> list[str]:
     """A float64[n, n] table as lines of text, with the scores along both sides."""
-    yield "    " + "".join(f"{column + 1:>7}" for column in range(len(cells)))
-    for row, values in enumerate(cells):
-        yield f"{row + 1:>3} " + "".join(
-            " " + (form.format(value) if np.isfinite(value) else "     -") for value in values
-        )
+    scores = [str(place + 1) for place in range(len(cells))]
+    columns = [Column("", heading="   "), *(Column(score, quantity, width=6, gap=1, missing="-") for score in scores)]
+    rows = zip(scores, cells.tolist(), strict=True)
+    return table_lines(columns, ({"": f"{score:>3} ", **dict(zip(scores, row, strict=True))} for score, row in rows))
 
 
 def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:

@@ -14,13 +14,14 @@ from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_players
 from bgdata.cli.labels import roller_parameters
 from bgdata.cli.options import format_option, plot_option, rollout_options, threads_option
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import show_rows
 from bgdata.datasets.openings import DATASET, FIRST_ROLLS, OBJECTIVES, OpeningParameters, first_roll_of
 from bgdata.errors import InvalidParameterError, UsageError, shown
 from bgdata.game.dice import parse_roll
 from bgdata.game.plays import parse_play
 from bgdata.game.position import START
-from bgdata.rows.plain import Row
+from bgdata.rows.plain import COUNT, EQUITY, LOSS, Column, Row, table_lines
+from bgdata.rows.positions import play_lines_rows, rolled_out_columns
 from bgdata.store.build import refresh_catalog
 from bgdata.store.progress import Progress
 from bgdata.store.progress_bars import progress_bars
@@ -28,7 +29,23 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 PUBLISHED = "published"  # of --beside: what others printed
-WIDTH = 18  # of a play
+BOOK_COLUMNS = (
+    Column("first_roll", heading="roll", width=4),
+    Column("play", heading="best play", width=18),
+    Column("equity", EQUITY, width=7, gap=1),
+    Column("standard_error", LOSS, "+/-", width=6),
+    Column("second_play", heading="second best", width=18),
+    Column("second_loss", LOSS, "loss", width=6, gap=1),
+    Column("second_loss_standard_error", LOSS, "+/-", width=6),
+    Column("games", COUNT, width=9),
+)
+DIFFERENCE_COLUMNS = (
+    Column("source", width=16),
+    Column("decision", width=28),
+    Column("best_play", width=16),
+    Column("play", heading="their play", width=16),
+    Column("amount", heading="difference", width=18, is_right=True),
+)
 DEFAULTS = OpeningParameters()
 
 
@@ -182,17 +199,14 @@ def print_book(tables: Sequence[Table], asked: Asked, plot: Path | None, form: s
     else:
         shown_decisions = [find_first_roll(decisions, asked.roll)] if asked.roll else first_rolls(decisions)
     title = title_of(shown_decisions[0][0], asked)
-    if form != "table":
-        write_rows(
-            [row for each in shown_decisions for row in each] if asked.roll else map(best_row, shown_decisions), form
-        )
-    elif asked.roll:
-        click.echo("\n".join([title, *candidate_lines(shown_decisions[0])]))
+    rows = [row for each in shown_decisions for row in each] if asked.roll else list(map(best_row, shown_decisions))
+    if asked.roll:
+        lines = [title, *candidate_lines(shown_decisions[0])]
     else:
-        click.echo("\n".join([title, *book_lines(shown_decisions), *missed_lines(tables)]))
+        lines = [title, *table_lines(BOOK_COLUMNS, rows), *missed_lines(tables)]
+    show_rows(rows, form, lines)
     if plot:
         draw_decisions(title, shown_decisions, plot)
-        click.echo(f"wrote {plot}", err=True)
 
 
 def title_of(row: Row, asked: Asked) -> str:
@@ -220,33 +234,10 @@ def best_row(decision: Sequence[Row]) -> Row:
     }
 
 
-def book_lines(decisions: Sequence[Sequence[Row]]) -> Iterator[str]:
-    """A line for each first roll: the best play, and what the second best loses."""
-    best, second = f"{'best play':<{WIDTH}}{'equity':>8}{'+/-':>8}", f"{'second best':<{WIDTH}}{'loss':>7}{'+/-':>8}"
-    yield f"roll  {best}  {second}{'games':>11}"
-    for row in map(best_row, decisions):
-        second = " " * (WIDTH + 15)
-        if row["second_play"]:
-            second = f"{row['second_play']:<{WIDTH}}{row['second_loss']:7.4f}{row['second_loss_standard_error']:8.4f}"
-        yield (
-            f"{row['first_roll']:<4}  {row['play']:<{WIDTH}}{row['equity']:+8.4f}{row['standard_error']:8.4f}  "
-            f"{second}{row['games']:>11,}"
-        )
-
-
 def candidate_lines(decision: Sequence[Row]) -> Iterator[str]:
     """A line for each candidate: equity and loss with standard errors, chances in percent, games."""
-    chances = "     win     g    bg  -  lose     g    bg"
-    yield f"{'':>3}  {'play':<{WIDTH}}{'equity':>8}{'+/-':>8}{'loss':>9}{'+/-':>8}{chances}{'games':>11}"
-    for row in decision:
-        loss = f"{row['loss']:9.4f}{row['loss_standard_error']:8.4f}" if row["rank"] else " " * 17
-        names = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
-        win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (100 * row[name] for name in names)
-        yield (
-            f"{row['rank'] + 1:>3}  {row['play']:<{WIDTH}}{row['equity']:+8.4f}{row['standard_error']:8.4f}{loss}   "
-            f"{win:5.1f} {win_gammon:5.1f} {win_backgammon:5.1f}  - {100 - win:5.1f} {lose_gammon:5.1f} "
-            f"{lose_backgammon:5.1f}{row['trials']:>11,}"
-        )
+    columns = (*rolled_out_columns("equity", 18), Column("trials", COUNT, "games", width=9))
+    yield from table_lines(columns, play_lines_rows(decision))
     more = decision[0]["n_legal_plays"] - len(decision)
     if more:
         yield f"     and {more} more that were not rolled out"
@@ -290,10 +281,7 @@ def print_differences(tables: Iterable[Table], judges: Sequence[Judge], form: st
 
     decisions = decisions_of(tables)
     rows: list[Row] = [row for judge in judges for row in judge(decisions)]
-    if form == "table":
-        click.echo("\n".join(difference_lines(decisions, rows)))
-    else:
-        write_rows(rows, form)
+    show_rows(rows, form, difference_lines(decisions, rows))
 
 
 def difference_lines(decisions: Sequence[Sequence[Row]], rows: Sequence[Row]) -> Iterator[str]:
@@ -301,14 +289,16 @@ def difference_lines(decisions: Sequence[Sequence[Row]], rows: Sequence[Row]) ->
     what = f"{len(decisions)} decisions rolled out by {decisions[0][0]['network']}"
     yield f"{len(rows)} differences of more than 3 standard errors, or unknown, in {what}"
     if rows:
-        yield f"{'source':<18}{'decision':<30}{'best play':<{WIDTH}}{'their play':<{WIDTH}}{'difference':>18}"
-    for row in rows:
-        decision = " ".join(filter(None, (row["first_roll"], row["first_play"], row["reply_roll"])))
-        amount = "not rolled out"
-        if row["difference"] is not None:
-            sign = "+" if row["quantity"] == "equity" else ""
-            amount = f"{row['difference']:{sign}.4f} +/- {row['standard_error']:.4f}"
-        yield f"{row['source']:<18}{decision:<30}{row['best_play']:<{WIDTH}}{row['play']:<{WIDTH}}{amount:>18}"
+        yield from table_lines(DIFFERENCE_COLUMNS, map(difference_texts, rows))
+
+
+def difference_texts(row: Row) -> Row:
+    """A difference as the table has it."""
+    amount = "not rolled out"
+    if row["difference"] is not None:
+        amount = (EQUITY if row["quantity"] == "equity" else LOSS).text(row["difference"], row["standard_error"])
+    decision = " ".join(filter(None, (row["first_roll"], row["first_play"], row["reply_roll"])))
+    return {**row, "decision": decision, "amount": amount}
 
 
 class Drawn(NamedTuple):

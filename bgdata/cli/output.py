@@ -15,6 +15,14 @@ from bgdata.rows.stakes import left_out
 from bgdata.store.table import Table
 
 
+def show_rows(rows: Iterable[Row], form: str, lines: Iterable[str]) -> None:
+    """Print `lines` for people if the form is `table`, else the rows as `csv` or `json`; see `write_rows`."""
+    if form == "table":
+        click.echo("\n".join(lines))
+    else:
+        write_rows(rows, form)
+
+
 def write_rows(rows: Iterable[Row], form: str) -> None:
     """Print rows as `csv`, or as `json`: one array with an object for each row. The columns are those of all rows
     together; missing values, and NaN, are empty or null."""

@@ -39,6 +39,7 @@ from bgdata.game.match import MatchScore, Money
 from bgdata.game.plays import Verdict, judge_play, legal_plays
 from bgdata.process import when_cut_off
 from bgdata.protocols.session import DecisionKind, Session
+from bgdata.rows.positions import ranked_rows
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -320,15 +321,21 @@ class Dialogue:
         """The best plays of the roll, or what is right with the cube, seen by who is on roll."""
         now, decisions = self.session.now, self.program.decisions
         if now.stakes is None or decisions is None:
-            return describe_plays(self.player.rank_plays(now.position, self.session.roll), 5)
+            return self.best_plays()
         rules = decisions.rules_for(now.stakes)
         if now.kind is DecisionKind.PLAY:
-            return describe_plays(self.player.rank_plays(now.position, self.session.roll, now.stakes, rules), 5)
+            return self.best_plays(now.stakes, rules)
         decision = self.player.decide_cube(now.position, now.stakes, rules)
         if now.kind is DecisionKind.BEAVER:
             value = now.stakes.cube.value
             return f"take {2 * value * decision.no_double:+.4f}, pass {-value:+.4f}, in points"
         return describe_decision(decision, now.stakes, rules)
+
+    def best_plays(self, *stakes_and_rules: Any) -> str:
+        """The five best plays of the roll."""
+        position, roll = self.session.now.position, self.session.roll
+        ranked = self.player.rank_plays(position, roll, *stakes_and_rules)
+        return describe_plays([*ranked_rows(position, roll, ranked[:5])], len(ranked) - 5)
 
 
 def ask(prompt: str) -> str:

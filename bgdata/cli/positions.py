@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +28,22 @@ from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import parse_identifier, unsaid_words
 from bgdata.game.outcome import check_in_progress, check_occurs
 from bgdata.game.plays import legal_plays, parse_play
-from bgdata.rows.positions import evaluation_row, position_facts, position_rows, ranked_rows, source_words
+from bgdata.rows.plain import CHANCE, COUNT, EQUITY, LOSS, Column, Row, table_lines
+from bgdata.rows.positions import (
+    PLAY_CHANCES,
+    evaluation_row,
+    play_lines_rows,
+    position_facts,
+    position_rows,
+    ranked_rows,
+    source_words,
+)
 from bgdata.rows.stakes import chosen_stakes, is_cubeful
 from bgdata.store.storage import write_file
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer, RankedPlay
+    from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer
 
 
 @click.command()
@@ -173,7 +182,7 @@ def describe_evaluation(evaluation: Evaluation) -> str:
         f"{name:<5}{100 * any_:6.2f} %   with a gammon {100 * gammon:6.2f} %   backgammon {100 * backgammon:5.2f} %"
         for name, any_, gammon, backgammon in rows
     ]
-    lines.append(f"cubeless equity {evaluation.cubeless_equity:+.4f}\n")
+    lines.append(f"cubeless equity {EQUITY.text(evaluation.cubeless_equity)}\n")
     return "\n".join([*lines, describe_source(evaluation)])
 
 
@@ -207,27 +216,27 @@ def print_hint(
     else:
         stakes = chosen_stakes(match, options)
         ranked = player.rank_plays(position, roll, stakes, chosen_rules(warehouse, stakes, options, has_beavers=False))
+    rows = list(ranked_rows(position, roll, ranked[:count]))
     if form != "table":
-        write_rows(ranked_rows(position, roll, ranked[:count]), form)
+        write_rows(rows, form)
         return
     click.echo(format_board_text(position, roll=roll, stakes=stakes))
-    click.echo("\n" + describe_plays(ranked, count))
+    click.echo("\n" + describe_plays(rows, len(ranked) - count))
     click.echo("\n" + describe_source(ranked[0].evaluation))
 
 
-def describe_plays(ranked: list[RankedPlay], count: int) -> str:
+def describe_plays(rows: Sequence[Row], more: int) -> str:
     """A table of the best plays: ply, play, equity (with the cube, where there is one), loss at that ply, in a match
     mwc, and chances in percent: win, gammon, backgammon - lose, gammon, backgammon."""
-    mwc = f"{'mwc':>9}" if ranked[0].mwc is not None else ""
-    lines = [f"{'':>3} ply  {'play':<26}{'equity':>8}{'loss':>9}{mwc}     win     g    bg  -  lose     g    bg"]
-    for place, row in enumerate(ranked[:count], start=1):
-        found = row.evaluation
-        won = f"{100 * found.win:5.1f} {100 * found.win_gammon:5.1f} {100 * found.win_backgammon:5.1f}"
-        lost = f"{100 * (1 - found.win):5.1f} {100 * found.lose_gammon:5.1f} {100 * found.lose_backgammon:5.1f}"
-        loss = f"{row.loss:.4f}" if place > 1 else ""
-        equity = found.cubeless_equity if row.cubeful_equity is None else row.cubeful_equity
-        mwc = f"{100 * row.mwc:>7.2f} %" if row.mwc is not None else ""
-        lines.append(f"{place:>3} {found.ply:>3}  {row.play!s:<26}{equity:+8.4f}{loss:>9}{mwc}   {won}  - {lost}")
-    if len(ranked) > count:
-        lines.append(f"    and {len(ranked) - count} more")
-    return "\n".join(lines)
+    has_cube, has_mwc = (rows[0][name] is not None for name in ("cubeful_equity", "mwc"))
+    columns = (
+        Column("rank", heading="", width=3, is_right=True),
+        Column("ply", COUNT, gap=1),
+        Column("play", width=26),
+        Column("cubeful_equity" if has_cube else "cubeless_equity", EQUITY, "equity", width=7, gap=1),
+        Column("loss", LOSS, width=7),
+        *([Column("mwc", CHANCE, width=7)] if has_mwc else []),
+        *PLAY_CHANCES,
+    )
+    lines = table_lines(columns, play_lines_rows(rows))
+    return "\n".join([*lines, f"    and {more} more"] if more > 0 else lines)

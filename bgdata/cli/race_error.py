@@ -12,10 +12,10 @@ import numpy as np
 from bgdata.bearoff.index import layout_at
 from bgdata.cli.charts import new_figure, write_figure
 from bgdata.cli.options import force_option, format_option, plot_option, table_option, threads_option
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import show_rows
 from bgdata.datasets.race_error import COMBINATIONS, RaceErrorParameters
 from bgdata.datasets.race_error import DATASET as RACE_ERROR
-from bgdata.rows.plain import Row
+from bgdata.rows.plain import COUNT, Column, Quantity, Row, table_lines
 from bgdata.store.names import quoted
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
@@ -24,9 +24,17 @@ from bgdata.warehouse import Warehouse
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FIGURES = ("mean_difference", "sd_difference", "mean_absolute_difference", "largest_difference", "smallest_difference")
-HEADS = ("mean", "deviation", "mean size", "largest", "smallest")
 PER_MILLE = 1000
+DIFFERENCE = Quantity(2, PER_MILLE)
+COLUMNS = (
+    Column("checkers", width=12),
+    Column("pairs", COUNT, width=13),
+    Column("mean_difference", DIFFERENCE, "mean", width=9),
+    Column("sd_difference", DIFFERENCE, "deviation", width=9),
+    Column("mean_absolute_difference", DIFFERENCE, "mean size", width=9),
+    Column("largest_difference", DIFFERENCE, "largest", width=9),
+    Column("smallest_difference", DIFFERENCE, "smallest", width=9),
+)
 
 
 @click.command(name="race-error")
@@ -57,13 +65,10 @@ def race_error(
       bgdata query "from race_error where grouping = 'wastage'"
     """
     found = compared_tables(warehouse, table, combination, force=force)
-    if form == "table":
-        click.echo("\n".join(error_lines(found, rows_of(warehouse, found))))
-    else:
-        write_rows(rows_of(warehouse, found), form)
+    rows = error_rows(warehouse, found)
+    show_rows(rows, form, error_lines(found, rows))
     if plot is not None:
-        draw_errors(found, rows_of(warehouse, found), plot)
-        click.echo(f"wrote {plot}", err=True)
+        draw_errors(found, rows, plot)
 
 
 def compared_tables(warehouse: Warehouse, size: str, combination: str, *, force: bool) -> Table:
@@ -77,7 +82,7 @@ def compared_tables(warehouse: Warehouse, size: str, combination: str, *, force:
         return warehouse.build(RACE_ERROR.name, parameters, progress=progress, force=force)
 
 
-def rows_of(warehouse: Warehouse, table: Table) -> list[Row]:
+def error_rows(warehouse: Warehouse, table: Table) -> list[Row]:
     """The rows of a version, in order."""
     query = f"select * exclude variant from race_error where variant = {quoted(table.manifest.variant)} order by all"
     with warehouse.connect(for_query=query) as connection:
@@ -90,11 +95,11 @@ def error_lines(table: Table, rows: list[Row]) -> Iterator[str]:
     (everything,) = (row for row in rows if row["grouping"] == "all")
     yield f"{table.name}: {everything['pairs']:,} pairs of layouts"
     yield "combined less exact equity of the player on roll, in thousandths of a point"
-    yield f"{'checkers':<12}{'pairs':>15}" + "".join(f"{head:>11}" for head in HEADS)
-    yield line_of("all", everything)
+    groups = [{**everything, "checkers": "all"}]
     for row in rows:
         if row["grouping"] == "checkers" and row["on_roll_group"] == row["opponent_group"]:
-            yield line_of(f"{row['on_roll_group']} a side", row)
+            groups.append({**row, "checkers": f"{row['on_roll_group']} a side"})
+    yield from table_lines(COLUMNS, groups)
     for which in ("largest", "smallest"):
         sides = (
             layout_at(everything[f"{which}_{side}_index"], int(table.manifest.parameters["points"]))
@@ -102,11 +107,6 @@ def error_lines(table: Table, rows: list[Row]) -> Iterator[str]:
         )
         own, other = (" ".join(map(str, side)) for side in sides)
         yield f"{which}: {own} on roll against {other} (checkers on each point, the ace point first)"
-
-
-def line_of(name: str, row: Row) -> str:
-    """The figures of a group."""
-    return f"{name:<12}{row['pairs']:>15,}" + "".join(f"{PER_MILLE * row[figure]:>11.2f}" for figure in FIGURES)
 
 
 def draw_errors(table: Table, rows: list[Row], path: Path) -> None:

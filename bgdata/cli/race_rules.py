@@ -11,10 +11,11 @@ import click
 from bgdata.cli.charts import BLUE, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_tables
 from bgdata.cli.options import force_option, format_option, plot_option, table_option, threads_option
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import show_rows
 from bgdata.cli.selfplay import found_corpus
 from bgdata.datasets.race_rules import DATASET as RULES
 from bgdata.datasets.race_rules import DECISIONS, RaceRuleParameters
+from bgdata.rows.plain import THOUSANDTHS, Column, table_lines
 from bgdata.store.names import quoted
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
@@ -43,13 +44,9 @@ def race_rules(warehouse: Warehouse, /, corpus: str, table: str, plot: Path | No
     """
     found = scored_rules(warehouse, corpus, table, force=force)
     rules = rules_of(warehouse, found)
-    if form == "table":
-        click.echo("\n".join(rule_lines(found, rules)))
-    else:
-        write_rows([rule._asdict() for rule in rules], form)
+    show_rows([rule._asdict() for rule in rules], form, rule_lines(found, rules))
     if plot is not None:
         draw_rules(found, rules, plot)
-        click.echo(f"wrote {plot}", err=True)
 
 
 class Losses(NamedTuple):
@@ -105,7 +102,6 @@ TITLES = {
     "longer_": "5 checkers a side or more",
     "": "every pair of layouts once",
 }
-GROUP = 31  # letters of a group of four numbers
 
 
 def rule_lines(table: Table, rules: Sequence[Losses]) -> Iterator[str]:
@@ -114,17 +110,15 @@ def rule_lines(table: Table, rules: Sequence[Losses]) -> Iterator[str]:
     pairs, positions, longer = (int(figures[name]) for name in ("pairs", "played_positions", "longer_positions"))
     yield f"{table.name}: {pairs:,} pairs of layouts; {positions:,} positions of the corpus, {longer:,} of them longer"
     yield "mean loss in thousandths of a point per unit cube, on the half of positions that no rule was searched on"
-    yield f"{'':<14}" + "".join(f"{title:>{GROUP}}" for title in TITLES.values())
-    yield f"{'rule':<14}" + f"{'double':>8}{'redouble':>9}{'take':>7}{'all':>7}" * len(TITLES)
-    for rule in rules:
-        texts = (texts_of(rule.group(prefix)) for prefix in TITLES)
-        yield f"{rule.rule:<14}" + "".join(f"{a:>8}{b:>9}{c:>7}{d:>7}" for a, b, c, d in texts)
+    yield " " * 14 + "".join(f"{title:>31}" for title in TITLES.values())
+    heads = (("double", 7), ("redouble", 8), ("take", 6), ("total", 6))
+    columns = [Column("rule", width=14)]
+    for prefix in TITLES:
+        for name, width in heads:
+            heading = "all" if name == "total" else name
+            columns.append(Column(f"{prefix}{name}_loss", THOUSANDTHS, heading, width=width, gap=1, missing="-"))
+    yield from table_lines(columns, (rule._asdict() for rule in rules))
     yield from (f"{rule.rule}: {rule.source}" for rule in rules if rule.rule.startswith("found"))
-
-
-def texts_of(losses: Sequence[float | None]) -> list[str]:
-    """Losses in thousandths of a point."""
-    return ["-" if loss is None else f"{PER_MILLE * loss:.1f}" for loss in losses]
 
 
 COLOURS = (TEAL, BLUE, RED)

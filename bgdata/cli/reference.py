@@ -3,7 +3,7 @@ sample of them, rolled out again by another player."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -11,13 +11,30 @@ import click
 from bgdata.cli.completion import complete_players
 from bgdata.cli.labels import describe_missed, roller_parameters
 from bgdata.cli.options import format_option, reference_option, rollout_options, threads_option
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import show_rows
 from bgdata.datasets.reference_checks import DATASET as CHECKS
 from bgdata.datasets.reference_checks import ReferenceCheckParameters
 from bgdata.datasets.reference_positions import DATASET, THEMES, ReferenceParameters
-from bgdata.rows.plain import Row
+from bgdata.rows.plain import COUNT, EQUITY, LOSS, Column, Quantity, Row, table_lines
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
+
+THEME_COLUMNS = (
+    Column("theme", width=26),
+    Column("positions", COUNT),
+    Column("mean_standard_error", LOSS),
+    Column("games", COUNT, width=12),  # of rollouts
+    Column("source_games", COUNT, "found in games"),  # that were searched for the positions
+)
+CHECK_COLUMNS = (
+    Column("theme", width=24),
+    Column("positions", COUNT),
+    Column("mean_difference", EQUITY, error="mean_standard_error", width=19),
+    Column("rms_difference", LOSS, "RMS difference"),
+    Column("rms_standard_error", LOSS, "by dice alone"),
+    Column("rms_z_score", Quantity(2), "RMS z-score"),
+    Column("beyond_3", COUNT),
+)
 
 
 @click.command()
@@ -97,11 +114,8 @@ def make_reference(warehouse: Warehouse, network: str, options: Mapping[str, Any
         table = warehouse.build(DATASET.name, parameters, progress=progress)
     statistics = table.manifest.statistics
     rows = theme_rows(statistics)
-    if form == "table":
-        missed = describe_missed(table.manifest.rows, "positions", statistics, parameters)
-        click.echo("\n".join([str(table.folder), *theme_lines(rows)]) + missed)
-    else:
-        write_rows(rows, form)
+    missed = describe_missed(table.manifest.rows, "positions", statistics, parameters)
+    show_rows(rows, form, ["\n".join([str(table.folder), *table_lines(THEME_COLUMNS, rows)]) + missed])
 
 
 def theme_rows(statistics: Mapping[str, float]) -> list[Row]:
@@ -117,16 +131,6 @@ def theme_rows(statistics: Mapping[str, float]) -> list[Row]:
         }
         for theme, name in ((theme, theme.replace("-", "_")) for theme in THEMES)
     ]
-
-
-def theme_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """The rows for people: games are those of rollouts, and those that were looked through for the positions."""
-    yield f"{'theme':<26}  {'positions':>9}  {'mean standard error':>19}  {'games':>12}  {'found in games':>14}"
-    for row in rows:
-        yield (
-            f"{row['theme']:<26}  {row['positions']:>9,}  {row['mean_standard_error']:>19.4f}  {row['games']:>12,}  "
-            f"{row['source_games']:>14,}"
-        )
 
 
 @click.command()
@@ -197,22 +201,4 @@ def check_positions(
     with progress_bars() as progress:
         table = warehouse.build(CHECKS.name, parameters, progress=progress)
     rows = check_rows(warehouse, table)
-    if form == "table":
-        click.echo("\n".join([str(table.folder), *check_lines(rows)]))
-    else:
-        write_rows(rows, form)
-
-
-def check_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """The rows for people."""
-    yield (
-        f"{'theme':<24}  {'positions':>9}  {'mean difference':>19}  {'RMS difference':>14}  {'by dice alone':>13}  "
-        f"{'RMS z-score':>11}  {'beyond 3':>8}"
-    )
-    for row in rows:
-        mean, error, score = row["mean_difference"], row["mean_standard_error"], row["rms_z_score"]
-        yield (
-            f"{row['theme']:<24}  {row['positions']:>9,}  {f'{mean:+.4f} +/- {error:.4f}':>19}  "
-            f"{row['rms_difference']:>14.4f}  {row['rms_standard_error']:>13.4f}  "
-            f"{'' if score is None else f'{score:.2f}':>11}  {row['beyond_3']:>8,}"
-        )
+    show_rows(rows, form, [str(table.folder), *table_lines(CHECK_COLUMNS, rows)])

@@ -29,6 +29,8 @@ from bgdata.game.identifiers import parse_identifier
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
+from bgdata.rows.plain import EQUITY, LOSS, Row, table_lines
+from bgdata.rows.positions import play_lines_rows, rolled_out_columns
 from bgdata.rows.rollouts import describe_limits, describe_player, rollout_row, who_rolled
 from bgdata.rows.stakes import is_cubeful
 from bgdata.store.progress_bars import progress_bars
@@ -128,7 +130,7 @@ def print_rollout(player: NetworkPlayer, text: str, roll_text: str | None, form:
                 decision = roll_out_decision(board, dice, chooser, seed, how, window, limits, through)
                 plays = names_of(decision, position, roll)
                 rows = [play_dictionary(decision, row, limits) | {"play": play} for row, play in enumerate(plays)]
-                result, lines = decision.result, describe_decision(decision, plays)
+                result, lines = decision.result, describe_decision(decision, rows)
         if form != "table":
             first = {"position_id": position.id, **who_rolled(player)}
             first |= {"roll": str(roll)} if roll else {}
@@ -147,7 +149,7 @@ def estimate(blocks: Values) -> str:
         return ""
     result = result_of(blocks)
     best = int(result.equities.argmax())
-    return f"{result.equities[best]:+.4f} +/- {result.equity_standard_errors[best]:.4f}"
+    return EQUITY.text(result.equities[best], result.equity_standard_errors[best])
 
 
 def estimate_of_best(blocks: Values) -> str:
@@ -167,7 +169,7 @@ def describe_result(result: RolloutResult) -> list[str]:
             f"{share:6.2f} % +/- {errors[place]:.2f}" for share, place in zip(shares, places, strict=True)
         )
         lines.append(f"{name:<5}{any_}   with a gammon {gammon}   backgammon {backgammon}")
-    lines.append(f"cubeless equity {result.equities[0]:+.4f} +/- {result.equity_standard_errors[0]:.4f}\n")
+    lines.append(f"cubeless equity {EQUITY.text(result.equities[0], result.equity_standard_errors[0])}\n")
     return [*lines, describe_luck(result)]
 
 
@@ -179,26 +181,15 @@ def describe_luck(result: RolloutResult) -> str:
     if plain == error:
         return f"{trials:,} trials"
     times = f": {plain / error:.1f} times as much" if error > 0 else ""
-    return f"{trials:,} trials; without subtracting luck the equity had +/- {plain:.4f}{times}"
+    return f"{trials:,} trials; without subtracting luck the equity had +/- {LOSS.text(plain)}{times}"
 
 
-def describe_decision(decision: Decision, plays: Sequence[str]) -> list[str]:
+def describe_decision(decision: Decision, rows: Sequence[Row]) -> list[str]:
     """A table of the plays: equity and loss with standard errors, and chances in percent."""
-    lines = [
-        f"{'':>3}  {'play':<26}{'equity':>8}{'+/-':>8}{'loss':>9}{'+/-':>8}     win     g    bg  -  lose     g    bg"
-    ]
-    result = decision.result
-    for row, play in enumerate(plays):
-        win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (100 * result.chances[row]).tolist()
-        loss = f"{decision.losses[row]:9.4f}{decision.loss_standard_errors[row]:8.4f}" if row else " " * 17
-        lines.append(
-            f"{row + 1:>3}  {play:<26}{result.equities[row]:+8.4f}{result.equity_standard_errors[row]:8.4f}{loss}   "
-            f"{win:5.1f} {win_gammon:5.1f} {win_backgammon:5.1f}  - {100 - win:5.1f} {lose_gammon:5.1f} "
-            f"{lose_backgammon:5.1f}"
-        )
-    if decision.n_plays > len(plays):
-        lines.append(f"     and {decision.n_plays - len(plays)} more that were not rolled out")
-    return [*lines, "\nall with the same dice; " + describe_luck(result)]
+    lines = table_lines(rolled_out_columns("cubeless_equity", 26), play_lines_rows(rows))
+    if decision.n_plays > len(rows):
+        lines.append(f"     and {decision.n_plays - len(rows)} more that were not rolled out")
+    return [*lines, "\nall with the same dice; " + describe_luck(decision.result)]
 
 
 def names_of(decision: Decision, position: Position, roll: Roll) -> list[str]:

@@ -11,7 +11,7 @@ import click
 from bgdata.cli.charts import GREY, draw_marks, known, name_heights, new_figure, write_figure
 from bgdata.cli.completion import complete_players
 from bgdata.cli.options import against_option, format_option, games_option, plot_option, ply_option, threads_option
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import show_rows
 from bgdata.errors import MissingTableError, UsageError
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
@@ -101,15 +101,11 @@ def print_scores(
     rows = figure_rows(warehouse, table, rivals)
     for line in left_out:
         click.echo(f"left out: {line}", err=True)
-    if form == "table":
-        click.echo("\n".join(score_lines(table, rows)))
-    else:
-        write_rows(rows, form)
+    show_rows(rows, form, score_lines(table, rows))
     for line in speed_lines(warehouse, *player):
         click.echo(line, err=True)
     if plot:
         draw_values(rows, references, plot)
-        click.echo(f"wrote {plot}", err=True)
 
 
 def references_to_draw(warehouse: Warehouse, name: str, ply: int) -> str:

@@ -33,6 +33,7 @@ from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.datasets.selfplay_labels import DATASET as LABELS
 from bgdata.datasets.selfplay_labels import SelfPlayLabelParameters
 from bgdata.errors import MissingTableError, UsageError, shown
+from bgdata.rows.plain import COUNT, EQUITY, LOSS, Column, Quantity, table_lines
 from bgdata.store.executors import open_executor
 from bgdata.store.names import quoted
 from bgdata.store.progress_bars import progress_bars
@@ -142,10 +143,10 @@ def play_corpus(
 def summary(games: int, found: Mapping[str, float]) -> str:
     """How the games ended, and the mean result of player 0."""
     shares = ", ".join(f"{100 * found[f'{kind}_share']:.1f} % {kind}s" for kind in ("single", "gammon", "backgammon"))
-    points = f"{found['points_per_game']:+.4f} +/- {found['standard_error']:.4f} points per game"
+    points = f"{EQUITY.text(found['points_per_game'], found['standard_error'])} points per game"
     if "hedged_standard_error" in found:
         error = found["hedged_standard_error"]
-        points += f"; luck-adjusted {found['hedged_points_per_game']:+.4f} +/- {error:.4f}"
+        points += f"; luck-adjusted {EQUITY.text(found['hedged_points_per_game'], error)}"
         points += f", {found['standard_error'] / error:.1f} times less noise" if error else ""
     return f"{games:,} games of {found['turns_per_game']:.1f} turns: {shares}\nplayer 0: {points}"
 
@@ -193,7 +194,7 @@ def cubeful_summary(found: Mapping[str, float], games: int) -> str:
     if "matches_won_share" in found:
         won = f"{100 * found['matches_won_share']:.1f} +/- {100 * found['standard_error']:.1f} % of matches won"
     else:
-        won = f"{found['points_per_game']:+.4f} +/- {found['standard_error']:.4f} points per game"
+        won = f"{EQUITY.text(found['points_per_game'], found['standard_error'])} points per game"
     return (
         f"{games:,} games of {found['turns_per_game']:.1f} turns: {100 * found['passed_share']:.1f} % passed, "
         f"average cube {found['mean_cube_value']:.2f}\nplayer 0: {won}"
@@ -201,6 +202,15 @@ def cubeful_summary(found: Mapping[str, float], games: int) -> str:
 
 
 NAME = re.compile(r"(?P<player>pubeval|random|network(-[a-z0-9-]+)?)-(?P<games>\d+)-seed-(?P<seed>\d+)(?P<luck>-luck)?")
+CLASS_COLUMNS = (
+    Column("class", width=8),
+    Column("positions", COUNT, gap=2),
+    Column("covered", COUNT, width=8),
+    Column("rescored", COUNT),
+    Column("outcome_variance", LOSS, "before", width=7),
+    Column("label_variance", LOSS, "after", width=7),
+    Column("removed_share", Quantity(1, 100, unit=" %"), "removed", missing="-"),
+)
 BY_CLASS = """
 select class, positions, covered, rescored, outcome_variance, label_variance, removed_share
 from selfplay_labels_summary where variant = {variant} order by positions desc
@@ -291,12 +301,10 @@ def described(parameters: SelfPlayLabelParameters, found: Mapping[str, float]) -
     yield line
 
 
-def by_class(warehouse: Warehouse, labels: Table) -> Iterator[str]:
+def by_class(warehouse: Warehouse, labels: Table) -> list[str]:
     """The variances for each class of positions, as lines of a table."""
     query = BY_CLASS.format(variant=quoted(labels.folder.parent.name))
     with warehouse.connect(for_query=query) as connection:
-        rows = connection.sql(query).fetchall()
-    yield f"{'class':<8}{'positions':>11}{'covered':>10}{'rescored':>10}{'before':>9}{'after':>9}{'removed':>9}"
-    for name, positions, covered, rescored, before, after, removed in rows:
-        share = f"{100 * removed:>7.1f} %" if removed is not None else f"{'-':>9}"
-        yield f"{name:<8}{positions:>11,}{covered:>10,}{rescored:>10,}{before:>9.4f}{after:>9.4f}{share}"
+        found = connection.sql(query)
+        rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    return table_lines(CLASS_COLUMNS, rows)

@@ -162,7 +162,6 @@ def run_study(
     if plot is not None:
         setting = "volatility" if study in ("jump", "local") else "cube life index"
         draw_study(NAMES[study], setting, *drawn(study, series), plot)
-        click.echo(f"wrote {plot}", err=True)
 
 
 def series_of(table: Table) -> dict[tuple[int, str], Series]:

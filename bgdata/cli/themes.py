@@ -10,20 +10,19 @@ import click
 
 from bgdata.cli.charts import GREY, draw_marks, known, name_heights, new_figure, write_figure
 from bgdata.cli.completion import complete_players
-from bgdata.cli.error_rates import compare_on_benchmarks
+from bgdata.cli.error_rates import compare_on_benchmarks, figure_column
 from bgdata.cli.options import format_option, given_of, on_option, plot_option, reference_option, threads_option
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import show_rows
 from bgdata.datasets.common.columns import CHANCE_COLUMNS
 from bgdata.datasets.reference_scores import EVERY_THEME, GROUPS, HALVES
 from bgdata.errors import UsageError
-from bgdata.rows.plain import Row
+from bgdata.rows.plain import COUNT, LOSS, Column, Row, table_lines
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 EQUITY = "cubeless_equity"
 QUANTITIES = (EQUITY, *(column.name for column in CHANCE_COLUMNS))
-WIDTH = 19  # of a figure and its error
 
 
 @click.command()
@@ -129,13 +128,9 @@ def compare_players(
         raise UsageError(
             f"expected players that were asked about {references.name}, found none; try: bgdata compare network"
         )
-    if form == "table":
-        click.echo("\n".join(table_lines(references, split, quantity, compared(rows))))
-    else:
-        write_rows(rows, form)
+    show_rows(rows, form, compared_lines(references, split, quantity, compared(rows)))
     if plot:
         draw_errors(references, split, quantity, compared(rows), plot)
-        click.echo(f"wrote {plot}", err=True)
 
 
 def chosen_rows(rows: Sequence[Row], wanted: Sequence[tuple[str, int]]) -> list[Row]:
@@ -161,16 +156,17 @@ def compared(rows: Sequence[Row]) -> list[Compared]:
     return [Compared(label, by_theme) for label, by_theme in found.items()]
 
 
-def table_lines(references: Table, split: str, quantity: str, players: Sequence[Compared]) -> Iterator[str]:
+def compared_lines(references: Table, split: str, quantity: str, players: Sequence[Compared]) -> Iterator[str]:
     """A row for each theme, a column for each player."""
     yield title_of(references, split, quantity)
+    columns = [Column("theme", width=24), Column("positions", COUNT), *(figure_column(each.label) for each in players)]
     first = players[0].rows
-    widths = [max(WIDTH, len(each.label)) for each in players]
-    heads = "  ".join(f"{each.label:>{width}}" for each, width in zip(players, widths, strict=True))
-    yield f"{'theme':<24}  {'positions':>9}  {heads}  rollouts"
-    for group in (group for group in GROUPS if group in first):
-        cells = "  ".join(f"{cell(each.rows[group]):>{width}}" for each, width in zip(players, widths, strict=True))
-        yield f"{group:<24}  {first[group]['positions']:>9,}  {cells}  {first[group]['judge_rmse']:>8.4f}"
+    rows = (
+        {**first[group], **{each.label: LOSS.text(*figure(each.rows[group])) for each in players}}
+        for group in GROUPS
+        if group in first
+    )
+    yield from table_lines([*columns, Column("judge_rmse", LOSS, "rollouts", width=8)], rows)
 
 
 def title_of(references: Table, split: str, quantity: str) -> str:
@@ -179,10 +175,9 @@ def title_of(references: Table, split: str, quantity: str) -> str:
     return f"RMSE of {quantity} ({unit}), {split} split of {references.name}"
 
 
-def cell(row: Row) -> str:
-    """An RMSE with its standard error, where that is known."""
-    error = row["rmse_standard_error"]
-    return f"{row['rmse']:.4f}" + ("" if error is None else f" +/- {error:.4f}")
+def figure(row: Row) -> tuple[float, float | None]:
+    """An RMSE and its standard error, where that is known."""
+    return row["rmse"], row["rmse_standard_error"]
 
 
 def draw_errors(references: Table, split: str, quantity: str, players: Sequence[Compared], path: Path) -> None:

@@ -199,9 +199,9 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
     path = output or Path(f"{table.folder.parent.name}.{'html' if is_page else 'png'}")
     if is_page:
         write_page(table, warehouse, path)
+        click.echo(f"wrote {path}", err=True)
     else:
         draw_curve(table, path)
-    click.echo(f"wrote {path}")
 
 
 @train.command()

@@ -11,11 +11,11 @@ import numpy as np
 
 from bgdata.cli.charts import LOOKS, format_places, new_figure, write_figure
 from bgdata.cli.options import force_option, format_option, games_option, plot_option, seed_option, threads_option
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import show_rows
 from bgdata.cli.recipes import TD_RECIPE
 from bgdata.datasets.turn_input import ARMS, FIGURES, TurnInputParameters, games_of
 from bgdata.datasets.turn_input import DATASET as TURN_INPUT
-from bgdata.rows.plain import Row
+from bgdata.rows.plain import COUNT, PERCENT, Column, Row, table_lines
 from bgdata.store.arrays import Array
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
@@ -68,26 +68,24 @@ def turn_input(warehouse: Warehouse, /, plot: Path | None, force: bool, form: st
     with progress_bars() as progress:
         table = warehouse.build(TURN_INPUT.name, parameters, progress=progress, force=force)
     games, curve = games_of(parameters), table.array("curve")
-    if form == "table":
-        click.echo("\n".join([str(table.folder), *curve_lines(games, curve)]))
-    else:
-        write_rows(curve_rows(games, curve), form)
+    rows = list(curve_rows(games, curve))
+    show_rows(rows, form, [str(table.folder), *curve_lines(games, rows)])
     if plot is not None:
         draw_curves(table, games, plot)
-        click.echo(f"wrote {plot}", err=True)
 
 
-def curve_lines(games: list[int], curve: Array) -> Iterator[str]:
+def curve_lines(games: list[int], rows: list[Row]) -> Iterator[str]:
     """The chances of each arm in percent, a line for each row of the curve."""
     yield "chances at the start with the dice, in %: to win, to win a gammon, to lose a gammon"
+    columns, lines = [Column("games", COUNT, width=9)], [{"games": count} for count in games]
+    for place, arm in enumerate(ARMS):
+        of_arm = rows[place * len(games) : (place + 1) * len(games)]
+        for name, width in zip(SHOWN, (8, 4, 4), strict=True):
+            columns.append(Column(f"{arm} {name}", PERCENT, "", width=width))
+            for line, row in zip(lines, of_arm, strict=True):
+                line[f"{arm} {name}"] = row[name]
     yield "games".rjust(9) + "".join(arm.rjust(22) for arm in ARMS)
-    places = [NAMES.index(name) for name in SHOWN]
-    for row, count in enumerate(games):
-        figures = 100 * np.asarray(curve[:, row][:, places])
-        yield f"{count:>9,}" + "".join(
-            "".join(f"{value:>{width}.1f}" for value, width in zip(values, (10, 6, 6), strict=True))
-            for values in figures.tolist()
-        )
+    yield from table_lines(columns, lines)[1:]
 
 
 def curve_rows(games: list[int], curve: Array) -> Iterator[Row]:

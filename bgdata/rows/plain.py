@@ -1,15 +1,81 @@
-"""Rows of data: a value by the name that its column has in SQL, as JSON and CSV can hold it."""
+"""Rows of data, and how they are shown: for people as lines of text, for programs as JSON and CSV.
+
+A row has a value by the name that its column has in SQL. A `Column` says once how people read it; a `Quantity` is what
+all columns and sentences that show an equity, a loss or a chance share: unit, digits and sign.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from typing import Any
 
 Row = Mapping[str, Any]  # a value by the name that its column has in SQL
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """How a number is printed for people: digits after the point, what it is multiplied by first, its sign and unit."""
+
+    digits: int = 0
+    scale: float = 1
+    sign: str = ""  # "+": above 0 too
+    unit: str = ""  # after the number, such as " %"
+
+    def text(self, value: float, error: float | None = None) -> str:
+        """A value, with its standard error if there is one: `+0.1234 +/- 0.0012`."""
+        found = f"{self.scale * value:{self.sign},.{self.digits}f}{self.unit}"
+        return found if error is None else f"{found} +/- {self.scale * error:.{self.digits}f}"
+
+
+COUNT = Quantity()
+EQUITY = Quantity(4, sign="+")  # in points, or what a player wins or loses on average
+LOSS = Quantity(4)  # in points, and any other amount without a sign, such as an RMSE or a standard error
+CHANCE = Quantity(2, 100, unit=" %")
+PERCENT = Quantity(1, 100)  # a chance in a table of plays, a share
+THOUSANDTHS = Quantity(1, 1000)  # of a point
+
+
+@dataclass(frozen=True)
+class Column:
+    """How people read a column of rows: text at the left, a quantity at the right."""
+
+    name: str
+    quantity: Quantity | None = None
+    heading: str | None = None  # the name, unless it is given
+    error: str = ""  # the column of its standard error, printed beside it
+    width: int = 0  # at least, in letters
+    gap: int = 2  # blanks before it
+    missing: str = ""  # what None and NaN are printed as
+    is_right: bool = False  # of text: aligned like numbers
+
+    def text(self, row: Row) -> str:
+        """The value of this column in a row."""
+        value = row.get(self.name)
+        if value is None or value != value:
+            return self.missing
+        if self.quantity is None:
+            return str(value)
+        return self.quantity.text(value, row.get(self.error) if self.error else None)
+
+
+def table_lines(columns: Sequence[Column], rows: Iterable[Row]) -> list[str]:
+    """Rows as lines of text, each column as wide as its longest value, below a line of headings if there are any."""
+    rows = list(rows)
+    lines = [""] * (1 + len(rows))
+    for place, column in enumerate(columns):
+        heading = column.name.replace("_", " ") if column.heading is None else column.heading
+        cells = [heading, *map(column.text, rows)]
+        width = max(column.width, *map(len, cells))
+        is_right = column.is_right or column.quantity is not None
+        for line, cell in enumerate(cells):
+            lines[line] += " " * (column.gap if place else 0) + (cell.rjust(width) if is_right else cell.ljust(width))
+    lines = [line.rstrip() for line in lines]
+    return lines if lines[0] else lines[1:]
 
 
 def plain(value: Any) -> Any:

@@ -11,12 +11,21 @@ from bgdata.game.identifiers import possible_identifiers
 from bgdata.game.match_state import MatchState
 from bgdata.game.plays import Play
 from bgdata.game.position import Position
-from bgdata.rows.plain import Row
+from bgdata.rows.plain import EQUITY, LOSS, PERCENT, Column, Row
 
 if TYPE_CHECKING:
     from bgdata.evaluation.lookahead_player import Evaluation, RankedPlay
 
 
+PLAY_CHANCES = (  # of a table of plays, in percent
+    Column("win", PERCENT, width=5, gap=3),
+    Column("win_gammon", PERCENT, "g", width=5, gap=1),
+    Column("win_backgammon", PERCENT, "bg", width=5, gap=1),
+    Column("", heading="-", missing="-"),
+    Column("lose", PERCENT, width=5, gap=1),
+    Column("lose_gammon", PERCENT, "g", width=5, gap=1),
+    Column("lose_backgammon", PERCENT, "bg", width=5, gap=1),
+)
 SOURCES = {
     "OVER": "the rules",
     "EXACT": "two-sided table",
@@ -34,6 +43,29 @@ def source_words(evaluation: Evaluation) -> str:
     if evaluation.source.is_final:
         return who
     return f"{who}, " + ("static" if ply == 0 else "1 ply" if ply == 1 else f"{ply} plies")
+
+
+def rolled_out_columns(equity: str, width: int) -> tuple[Column, ...]:
+    """The columns of a table of plays that were rolled out; `equity` is the name of that column, `width` that of a
+    play."""
+    return (
+        Column("rank", heading="", width=3, is_right=True),
+        Column("play", width=width),
+        Column(equity, EQUITY, "equity", width=7, gap=1),
+        Column("standard_error", LOSS, "+/-", width=6),
+        Column("loss", LOSS, width=7),
+        Column("loss_standard_error", LOSS, "+/-", width=6),
+        *PLAY_CHANCES,
+    )
+
+
+def play_lines_rows(rows: Sequence[Row]) -> list[Row]:
+    """Rows of plays, the best first, as a table for people has them: the best play has no loss."""
+    best = {"loss": None, "loss_standard_error": None}
+    return [
+        {**row, "rank": rank, "lose": 1 - row["win"], **({} if rank > 1 else best)}
+        for rank, row in enumerate(rows, start=1)
+    ]
 
 
 def position_facts(position: Position, match: MatchState | None) -> dict[str, str]:

@@ -66,7 +66,7 @@ class Page(HTMLParser):
 def page_of(root: Path, folder: Path, *arguments: str) -> Page:
     """The page that the command writes, which needs nothing else."""
     path = folder / "curve.html"
-    assert succeeds(root, "train", "plot", *arguments, "-o", path) == f"wrote {path}\n"
+    assert run(root, "train", "plot", *arguments, "-o", path).stderr == f"wrote {path}\n"
     page = Page(path.read_text(encoding="utf-8"))
     assert {"html", "title", "style", "svg", "table"} <= set(page.tags)
     assert not {"script", "link", "img", "iframe", "object"} & set(page.tags)
@@ -185,8 +185,8 @@ def test_the_one_that_comes_with_bgdata(tmp_path: Path) -> None:
 
 def test_where_it_is_written(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert succeeds(small_root, "train", "plot", "tiny", "--page") == "wrote tiny.html\n"
-    assert succeeds(small_root, "train", "plot", "tiny", "--page", "-o", "other") == "wrote other\n"
+    assert run(small_root, "train", "plot", "tiny", "--page").stderr == "wrote tiny.html\n"
+    assert run(small_root, "train", "plot", "tiny", "--page", "-o", "other").stderr == "wrote other\n"
     assert (tmp_path / "other").read_bytes() == (tmp_path / "tiny.html").read_bytes()
     message = error_of(run(small_root, "train", "plot", "tiny", "--page", "-o", "x.png"), 2)
     assert message == "expected a file that ends in .html for a page, got x.png"

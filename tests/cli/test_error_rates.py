@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 import bgdata
-from bgdata.cli.error_rates import difference_text, labels_of, rate_text, table_lines
+from bgdata.cli.error_rates import difference_text, labels_of, rate_lines, rate_text
 from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
 from bgdata.steps.benchmarks import best_first
 from bgdata.warehouse import Warehouse
@@ -120,7 +120,7 @@ def test_what_is_not_known_is_left_blank() -> None:
         row_of("b", "y", 4),
     ]
     assert labels_of(rows) == ["a:0", "b:0"]
-    assert [line.split() for line in table_lines(rows)][2:] == [
+    assert [line.split() for line in rate_lines(rows)][2:] == [
         ["x,", "1,000", "decisions"],
         ["error", "rate", "3.00", "+/-", "0.50", "2.00", "+/-", "0.50"],
         ["difference", "-1.00"],

@@ -13,7 +13,9 @@ import bgdata
 from bgdata.cli.positions import describe_evaluation, describe_plays, describe_source
 from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead_player import Evaluation
+from bgdata.game.dice import parse_roll
 from bgdata.game.position import START, Position
+from bgdata.rows.positions import ranked_rows
 from tests.cli.command_line import error_of, run, succeeds
 from tests.evaluation.network_versions import random_networks, write_network
 
@@ -151,7 +153,8 @@ def test_chances_in_words() -> None:
 
 
 def test_columns_of_plays(player_root: Path) -> None:
-    lines = describe_plays(bgdata.open_player(player_root, "random").rank_plays(START, "66"), 11).splitlines()
+    ranked = bgdata.open_player(player_root, "random").rank_plays(START, "66")
+    lines = describe_plays([*ranked_rows(START, parse_roll("66"), ranked[:11])], len(ranked) - 11).splitlines()
     assert len(lines) == 12
     assert len(set(map(len, lines))) == 1
 
