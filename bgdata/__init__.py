@@ -45,10 +45,10 @@ __all__ = [
 if TYPE_CHECKING:
     from bgdata.bearoff.index import layout_at, layout_count, position_index
     from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable
-    from bgdata.datasets import all_kinds
     from bgdata.equity.match_equity import MatchEquity
     from bgdata.game.plays import Play, legal_plays
     from bgdata.game.position import Position
+    from bgdata.kinds import all_kinds
     from bgdata.players import open_player
     from bgdata.warehouse import Warehouse
 
@@ -56,7 +56,7 @@ Folder = str | os.PathLike[str]
 _HOMES = {
     "bgdata.bearoff.index": ("layout_at", "layout_count", "position_index"),
     "bgdata.bearoff.tables": ("Equities", "RaceTable", "TwoSidedTable"),
-    "bgdata.datasets": ("all_kinds",),
+    "bgdata.kinds": ("all_kinds",),
     "bgdata.game.plays": ("Play", "legal_plays"),
     "bgdata.game.position": ("Position",),
     "bgdata.players": ("open_player",),

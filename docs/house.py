@@ -1,4 +1,5 @@
-"""How the house stands: files, lines, functions, documentation and import circles, measured from the source.
+"""How the house stands: lines, files, folders of a subject, names, documentation and import circles, measured from the
+source.
 
 `python -m docs.house` prints the table of CONTRIBUTING.md, and `python -m docs.house --write` puts it there, between
 the two comments that name it.
@@ -7,8 +8,9 @@ the two comments that name it.
 from __future__ import annotations
 
 import ast
+import re
+import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -19,7 +21,15 @@ import grimp
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "CONTRIBUTING.md"
 BEGIN, END = "<!-- python -m docs.house: begin -->\n", "<!-- python -m docs.house: end -->\n"
-LONG_FUNCTION, LONG_FILE = 25, 400  # lines
+LONG_FILE = 600  # lines
+SUBJECTS = {  # by words in the names of what belongs to it
+    "openings": r"opening",
+    "match equity": r"(^|_)mets?(_|$)|match_equity",
+    "self-play": r"selfplay|self_play",
+}
+PARTICIPLES = re.compile(
+    r"^(rows_of_\w+|[a-z]+(?<!ee)ed|drawn|shown|kept|given|known|found|taken|sent|said|held|left|made|done)$"
+)
 
 
 @cache
@@ -35,10 +45,11 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def room(module: str) -> str:
-    """The folder that a module is in; what stands beside the folders is in `bgdata`."""
-    parts = sources()[module].relative_to(ROOT).parts[:-1]
-    return "/".join(parts[:2]) if len(parts) > 1 else parts[0]
+def folders_of(words: str) -> set[str]:
+    """Folders, of the first two levels, with files of the library or SQL whose names have one of these words."""
+    files = [*(ROOT / "bgdata").rglob("*.py"), *(ROOT / "bgdata").rglob("*.html"), *(ROOT / "sql").rglob("*.sql")]
+    named = [path.relative_to(ROOT) for path in files if re.search(words, path.stem)]
+    return {"/".join(path.parts[:2]) for path in named}
 
 
 def functions() -> Iterator[ast.FunctionDef]:
@@ -47,10 +58,21 @@ def functions() -> Iterator[ast.FunctionDef]:
         yield from (node for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef))
 
 
-def body_lines(function: ast.FunctionDef) -> int:
-    """Lines of a function's body, its docstring not counted."""
-    body = function.body[1:] if ast.get_docstring(function) else function.body
-    return body[-1].end_lineno - body[0].lineno + 1 if body else 0  # type: ignore[operator]
+def participles() -> list[str]:
+    """Names of functions that are participles, or begin with `rows_of`: neither says what is done."""
+    return sorted({function.name for function in functions() if PARTICIPLES.match(function.name.lstrip("_"))})
+
+
+def modules_loaded(*arguments: str) -> int:
+    """How many modules of ours a command enters."""
+    program = (
+        "import sys\nfrom bgdata.__main__ import main\n"
+        f"sys.argv = ['bgdata', *{list(arguments)!r}]\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(sum(name.partition('.')[0] == 'bgdata' for name in sys.modules), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
+    return int(done.stderr.split()[-1])
 
 
 def undocumented() -> list[str]:
@@ -121,24 +143,28 @@ def strongly_connected(graph: grimp.ImportGraph) -> list[set[str]]:
     return [set(walk(module, seen, forward=False)) for module in reversed(order) if module not in seen]
 
 
+def lines_of(*folders: str) -> int:
+    """Lines of all Python files in some folders."""
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    return sum(len(path.read_text().splitlines()) for path in paths)
+
+
 def table() -> str:
     """The table, as Markdown."""
     lengths = {module: len(path.read_text().splitlines()) for module, path in sources().items()}
-    bodies = [body_lines(function) for function in functions()]
-    rooms = Counter(room(module) for module in lengths)
-    short = sum(length <= LONG_FUNCTION for length in bodies) / len(bodies)
     long = sum(length > LONG_FILE for length in lengths.values())
-    files = ", ".join(f"`{name}` {count}" for name, count in sorted(rooms.items()))
-    of_files = f"median {median(lengths.values()):.0f}, most {max(lengths.values())}, {long} longer than {LONG_FILE}"
-    of_bodies = f"median {median(bodies):.0f}, {100 * short:.1f} % up to {LONG_FUNCTION}, most {max(bodies)}"
-    added = "1 or 2 (declaration, computation), with one SQL check and its corruption (`test_added_kind.py` adds both)"
+    of_subjects = "; ".join(f"{name}: {len(folders_of(words))}" for name, words in SUBJECTS.items())
     rows = {
-        "files": f"{len(lengths)}: {files}",
-        "lines of a file": of_files,
-        "lines of a function's body": of_bodies,
+        "lines of `bgdata` and `pipelines`": f"{sum(lengths.values()):,} in {len(lengths)} files",
+        "lines of a file": (
+            f"median {median(lengths.values()):.0f}, most {max(lengths.values())}, {long} above {LONG_FILE}"
+        ),
+        "lines of `tests`": f"{lines_of('tests'):,}",
+        "folders with files of a subject, its own and `sql` among them": of_subjects,
+        "names of functions that are participles": str(len(participles())),
+        "modules that `bgdata eval start` enters": str(modules_loaded("eval", "start")),
         "public names with a docstring": f"{public_names() - len(undocumented())} of {public_names()}",
         "circles of imports between files": str(len(circles())),
-        "modules touched by adding a kind of dataset": added,
     }
     return "| what | measured |\n| - | - |\n" + "".join(f"| {what} | {found} |\n" for what, found in rows.items())
 

@@ -32,12 +32,13 @@ from pathlib import Path
 from typing import Any
 
 import bgdata
-from bgdata.datasets import cube_studies, openings, reference_positions, rollout_decisions
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.networks.measured import NetworkScore, recorded_name, scores_in, shipped_scores, write_file
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS, SHIPPED
+from bgdata.measures.kinds import reference_positions, rollout_decisions
+from bgdata.openings.kinds import openings
 from bgdata.store.build import write_tables
 from bgdata.store.context import Computed
 from bgdata.store.dataset import Dataset
@@ -48,6 +49,7 @@ from bgdata.store.progress_bars import progress_bars
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes, verify
+from bgdata.studies.kinds import cube_studies
 from bgdata.warehouse import Warehouse
 
 LOCK = Path(__file__).parents[1] / "warehouse" / "warehouse.lock"

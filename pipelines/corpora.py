@@ -29,8 +29,8 @@ from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 
 from bgdata import open_warehouse
-from bgdata.steps import corpora as steps
-from bgdata.steps.corpora import CorpusPlan
+from bgdata.selfplay import steps
+from bgdata.selfplay.steps import CorpusPlan
 from bgdata.store.executors import LOCAL, open_executor
 from bgdata.warehouse import Warehouse
 

@@ -30,7 +30,7 @@ from prefect.cache_policies import NO_CACHE
 
 from bgdata import open_warehouse
 from bgdata.errors import MissingFileError, shown
-from bgdata.steps import imports as steps
+from bgdata.imports import steps
 from bgdata.warehouse import Warehouse
 
 from .pictures import publish_charts

@@ -20,9 +20,9 @@ from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 
 from bgdata import open_warehouse
-from bgdata.datasets.match_equity import MatchEquityParameters
-from bgdata.steps import match_equity as steps
-from bgdata.steps.match_equity import MatchEquityPlan
+from bgdata.equity import steps
+from bgdata.equity.kinds.match_equity import MatchEquityParameters
+from bgdata.equity.steps import MatchEquityPlan
 
 from .tasks import Built, Notes, check_pictures, finished, processes, publish_picture, run_flow
 

@@ -28,8 +28,8 @@ from bgdata.formats.lines import read_bytes
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Match
 from bgdata.formats.sgf import parse_sgf
-from bgdata.play.analysis.totals import Score, rating, totals_of
-from bgdata.steps.match_analysis import judge_all, situations
+from bgdata.matches.analysis.totals import Score, rating, totals_of
+from bgdata.matches.steps import judge_all, situations
 from bgdata.store.progress import Silence
 
 MET = "/usr/share/gnubg/met/Kazaross-XG2.xml"

@@ -14,9 +14,9 @@ import pytest
 from filelock import FileLock
 
 import bgdata
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.datasets.common.race import RaceParameters
-from bgdata.datasets.selfplay import SelfPlayParameters
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.store.catalog import write_catalog
 from bgdata.store.dataset import Dataset, ImportedDataset
 from bgdata.warehouse import Warehouse
@@ -25,7 +25,7 @@ from tests.kept import forget_others, kept_folder, kept_home, link, protect
 
 SharedFolder: TypeAlias = Callable[[str, Callable[[Path], object]], Path]
 LUCKY = SelfPlayParameters("network", "", 6, 4, True)
-pytest_plugins = ["tests.minutes"]
+pytest_plugins = ["tests.minutes", "tests.fixtures"]
 real: dict[str, Callable[[Any], None]] = {}  # what most tests do without
 
 

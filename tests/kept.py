@@ -28,7 +28,7 @@ from bgdata.store.verify import check_hashes
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "bgdata"
 HOME = ROOT / ".bgdata" / "tests"
-SOURCES = ("datasets", "computations", "store")  # folders of the package that decide what a version holds
+SOURCES = ("store/*.py", "kinds/*.py", "*/kinds/**/*.py")  # of the package: what decides what a version holds
 KEPT_SECONDS = 24 * 3600
 LIBRARIES = ("duckdb", "numba", "numpy", "pyarrow")  # that compute values or write files
 
@@ -37,7 +37,7 @@ LIBRARIES = ("duckdb", "numba", "numpy", "pyarrow")  # that compute values or wr
 def fingerprint() -> str:
     """Twelve hex digits that change with whatever may change a kept folder."""
     digest = hashlib.sha256(repr([sys.version_info[:2], *map(version, LIBRARIES)]).encode())
-    modules = {path for name in SOURCES for path in (PACKAGE / name).rglob("*.py")}
+    modules = {path for pattern in SOURCES for path in PACKAGE.glob(pattern)}
     modules.update(*map(import_closure, sorted(modules)))
     # what comes with the package becomes versions too, and tests write the samples that are imported
     data = {path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in {".py", ".pyc"}}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bgdata.game.dice import parse_roll
 from bgdata.game.match_state import MatchState, Side
-from tests.cli.command_line import position_id
+from tests.command_line import position_id
 
 SIDE = [3, 0, 3, 3, 3, 2] + [0] * 16 + [1]
 CONTACT = position_id(SIDE, SIDE)  # anybody may win or lose a gammon

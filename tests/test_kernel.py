@@ -367,7 +367,7 @@ def test_a_moved_or_added_kernel_changes_the_fingerprint(package: Path) -> None:
     assert len({kernel_fingerprint(), added, fingerprint()}) == 3
 
 
-@each("source", ["cli.py", "bearoff/index.py", "claims/definitions/A1.toml", "errors.py", "new.py"])
+@each("source", ["cli.py", "bearoff/index.py", "studies/claims/definitions/A1.toml", "errors.py", "new.py"])
 def test_other_files_do_not_change_the_fingerprint(package: Path, source: str) -> None:
     with (package / source).open("a") as file:
         file.write("\n# changed\n")

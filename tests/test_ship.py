@@ -13,21 +13,23 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from bgdata.datasets import cube_studies, openings, reference_positions, rollout_decisions
-from bgdata.datasets.cube_studies import DATASET as STUDIES
-from bgdata.datasets.network import DATASET
-from bgdata.datasets.openings import DATASET as BOOKS
-from bgdata.datasets.reference_positions import DATASET as REFERENCES
-from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
-from bgdata.datasets.rollout_decisions import DecisionParameters
 from bgdata.errors import CheckFailedError, DigestMismatchError, MissingTableError, UsageError
 from bgdata.evaluation.networks.measured import NetworkScore, recorded_name, write_file
 from bgdata.evaluation.networks.shipped import KINDS
+from bgdata.measures.kinds import reference_positions, rollout_decisions
+from bgdata.measures.kinds.reference_positions import DATASET as REFERENCES
+from bgdata.measures.kinds.rollout_decisions import DATASET as DECISIONS
+from bgdata.measures.kinds.rollout_decisions import DecisionParameters
+from bgdata.openings.kinds import openings
+from bgdata.openings.kinds.openings import DATASET as BOOKS
 from bgdata.store.lockfile import load_lock
 from bgdata.store.published import published_versions
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.verify import Finding, verify
+from bgdata.studies.kinds import cube_studies
+from bgdata.studies.kinds.cube_studies import DATASET as STUDIES
+from bgdata.training.kinds.network import DATASET
 from bgdata.warehouse import Warehouse
 from docs import ship as shipping
 from docs.ship import FOLDERS, LOCK, ship, write_tables_anew

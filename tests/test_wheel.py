@@ -19,8 +19,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from bgdata.datasets import SQL
-from bgdata.datasets.bearoff_two_sided import DATASET
+from bgdata.bearoff.kinds.bearoff_two_sided import DATASET
+from bgdata.kinds import SQL
 from tests.together import Together
 
 ROOT = Path(__file__).parents[1]
@@ -169,7 +169,7 @@ def test_the_wheel_answers_at_once(programs: Path, tmp_path: Path) -> None:
 
 
 def test_the_wheel_has_the_sql_of_the_checkout(programs: Path, tmp_path: Path) -> None:
-    code = "import bgdata.datasets as datasets; print(datasets.__file__, datasets.SQL, sep='\\n')"
+    code = "import bgdata.kinds as datasets; print(datasets.__file__, datasets.SQL, sep='\\n')"
     module, sql = map(Path, run(tmp_path, programs / "python", "-c", code).split())
     assert module.is_relative_to(programs.parent)
     assert sql.is_relative_to(programs.parent)

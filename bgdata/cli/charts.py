@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgdata.errors import needing
-from bgdata.rows.networks import Chart, describe_chart
 from bgdata.store.storage import write_file
+from bgdata.training.rows import Chart, describe_chart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -32,7 +32,7 @@ class Sections(click.Group):
     """A group whose help lists its commands by section. The module of a command is imported only when the command is
     wanted.
 
-    `sections` has for each title the commands below it: name, module of `bgdata.cli`, and the first line of the help.
+    `sections` has for each title the commands below it: name, module of `bgdata`, and the first line of the help.
     """
 
     sections: Mapping[str, Mapping[str, tuple[str, str]]] = {}
@@ -50,7 +50,7 @@ class Sections(click.Group):
         """The command of this name, after importing its module; None for an unknown name."""
         if name not in self.entries:
             return None
-        module = import_module(f"{__package__}.{self.entries[name][0]}")
+        module = import_module(f"bgdata.{self.entries[name][0]}")
         found = {value.name: value for value in vars(module).values() if isinstance(value, click.Command)}
         give_warehouse(found[name])
         return found[name]
@@ -180,7 +180,7 @@ def choose_warehouse(context: click.Context, _: click.Parameter, folders: tuple[
         one, other = sorted(map(str, given))[:2]
         raise click.UsageError(f"expected one --warehouse, got {one} and {other}", context)
     context.meta[_GIVEN] = given
-    from bgdata.datasets import all_kinds
+    from bgdata.kinds import all_kinds
     from bgdata.warehouse import Warehouse
 
     context.obj = Warehouse(next(iter(given), None) or os.environ.get(VARIABLE) or default_folder(), all_kinds())

@@ -15,7 +15,7 @@ from bgdata.equity.cube_models import MODEL_NAMES
 from bgdata.errors import UsageError, needing, shown
 
 if TYPE_CHECKING:
-    from bgdata.play.rollout import Limits
+    from bgdata.selfplay.rollout import Limits
 
 
 class OutputFile(click.Path):
@@ -346,7 +346,7 @@ def given_of(names: Collection[str]) -> Iterator[str]:
 def limits_of(options: Mapping[str, Any]) -> Limits:
     """How long a rollout goes on, by `rollout_options` of a command without a usual standard error. Raises
     UsageError."""
-    from bgdata.play.rollout import Limits
+    from bgdata.selfplay.rollout import Limits
 
     if options["until"] is None:
         refuse_without("--until", "most_trials")

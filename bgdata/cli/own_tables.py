@@ -44,8 +44,8 @@ def build_small_tables(warehouse: Warehouse) -> None:
     """Build the bearoff tables of 6 points that the user's own warehouse lacks. Raises StorageError."""
     if not is_own(warehouse):
         return
-    from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-    from bgdata.datasets.common.race import RaceParameters
+    from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+    from bgdata.bearoff.kinds.shared.race import RaceParameters
 
     race = RaceParameters(_POINTS)
     exact = ("bearoff_two_sided", TwoSidedParameters(_POINTS, _CHECKERS))
@@ -57,7 +57,7 @@ def build_default_met(warehouse: Warehouse) -> None:
     StorageError."""
     if not is_own(warehouse):
         return
-    from bgdata.datasets.match_equity import DATASET
+    from bgdata.equity.kinds.match_equity import DATASET
 
     build_missing(warehouse, [(DATASET.name, DATASET.defaults[0])])
 

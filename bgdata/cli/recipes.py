@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 from bgdata.cli.completion import complete_tables
-from bgdata.datasets.network import DATASET as NETWORK
-from bgdata.datasets.network import NetworkParameters
-from bgdata.datasets.supervised_network import NEW, SupervisedParameters
 from bgdata.store.manifest import Manifest
 from bgdata.store.parameters import number_text
+from bgdata.training.kinds.network import DATASET as NETWORK
+from bgdata.training.kinds.network import NetworkParameters
+from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters
 from bgdata.training.supervised.recipe import CHOICES
 
 Command = Callable[..., None]

@@ -63,7 +63,7 @@ def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
 
 def is_met_file(text: str) -> bool:
     """Whether a text names a file of a match equity table, and not one of the warehouse."""
-    from bgdata.datasets.met_xml import DATASET
+    from bgdata.equity.kinds.met_xml import DATASET
 
     is_named_so = unpacked_name(text.lower()).endswith(DATASET.endings)
     return is_named_so or (not is_name("variant", text) and Path(text).is_file())
@@ -81,8 +81,8 @@ def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
         from bgdata.equity.stored_met import find_met
 
         return find_met(warehouse, text)
-    from bgdata.computations.met_xml import described
-    from bgdata.datasets.met_xml import met_name
+    from bgdata.equity.kinds.met_xml import met_name
+    from bgdata.equity.kinds.met_xml_compute import described
     from bgdata.formats.lines import read_bytes
     from bgdata.formats.met_ini import parse_met_file
 

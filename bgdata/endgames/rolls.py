@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from bgdata.endgames.layouts import BAR, MOST_CHECKERS, NO_SHIFT
-from bgdata.endgames.steps import NO_STEP, NOWHERE, Steps
+from bgdata.endgames.roll_steps import NO_STEP, NOWHERE, Steps
 from bgdata.endgames.vectors import add_lower, fill_dice, fill_die, fill_worth
 from bgdata.kernel import Array, kernel
 

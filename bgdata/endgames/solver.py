@@ -34,8 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.endgames.layouts import MOST_CHECKERS, Layouts, own_points
+from bgdata.endgames.roll_steps import BLOCK, Steps, all_steps
 from bgdata.endgames.rolls import BASES, SETS, add_rolls, fill_bases, fill_left, fill_traces
-from bgdata.endgames.steps import BLOCK, Steps, all_steps
 from bgdata.kernel import Array, in_threads, kernel, thread_count
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "centered_jacoby")

@@ -47,7 +47,7 @@ class Player(Protocol):
 
 class RandomPlayer:
     """Chooses each distinct play of a roll with the same chance, decided by a seed and the place in the batch; in the
-    games of `play.games` by the seed, the game and the turn."""
+    games of `selfplay.games` by the seed, the game and the turn."""
 
     label = "random"
     version = "1"

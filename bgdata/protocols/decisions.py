@@ -17,8 +17,8 @@ from bgdata.game.dice import Roll
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position
-from bgdata.play.cubeful_rollout import CubefulStart, decision_starts, play_starts, roll_out_with_cube
-from bgdata.play.rollout import Limits
+from bgdata.selfplay.cubeful_rollout import CubefulStart, decision_starts, play_starts, roll_out_with_cube
+from bgdata.selfplay.rollout import Limits
 
 DOUBLES = (Action.DOUBLE_TAKE, Action.DOUBLE_PASS, Action.DOUBLE_BEAVER)
 WITHIN, MOST_PLAYS = 0.16, 5  # of the plays, those that are rolled out: as `bgdata rollout` does

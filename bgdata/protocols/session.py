@@ -2,7 +2,7 @@
 
 Side 0 is the left column of the record. A session has the rules and the dice; its callers decide. The dice depend on
 the seed, the game and the number of rolls before, not on the cube or an undo. They are those of match 0 of that seed in
-`play.cubeful_games`.
+`selfplay.cubeful_games`.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Session:
         """The dice that are next, as rolled. The first ones of a game are one of each side, side 0 first, and
         differ."""
         from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
-        from bgdata.play.cubeful_games import GAME_TURNS
+        from bgdata.selfplay.cubeful_games import GAME_TURNS
 
         stream = np.uint64(random_stream(self.seed, 0))
         bits = np.uint64(random_bits(stream, GAME_TURNS * (self.game - 1) + self.now.rolls))
@@ -110,7 +110,7 @@ class Session:
     @property
     def may_beaver(self) -> bool:
         """Whether the side that answers a double may beaver."""
-        from bgdata.play.cubeful_games import MOST_CUBE
+        from bgdata.selfplay.cubeful_games import MOST_CUBE
 
         stakes = self.now.stakes
         if stakes is None or not self.has_beavers or not isinstance(stakes.score, Money):
@@ -223,7 +223,7 @@ def _stakes(now: Moment) -> Stakes:
 def _why_no_turn(stakes: Stakes) -> str:
     """The reason why the player on roll cannot double before a roll; empty if it can."""
     from bgdata.equity.cube import why_no_double
-    from bgdata.play.cubeful_games import MOST_CUBE
+    from bgdata.selfplay.cubeful_games import MOST_CUBE
 
     value = stakes.cube.value
     return why_no_double(stakes) or ("" if 2 * value <= MOST_CUBE else f"the cube shows {value}")

@@ -1,5 +1,5 @@
-"""The contract of a dataset kind: a declaration in `bgdata/datasets`, which everything else discovers, and a
-computation in `bgdata/computations`, which is imported when it is needed."""
+"""The contract of a dataset kind: a declaration, which everything else discovers, and a computation in the module
+beside it, which is imported when it is needed."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Dataset(ABC, Generic[P]):
     main_table: ClassVar[str] = ""  # name of the main table where it is not that of the kind
     side_tables: ClassVar[tuple[TableShape, ...]] = ()
     arrays: ClassVar[tuple[FlatArray, ...]]
-    computed_by: ClassVar[str] = ""  # module of `bgdata.computations`; none: that of its name
+    computed_by: ClassVar[str] = ""  # what its module of computation is named for; none: its own name
     takes_files: ClassVar[bool] = False  # whether it is imported from files rather than computed
     is_reference: ClassVar[bool] = False  # whether its positions, with chances, are there to measure players by
     sample_rows: ClassVar[int] = 1000  # what `verify` recomputes unless told, of tables that take long to compute
@@ -172,12 +172,10 @@ class Dataset(ABC, Generic[P]):
 
     @functools.cached_property
     def computation(self) -> Computation[P]:
-        """How it is computed. The first call imports the module, and its kernels: for the kinds of bgdata that of
-        `bgdata.computations`, for those of other packages `<name>_compute` beside the declaration."""
+        """How it is computed. The first call imports `<name>_compute` beside the declaration, and its kernels."""
         declaring = next(base for base in type(self).__mro__ if "name" in vars(base))
-        package, name = declaring.__module__.rpartition(".")[0], self.computed_by or self.name
-        is_ours = package == "bgdata.datasets"
-        module = import_module(f"bgdata.computations.{name}" if is_ours else f"{package}.{name}_compute")
+        package = declaring.__module__.rpartition(".")[0]
+        module = import_module(f"{package}.{self.computed_by or self.name}_compute")
         found: Computation[P] = module.COMPUTATION(self)
         return found
 

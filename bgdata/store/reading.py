@@ -11,8 +11,8 @@ from bgdata.errors import QueryError
 from bgdata.store.checks import check_columns, select_columns
 from bgdata.store.dataset import Dataset
 from bgdata.store.declaration import TableShape
-from bgdata.store.kinds import Kinds
 from bgdata.store.names import identifier, parquet_source
+from bgdata.store.registry import Kinds
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:

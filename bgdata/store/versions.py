@@ -28,7 +28,6 @@ from bgdata.errors import (
     UsageError,
     shown,
 )
-from bgdata.store.kinds import Kinds
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import RawFile, recipe_key
@@ -36,6 +35,7 @@ from bgdata.store.names import VERSION as VERSION_NAME
 from bgdata.store.names import is_name, parse_scope
 from bgdata.store.owners import MOST_PATH_BYTES, check_link, require_own
 from bgdata.store.parameters import Parameters, VersionRef
+from bgdata.store.registry import Kinds
 from bgdata.store.storage import is_want, locked, open_regular, storage_errors, write_file
 from bgdata.store.table import Table
 

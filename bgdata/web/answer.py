@@ -27,7 +27,7 @@ from bgdata.errors import (
     UsageError,
 )
 from bgdata.game.identifiers import parse_identifier
-from bgdata.rows.plain import plain
+from bgdata.rows import plain
 from bgdata.store.table_html import cell_text, rows_html
 from bgdata.web.site import Site
 
@@ -127,9 +127,9 @@ def is_position(text: str) -> bool:
 
 
 def environment() -> Environment:
-    """The templates: everything is escaped, and a name that nobody gave is an error."""
+    """The templates of all subjects: everything is escaped, and a name that nobody gave is an error."""
     found = Environment(
-        loader=FileSystemLoader(FOLDER / "templates"),
+        loader=FileSystemLoader([FOLDER / "templates", *sorted(FOLDER.parent.glob("*/templates"))]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bgdata.errors import IllegalPlayError, UsageError, shown
+from bgdata.evaluation.rows.stakes import chosen_stakes, is_cubeful
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import MOST_CUBE, CubeOwner, Money, Stakes
@@ -14,7 +15,6 @@ from bgdata.game.match_state import MatchState
 from bgdata.game.outcome import check_occurs
 from bgdata.game.plays import Play, Verdict, judge_play
 from bgdata.game.position import Position
-from bgdata.rows.stakes import chosen_stakes, is_cubeful
 from bgdata.web.answer import address, position_path
 
 PLAYS = 10  # that a page shows

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from math import floor, isfinite, log10
 
-from bgdata.rows.networks import Chart, Line, describe_chart
+from bgdata.training.rows import Chart, Line, describe_chart
 
 WIDTH, HEIGHT = 360, 220  # of a chart
 LEFT, TOP, RIGHT, BOTTOM = 48, 26, 352, 184  # edges of what is drawn

@@ -10,13 +10,13 @@ from starlette.responses import RedirectResponse, Response
 from bgdata.errors import BgdataError, UsageError, shown
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.position import START
-from bgdata.rows.claims import is_named
 from bgdata.store.names import identifier
+from bgdata.studies.pages.register import register_of
+from bgdata.studies.rows import is_named
+from bgdata.warehouse.pages.tables import listed
 from bgdata.web.answer import Page, address, is_position, position_path
 from bgdata.web.asked import LONGEST
-from bgdata.web.register import register_of
 from bgdata.web.site import Row, Site
-from bgdata.web.tables import listed
 
 PLAYERS = "select distinct player_name as name from scores"
 VIEWS = "select view_name as name from duckdb_views() where not internal"

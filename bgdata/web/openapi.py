@@ -16,11 +16,17 @@ from typing import Any, NamedTuple, TypeAlias
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bgdata.claims.definitions import KINDS, STATUSES
-from bgdata.datasets.claims import DATASET as CLAIMS
-from bgdata.datasets.common.columns import CHANCE_COLUMNS
+from bgdata.equity.pages import equity
+from bgdata.evaluation.pages import around, position
 from bgdata.game.match import MOST_CUBE, CubeOwner
-from bgdata.web import around, equity, games, home, position, races, register, rollouts, sql, tables
+from bgdata.kinds.columns import CHANCE_COLUMNS
+from bgdata.matches import pages as games
+from bgdata.selfplay import pages as rollouts
+from bgdata.studies.claims.definitions import KINDS, STATUSES
+from bgdata.studies.kinds.claims import DATASET as CLAIMS
+from bgdata.studies.pages import races, register
+from bgdata.warehouse.pages import sql, tables
+from bgdata.web import home
 from bgdata.web.answer import STATUS_WORDS, UNTOUCHED, Endpoint, as_json
 from bgdata.web.asked import LONGEST, PLAYS
 from bgdata.web.limits import Limits

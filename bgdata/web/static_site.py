@@ -20,12 +20,15 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.requests import Request
 
+from bgdata.equity.pages import equity
+from bgdata.equity.pages.mets import names_of
 from bgdata.errors import BgdataError, UsageError
 from bgdata.store.storage import storage_errors, write_file
+from bgdata.studies.pages import races, register
 from bgdata.warehouse import Warehouse
-from bgdata.web import equity, home, races, register, tables
+from bgdata.warehouse.pages import tables
+from bgdata.web import home
 from bgdata.web.answer import FOLDER, TEMPLATES, Endpoint, Page, address
-from bgdata.web.mets import names_of
 from bgdata.web.site import Site
 
 LINK = re.compile(r' (href|src)="(/[^"]*)"')

@@ -11,8 +11,8 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.combine import Combination, correct_equities, excess, one_roll_ahead, one_sided_equities, win_chance
+from bgdata.bearoff.kinds.bearoff_error import COMBINATIONS, DATASET, ErrorParameters
 from bgdata.bearoff.plays import all_plays
-from bgdata.datasets.bearoff_error import COMBINATIONS, DATASET, ErrorParameters
 from bgdata.errors import InvalidParameterError
 from tests.rechecking import check_sample, inputs_of
 from tests.reference.bearoff import ROLLS, Layout, after_roll, layouts, one_sided_win_chance, race

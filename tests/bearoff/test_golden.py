@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bgdata.cli.export import write_gnubg_bearoff
+from bgdata.warehouse.commands.export import write_gnubg_bearoff
 
 ONE_SIDED = [
     (2, {}, 2_452, "b6e61c1625ae4b3b164e93ab064192b9"),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.bearoff.kinds.bearoff_match import DATASET
 from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner, match_columns
-from bgdata.datasets.bearoff_match import DATASET
 from bgdata.errors import InvalidPositionError, InvalidScoreError, NotCoveredError
 from bgdata.game.match import CubeOwner, MatchScore
 from tests.together import all_raise

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bgdata.bearoff.index import position_index
+from bgdata.bearoff.kinds.race_compute import CHANCE_ERROR
 from bgdata.bearoff.race import (
     NO_KEY,
     SCALE,
@@ -21,7 +22,6 @@ from bgdata.bearoff.race import (
     solve_race,
     start_race,
 )
-from bgdata.computations.race import CHANCE_ERROR
 from bgdata.kernel import threads
 from tests.reference.bearoff import Layout, layouts, mean_rolls, race
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bgdata.bearoff.race_study import RACE_STUDY, measured_error, race_study
-from bgdata.datasets import all_kinds
+from bgdata.kinds import all_kinds
 from tests.test_readme import provide
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable, fit_layout
-from bgdata.computations.bearoff_two_sided import error_bound
 from bgdata.errors import CorruptFileError, InvalidPositionError, MissingTableError, NotCoveredError, UsageError
 from tests.contract.kinds import Corrupted
 from tests.reference.bearoff import equities, layouts, race

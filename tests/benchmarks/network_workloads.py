@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bgdata
-from bgdata.datasets.reference_positions import published_references
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.gnubg_program import ask_gnubg
 from bgdata.evaluation.networks.named import KIND, open_network_player
@@ -19,9 +18,10 @@ from bgdata.evaluation.player import open_named_evaluator
 from bgdata.game.codec import Boards
 from bgdata.game.position import Position
 from bgdata.kernel import thread_count
-from bgdata.play.corpus import self_play
-from bgdata.play.rollout import RolloutSettings, roll_out
-from bgdata.steps.references import positions_per_second, spread
+from bgdata.measures.kinds.reference_positions import published_references
+from bgdata.measures.steps.references import positions_per_second, spread
+from bgdata.selfplay.corpus import self_play
+from bgdata.selfplay.rollout import RolloutSettings, roll_out
 from bgdata.store.table import Table
 from tests.benchmarks.measure import WAREHOUSE, best_of
 

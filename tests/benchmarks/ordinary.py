@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bgdata
-from bgdata.datasets.rollout_decisions import CLASSES, published_decisions
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.player import open_named_evaluator
 from bgdata.game.codec import Boards
-from bgdata.steps.queries import rows_of
-from bgdata.steps.scores import opponent_of
+from bgdata.measures.kinds.rollout_decisions import CLASSES, published_decisions
+from bgdata.measures.steps.scores import opponent_of
 from bgdata.store.table import Table
+from bgdata.warehouse.queries import rows_of
 
 TURNS = "select class, count(*) as turns from turns where variant = $corpus group by class"
 Values = NDArray[np.float64]

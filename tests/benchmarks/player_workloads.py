@@ -19,7 +19,7 @@ from tests.benchmarks.network_workloads import shipped_player
 def player_games(games: int, repeats: int) -> float:
     """Complete games of PubEval against PubEval; seconds a game."""
     from bgdata.evaluation.pubeval import PubEval
-    from bgdata.play.games import play_games
+    from bgdata.selfplay.games import play_games
 
     play_games(PubEval(), PubEval(), 1, seed=1)
     return best_of(repeats, lambda: play_games(PubEval(), PubEval(), games, seed=1)) / games
@@ -31,7 +31,7 @@ def network_plays(inputs: str, hidden: int, repeats: int) -> float:
     from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
     from bgdata.evaluation.networks.player import NetworkPlayer
     from bgdata.game.play_kernels import play_counts
-    from bgdata.play.random_games import random_game_positions
+    from bgdata.selfplay.random_games import random_game_positions
     from bgdata.training.networks import new_networks, rounded_networks
 
     race = InputSet.RACE if inputs == "contact" else input_set_named(inputs)
@@ -113,7 +113,7 @@ def training(inputs: str, hidden: str, repeats: int) -> float:
 
 def cubeful_games(with_luck: bool, count: int, repeats: int) -> float:
     """Money games of the shipped network with a cube life index of 0.7; seconds a game."""
-    from bgdata.play.cubeful_series import CubefulRules, CubeSide, cubeful_results
+    from bgdata.selfplay.cubeful_series import CubefulRules, CubeSide, cubeful_results
 
     chooser, sides = shipped_player().chooser, (CubeSide(), CubeSide())
     cubeful_results(chooser, sides, CubefulRules(), 2, 1, with_luck=with_luck)

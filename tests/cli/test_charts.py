@@ -15,7 +15,7 @@ import pytest
 
 from bgdata.cli import charts
 from bgdata.cli.charts import PANEL, ROLES, draw_chart, format_chart_svg, new_figure, write_figure
-from bgdata.rows.networks import Chart, Line
+from bgdata.training.rows import Chart, Line
 
 SVG = "{http://www.w3.org/2000/svg}"
 SIMPLE = Chart("errors & more", "epochs", [0, 1, 2, 3, 4], (Line("error", [4.0, 3.0, 2.0, 1.0, 0.0]),))

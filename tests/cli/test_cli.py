@@ -16,7 +16,7 @@ from bgdata.cli import main
 from bgdata.cli.grammar import every_command
 from bgdata.store.manifest import SEAL
 from bgdata.warehouse import Warehouse
-from tests.cli.command_line import POSITION, error_of, position_id, run, succeeds
+from tests.command_line import POSITION, error_of, position_id, run, succeeds
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.kept import own
 from tests.store import processes

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.cli import main
 from bgdata.cli.completion import SHELLS, explained_names
-from tests.cli.command_line import error_of, run, succeeds
+from tests.command_line import error_of, run, succeeds
 from tests.together import each
 
 

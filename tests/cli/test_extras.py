@@ -12,7 +12,7 @@ import pytest
 from bgdata.cli import main
 from bgdata.cli.grammar import every_command
 from bgdata.cli.options import OutputFile
-from tests.cli.command_line import error_of, lacking, run
+from tests.command_line import error_of, lacking, run
 from tests.together import Together
 
 # words of a command, the package that it misses first, what for, and the extra that has it

@@ -12,12 +12,12 @@ import click
 import pytest
 
 import bgdata
-from bgdata.datasets.claims import DATASET as CLAIMS
-from bgdata.datasets.common.race import RaceParameters
-from bgdata.rows import claims
+from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.store.lockfile import save_lock
-from tests.cli.command_line import POSITION, run
+from bgdata.studies import rows as claims
+from bgdata.studies.kinds.claims import DATASET as CLAIMS
 from tests.cli.test_cli import every
+from tests.command_line import POSITION, run
 from tests.formats import samples
 from tests.formats.sessions import MAT
 from tests.kept import link

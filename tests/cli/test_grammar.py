@@ -18,7 +18,7 @@ from bgdata.cli import SECTIONS, main
 from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shortened
 from bgdata.cli.own_tables import own_folder
 from bgdata.process import BROKEN_PIPE
-from tests.cli.command_line import error_of, run, succeeds
+from tests.command_line import error_of, run, succeeds
 from tests.together import each
 
 FIRST_LINE = 62  # characters: what the list of commands has room for on 80 columns

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 import bgdata
-from bgdata.datasets.match_equity import PUBLISHED
+from bgdata.equity.kinds.match_equity import PUBLISHED
+from bgdata.evaluation.rows.stakes import left_out
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import format_xgid
 from bgdata.game.match_id import format_gnubg_id
 from bgdata.game.match_state import MatchState, Side
 from bgdata.game.position import Position
-from bgdata.rows.stakes import left_out
-from tests.cli.command_line import position_id, run
+from tests.command_line import position_id, run
 from tests.said import CHANGES, CONTACT, MATCH, MONEY, ROLL
 from tests.together import each
 

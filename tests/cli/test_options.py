@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bgdata.errors import InvalidScoreError, UsageError
+from bgdata.evaluation.rows.stakes import parse_away
 from bgdata.game.match import MatchScore
-from bgdata.rows.stakes import parse_away
 from tests.together import each
 
 

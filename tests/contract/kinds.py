@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import bgdata
-from bgdata.datasets import all_kinds
+from bgdata.kinds import all_kinds
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Dataset
 from bgdata.store.table import Table
@@ -21,7 +21,7 @@ HEADERS_BYTES = 4000  # .npy headers and Parquet footers, which weigh in the sma
 @functools.cache
 def numbered() -> dict[str, Dataset[Any]]:
     """Those with sizes as parameters: the bearoff tables."""
-    from bgdata.cli.build import SIZED
+    from bgdata.warehouse.commands.build import SIZED
 
     return {kind.name: kind for kind in SIZED}
 

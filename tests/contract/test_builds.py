@@ -20,11 +20,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import bgdata
-from bgdata.datasets import all_kinds
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.datasets.common.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.errors import InvalidParameterError, ManifestFormatError
 from bgdata.kernel import threads
+from bgdata.kinds import all_kinds
 from bgdata.store import build, job
 from bgdata.store.arrays import values_digest
 from bgdata.store.build import folder_bytes

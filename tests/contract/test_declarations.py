@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.cli.build import sizes_of
-from bgdata.datasets import all_kinds
 from bgdata.errors import InvalidParameterError, MissingTableError
 from bgdata.evaluation.chances import CHANCES
+from bgdata.kinds import all_kinds
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import VersionRef
 from bgdata.warehouse import Warehouse
+from bgdata.warehouse.commands.build import sizes_of
 from tests.contract.kinds import each_kind, numbered, numbered_kind
 
 # words of DESIGN.md, section 4, that names must not have, and why not for whole names only

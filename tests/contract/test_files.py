@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import bgdata
-from bgdata.datasets import all_kinds, bearoff_two_sided
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds import bearoff_two_sided
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.kinds import all_kinds
 from bgdata.store.checks import select_columns
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters
@@ -21,7 +22,7 @@ from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes
 from docs.ship import FOLDERS
 from tests.contract.kinds import each_kind, numbered, numbered_kind, small
-from tests.datasets.rows import ROWS
+from tests.kinds.rows import ROWS
 from tests.rechecking import check_sample
 from tests.together import each
 
@@ -113,7 +114,7 @@ def test_rounded_tables_hold_equities(memory_path: Path, monkeypatch: pytest.Mon
 
 @numbered_kind
 def test_parquet_shows_the_arrays(small_root: Path, kind: Dataset[Any]) -> None:
-    assert set(ROWS) == set(numbered()), "every kind has its rows in tests/datasets/rows.py"
+    assert set(ROWS) == set(numbered()), "every kind has its rows in tests/kinds/rows.py"
     check_rows(small(small_root, kind), kind, kind.smallest)
 
 

@@ -14,10 +14,10 @@ import pytest
 
 import bgdata
 from bgdata.bearoff import two_sided
-from bgdata.computations import bearoff_two_sided as computation
-from bgdata.datasets import all_kinds
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds import bearoff_two_sided_compute as computation
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import DigestMismatchError
+from bgdata.kinds import all_kinds
 from bgdata.store.build import write_tables
 from bgdata.store.checks import run_sql_checks
 from bgdata.store.context import Computed

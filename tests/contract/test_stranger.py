@@ -12,16 +12,16 @@ import pytest
 from click.testing import CliRunner
 
 import bgdata
-from bgdata import datasets
+from bgdata import kinds as datasets
 from bgdata.cli import main
-from bgdata.datasets import SQL
 from bgdata.errors import ExternalProgramError, InvalidParameterError, PluginError, UsageError
 from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.player import open_named_player, open_player_of_version
 from bgdata.game.board import START_BOARD
-from bgdata.steps.scores import opponent_of
-from bgdata.store.kinds import Kinds
+from bgdata.kinds import SQL, sql_folders
+from bgdata.measures.steps.scores import opponent_of
 from bgdata.store.locked_sql import open_memory
+from bgdata.store.registry import Kinds
 from bgdata.warehouse import Warehouse
 from tests.together import each
 
@@ -35,7 +35,7 @@ assert "importlib.metadata" not in sys.modules
 assert "dice_sums" in kinds and kinds.sql.folders[-1].parent.name == "dice_kinds"
 assert not [name for name in sys.modules if name.startswith("dice_kinds")]
 assert kinds["dice_sums"].summary and "dice_kinds.dice_sums_compute" not in sys.modules
-assert kinds["bearoff_two_sided"].__module__ == "bgdata.datasets.bearoff_two_sided"
+assert kinds["bearoff_two_sided"].__module__ == "bgdata.bearoff.kinds.bearoff_two_sided"
 """
 
 
@@ -93,7 +93,7 @@ def test_kinds_of_others_are_found_without_import() -> None:
 def test_warehouse_of_one_foreign_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With no SQL but its own; and with that of backgammon, of which only views of versions are left."""
     monkeypatch.syspath_prepend(STRANGER)
-    for number, folders in enumerate(([], [STRANGER / "dice_kinds" / "sql"], [SQL])):
+    for number, folders in enumerate(([], [STRANGER / "dice_kinds" / "sql"], sql_folders())):
         kinds = Kinds({"dice_sums": "dice_kinds.sums"}, sql=folders)
         warehouse = Warehouse(tmp_path / str(number), kinds)
         warehouse.build("dice_sums", kinds["dice_sums"].smallest)

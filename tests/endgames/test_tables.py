@@ -10,7 +10,7 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.index import rank
-from bgdata.datasets.contact_endgame import EndgameParameters
+from bgdata.endgames.kinds.contact_endgame import EndgameParameters
 from bgdata.endgames.layouts import all_layouts
 from bgdata.endgames.solver import is_possible
 from bgdata.endgames.tables import EndgameTable

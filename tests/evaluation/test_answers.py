@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.datasets.common.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.errors import InvalidPositionError
 from bgdata.evaluation.answers import (
     NETWORK_CLASSES,
@@ -31,7 +31,7 @@ from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads
-from bgdata.play.random_games import GamePositions, random_game_positions
+from bgdata.selfplay.random_games import GamePositions, random_game_positions
 from bgdata.store.table import Table
 from tests.evaluation.sample_networks import PIPS_PER_UNIT, SHAPES, pips_networks, random_networks
 from tests.reference.networks import answer, equity, limited, logistic, unpacked

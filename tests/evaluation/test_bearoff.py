@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 import bgdata
 from bgdata.bearoff.index import layout_count, position_index
+from bgdata.bearoff.kinds.bearoff_error import ErrorParameters
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.tables import RaceTable
-from bgdata.datasets.bearoff_error import ErrorParameters
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.datasets.common.race import RaceParameters
 from bgdata.errors import CorruptFileError, InvalidParameterError, InvalidPositionError, MissingWarehouseError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.bearoff_kernels import (
@@ -29,7 +29,7 @@ from bgdata.evaluation.bearoff_kernels import (
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.kernel import threads
-from bgdata.play.random_games import random_game_positions
+from bgdata.selfplay.random_games import random_game_positions
 from tests.reference.bearoff import equities, layouts
 from tests.reference.bearoff_chances import combined_chances, covered_by
 from tests.together import each

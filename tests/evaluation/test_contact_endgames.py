@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.bearoff.tables import Equities
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.datasets.contact_endgame import EndgameParameters
+from bgdata.endgames.kinds.contact_endgame import EndgameParameters
 from bgdata.endgames.layouts import all_layouts, boards_of
 from bgdata.endgames.tables import EndgameTable
 from bgdata.equity.curves import CENTERED

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import janowski, janowski_first, jump
 from bgdata.errors import InvalidParameterError
@@ -25,7 +25,7 @@ from bgdata.game.codec import Boards
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.outcome import game_outcome
 from bgdata.game.position import START, Position
-from tests.cli.command_line import position_id
+from tests.command_line import position_id
 from tests.equity.samples import published_met
 from tests.reference.cube_lookahead import Situation, Tree
 from tests.reference.cubeful_games import Chances, Model, Score, match_janowski

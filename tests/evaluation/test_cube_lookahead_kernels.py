@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import janowski, jump
 from bgdata.evaluation.bearoff import BearoffEvaluator
@@ -27,7 +27,7 @@ from bgdata.evaluation.roll_values import ALL_PLAYS
 from bgdata.game.dice import to_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
-from tests.cli.command_line import position_id
+from tests.command_line import position_id
 from tests.equity.samples import published_met
 from tests.evaluation.sample_networks import shipped_networks, shipped_player
 from tests.together import each

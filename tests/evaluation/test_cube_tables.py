@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.bearoff.tables import TwoSidedTable
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules, Method
 from bgdata.equity.doubling import Action, CubeEquities, janowski, money_equities
 from bgdata.equity.match_cube import MatchGame, match_equities
@@ -23,8 +23,8 @@ from bgdata.game.classes import PositionClass
 from bgdata.game.dice import ROLLS
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
-from bgdata.play.random_games import random_game_positions
-from tests.cli.command_line import position_id
+from bgdata.selfplay.random_games import random_game_positions
+from tests.command_line import position_id
 from tests.equity.samples import published_met
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules, decide_cube
 from bgdata.equity.curves import OWNER_CODES
 from bgdata.equity.doubling import janowski
@@ -22,7 +22,7 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
-from tests.cli.command_line import position_id
+from tests.command_line import position_id
 from tests.equity.samples import published_met
 from tests.evaluation.sample_networks import shipped_networks
 

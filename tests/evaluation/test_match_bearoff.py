@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.bearoff.kinds import bearoff_match_compute as bearoff_match
+from bgdata.bearoff.kinds.bearoff_match import MatchBearoffParameters
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.bearoff.tables import TwoSidedTable
-from bgdata.computations import bearoff_match
-from bgdata.datasets.bearoff_match import MatchBearoffParameters
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules, Method, decide_cube
 from bgdata.equity.doubling import NOT_ALLOWED, Action
 from bgdata.equity.match_equity import MatchEquity
@@ -20,7 +20,7 @@ from bgdata.evaluation.cube_tables import MatchBearoff
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
 from bgdata.warehouse import Warehouse
-from tests.cli.command_line import position_id
+from tests.command_line import position_id
 from tests.evaluation.network_versions import random_networks, write_network
 from tests.evaluation.test_cube_tables import bearoffs
 

@@ -15,7 +15,7 @@ import bgdata
 from bgdata.errors import MissingTableError
 from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer
 from bgdata.game.position import START
-from tests.cli.command_line import POSITION
+from tests.command_line import POSITION
 
 MOST_BYTES = 4096
 QUESTIONS = ("start", POSITION)

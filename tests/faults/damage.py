@@ -11,14 +11,14 @@ from itertools import product
 from pathlib import Path
 
 import bgdata
-from bgdata.datasets.common.race import RaceParameters
+from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import save_lock
 from bgdata.store.versions import CATALOG, CURRENT, STAGING
-from tests.datasets.importing import Imports
 from tests.faults.asking import Answer, ask
 from tests.faults.campaign import Campaign, shuffled
 from tests.faults.kills import check_end, finish, perform, warehouse_of, whole_of
+from tests.imports.importing import Imports
 from tests.store import processes
 from tests.store.test_resume import wait_for_checkpoint
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 
 import bgdata
-from bgdata.datasets.common.race import RaceParameters
+from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.process import data_bytes
@@ -105,7 +105,7 @@ def bounded(work: Callable[[], object], told: Path, files: int = 0) -> None:
 def command(arguments: list[str], told: Path, reading: int | None = None) -> None:
     """In another process: run a command of bgdata by a player that needs no table."""
     from bgdata.__main__ import main
-    from bgdata.cli import external, fibs, ubgi
+    from bgdata.protocols.commands import external, fibs, ubgi
 
     for module in (external, fibs, ubgi):
         vars(module)["decisions_of"] = lambda *_: Decisions(LookaheadPlayer(Scrambled()), CubeRules())

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import duckdb
 import psutil
 
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
-from bgdata.datasets.common.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.errors import WorkerError
 from bgdata.store import job
 from bgdata.store.catalog import write_catalog
@@ -34,9 +34,9 @@ from bgdata.store.shards import compute_shards, ranges
 from bgdata.store.storage import sha256_file
 from bgdata.store.versions import CURRENT
 from bgdata.warehouse import Warehouse
-from tests.datasets.importing import Imports
 from tests.faults.campaign import Campaign
 from tests.formats import samples
+from tests.imports.importing import Imports
 from tests.store import processes, sharing
 from tests.store.toy import Count, Squares, problems, toy_warehouse, whole_versions
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from bgdata.game.position import Position
 from bgdata.store.table import Table
-from tests.datasets.importing import IMPORTED, Imports, counts, quarantined, rows
 from tests.faults.campaign import Campaign
 from tests.faults.corrupting import corrupted, corrupted_text
 from tests.formats import samples, sessions
 from tests.formats.test_fuzz import BENCHMARK, TRAINING
+from tests.imports.importing import IMPORTED, Imports, counts, quarantined, rows
 from tests.reference.text_rows import lines_of
 from tests.store.toy import problems
 

@@ -13,15 +13,14 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-import pyarrow.dataset as ds
 import pytest
 
 import bgdata
+from bgdata.bearoff.kinds.shared.two_sided_parquet import write_parts
 from bgdata.bearoff.tables import TwoSidedTable
-from bgdata.computations.common.two_sided_parquet import write_parts
 from bgdata.errors import BgdataError
+from bgdata.imports.steps import Published, fetch_file
 from bgdata.kernel_cache import kernel_cache
-from bgdata.steps.imports import Published, fetch_file
 from bgdata.store import catalog, job
 from bgdata.store.progress import Silence
 from bgdata.store.storage import remove_folder
@@ -165,9 +164,9 @@ def downloads(small: Path, folder: Path, chance: random.Random) -> Words:  # noq
 
 def rollouts(small: Path, folder: Path, chance: random.Random) -> Words:
     """Blocks of trials."""
-    from bgdata.cli import kept_rollout
-    from tests.cli.command_line import run, succeeds
-    from tests.cli.test_kept_rollout import POSITION, stopped
+    from bgdata.selfplay.commands import kept_rollout
+    from tests.command_line import run, succeeds
+    from tests.selfplay.commands.test_kept_rollout import POSITION, stopped
 
     kernels, cache = kernel_cache(), folder / "cache"
     cache.mkdir()
@@ -197,6 +196,8 @@ def parquet_parts(small: Path, folder: Path, chance: random.Random) -> Words:
     table = TwoSidedTable(bgdata.open_warehouse(small).open("bearoff_two_sided", "3x3"))
     whole = folder / "whole"
     write_parts(table, whole, Silence())
+    import pyarrow.dataset as ds  # loads pandas
+
     expected, found = ds.dataset(whole, partitioning="hive").to_table(), Words()
 
     def goes_on(place: Path) -> bool:

@@ -14,9 +14,9 @@ from typing import Any
 from bgdata.errors import NoRowsError
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.met_xml import parse_met
-from tests.datasets.importing import Imports, quarantined, rows
 from tests.faults.campaign import Campaign, shuffled
 from tests.formats import test_met_xml
+from tests.imports.importing import Imports, quarantined, rows
 from tests.store import processes
 
 MOST_MEMORY_BYTES = 600_000_000  # above what the process has when it begins; files have up to 10 MB

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.datasets.reference_positions import THEMES
 from bgdata.game.codec import Boards, check_legal_boards, flip_boards
 from bgdata.game.themes import NO_THEME, Theme, position_themes
-from bgdata.play.random_games import random_game_positions
-from bgdata.play.starts import Start
-from tests.play.test_starts import begun
+from bgdata.measures.kinds.reference_positions import THEMES
+from bgdata.selfplay.random_games import random_game_positions
+from bgdata.selfplay.starts import Start
 from tests.reference.themes import theme
+from tests.selfplay.test_starts import begun
 from tests.together import each
 
 HOMEWARD = {8: 3, 6: 4, 5: 4, 4: 4}  # of the opponent in its own numbers: coming home

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import bgdata
+from bgdata.equity.steps import MatchEquityPlan
 from bgdata.errors import ExternalProgramError, MissingExtraError, MissingFileError, UsageError
-from bgdata.steps.corpora import CorpusPlan
-from bgdata.steps.match_equity import MatchEquityPlan
+from bgdata.selfplay.steps import CorpusPlan
 
 
 def test_corpora() -> None:

@@ -17,8 +17,8 @@ import psutil
 import pytest
 
 import bgdata
-from bgdata.datasets.selfplay import SelfPlayParameters
 from bgdata.evaluation.player import open_named_player
+from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.store.dataset import ImportedDataset
 from bgdata.store.storage import locked
 from tests.formats.samples import BENCHMARK_ROWS, SHARED, TRAINING_ROW

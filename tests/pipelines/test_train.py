@@ -7,8 +7,8 @@ import re
 import pytest
 
 import bgdata
-from bgdata.steps.training import TrainingPlan
 from bgdata.store.parameters import VersionRef
+from bgdata.training.steps.training import TrainingPlan
 from tests.pipelines.conftest import Run
 
 STEPS = ("selfplay", "play_sample", "lookahead_labels", "supervised_network", "scores")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import bgdata
-from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
+from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.stored_met import find_met
 

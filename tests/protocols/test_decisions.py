@@ -18,9 +18,9 @@ from bgdata.game.codec import Boards
 from bgdata.game.dice import parse_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START
-from bgdata.play.cubeful_rollout import play_starts, roll_out_with_cube
-from bgdata.play.rollout import Limits
 from bgdata.protocols.decisions import Decisions
+from bgdata.selfplay.cubeful_rollout import play_starts, roll_out_with_cube
+from bgdata.selfplay.rollout import Limits
 from tests.evaluation.sample_evaluators import Scrambled
 
 MONEY = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))

@@ -15,8 +15,8 @@ from bgdata.formats.replay import replay_game
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
-from bgdata.play.cubeful_lockstep import fill_dice
 from bgdata.protocols.session import DecisionKind, Ending, Moment, Session
+from bgdata.selfplay.cubeful_lockstep import fill_dice
 from tests.reference.games import dice
 
 NAMES = ("ann", "bob")

@@ -11,8 +11,8 @@ import duckdb
 import numpy as np
 import pytest
 
-from bgdata.datasets import SQL
-from bgdata.datasets.benchmark_scores import ScoreParameters
+from bgdata.kinds import SQL
+from bgdata.measures.kinds.benchmark_scores import ScoreParameters
 from bgdata.warehouse import Warehouse
 from tests.reference.paired import Plays, paired
 
@@ -97,7 +97,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as found:
         found.execute(TABLES)
         for name in ("benchmark_choices", "benchmark_differences"):
-            found.execute((SQL / "views" / f"{name}.sql").read_text())
+            found.execute((SQL / "measures" / "views" / f"{name}.sql").read_text())
         yield found
 
 

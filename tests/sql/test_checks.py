@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 import bgdata
-from bgdata.datasets import SQL, all_kinds
+from bgdata.kinds import SQL, all_kinds
 from bgdata.store.checks import select_columns
 from tests.sql.corruptions import corruptions
 from tests.together import Together, each
@@ -20,7 +20,7 @@ from tests.together import Together, each
 @functools.cache
 def queries() -> dict[str, str]:
     """The text of every check by its name."""
-    return {path.stem: path.read_text() for path in sorted((SQL / "checks").glob("*.sql"))}
+    return {path.stem: path.read_text() for path in sorted(SQL.glob("*/checks/*.sql"))}
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def tables(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """The smallest variant of every kind as tables that can be changed; nothing else is loaded than before a build."""
     warehouse = bgdata.open_warehouse(small_root)
     with duckdb.connect() as connection:
-        for path in sorted((SQL / "macros").glob("*.sql")):
+        for path in sorted(SQL.glob("*/macros/*.sql")):
             connection.execute(path.read_text())
         for kind in warehouse.kinds.values():
             folder = warehouse.open(kind.name, kind.slug(kind.smallest)).folder

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 import bgdata
-from bgdata.datasets import all_kinds
+from bgdata.kinds import all_kinds
 from bgdata.store.scripts import PARTS
 from tests.together import Together
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from bgdata.bearoff.combine import win_chance
 from bgdata.bearoff.index import layout_at, position_index
 from bgdata.bearoff.tables import Equities
-from bgdata.datasets import SQL
 from bgdata.errors import InvalidPositionError
-from bgdata.rows.probe import cube_action
+from bgdata.evaluation.rows.probe import cube_action
+from bgdata.kinds import SQL
 from tests.reference.bearoff import ROLLS, cube_value, layouts, one_sided_win_chance, race
 from tests.reference.bearoff import equities as exact_equities
 from tests.together import each
@@ -269,7 +269,7 @@ def test_cube_action_of_every_position_is_that_of_python(connection: Connection,
 def test_macros_run_in_older_clients() -> None:
     """DuckDB 2 stores `if(...)` as a function; the clients before it have none, they read it as CASE."""
     folders = ("macros", "lookups", "views")
-    texts = [path.read_text() for folder in folders for path in sorted((SQL / folder).glob("*.sql"))]
+    texts = [path.read_text() for folder in folders for path in sorted(SQL.glob(f"*/{folder}/*.sql"))]
     code = re.sub(r"--.*|'[^']*'", "", "\n".join(texts))
     assert "create macro best_cube_action" in code
     assert re.findall(r"\bif\s*\(", code) == []

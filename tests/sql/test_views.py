@@ -17,15 +17,15 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.combine import win_chance
-from bgdata.bearoff.race_rules import NAMES
-from bgdata.datasets import SQL
-from bgdata.datasets.bearoff_error import ErrorParameters
-from bgdata.datasets.bearoff_gammon import BearoffGammon
-from bgdata.datasets.reference_positions import THEMES
+from bgdata.bearoff.kinds.bearoff_error import ErrorParameters
+from bgdata.bearoff.kinds.bearoff_gammon import BearoffGammon
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
+from bgdata.kinds import SQL
+from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.store.catalog import write_catalog
 from bgdata.store.manifest import Manifest
+from bgdata.studies.race_rules import NAMES
 from bgdata.warehouse import Warehouse
 from tests.reference.bearoff import layouts
 from tests.together import each
@@ -37,7 +37,7 @@ INPUTS = {"bearoff_two_sided/6x6", "bearoff_one_sided/6x15", "bearoff_gammon/6x1
 
 
 def test_a_file_creates_the_view_of_its_name() -> None:
-    views = {path.stem: path.read_text() for path in (SQL / "views").glob("*.sql")}
+    views = {path.stem: path.read_text() for path in SQL.glob("*/views/*.sql")}
     created = {name: re.findall(r"^create view (\w+)", text, re.MULTILINE) for name, text in views.items()}
     assert created == {name: [name] for name in views} != {}
 
@@ -376,7 +376,7 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
     )  # quantities, splits, and all themes together
     assert int(found.pop("reference_check_summary")) > 1  # themes, and all together
     assert int(found.pop("lineage")) >= sum(len(manifest.inputs) for manifest in manifests)
-    macros = (*(SQL / "macros").glob("position*.sql"), *(SQL / "lookups").glob("*.sql"))
+    macros = (*SQL.glob("*/macros/position*.sql"), *SQL.glob("*/lookups/*.sql"))
     helpers = "".join(path.read_text() for path in macros)
     known = {*BEAROFF_MACROS, "match_equity_differences"}
     assert [name for name in found if f"create macro {name}(" not in helpers and name not in known] == []

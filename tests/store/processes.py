@@ -25,11 +25,11 @@ _CONTEXT.set_forkserver_preload(
         "pandas",  # PyArrow loads it where it is installed
         "tests.store.toy",
         "bgdata.cli",
-        "tests.datasets.importing",
+        "tests.imports.importing",
         "bgdata.bearoff.race",
         "bgdata.bearoff.two_sided",
         "bgdata.game.board_kernels",
-        "bgdata.sql_functions",
+        "bgdata.warehouse.sql_functions",
         "bgdata.store.build",
         "bgdata.store.catalog",
         "bgdata.store.parquet",

@@ -19,19 +19,19 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.cli import main
 from bgdata.errors import BgdataError, MissingWarehouseError, OlderTableError, StorageError
-from bgdata.rows.tables import listed_rows
 from bgdata.store import build, catalog
 from bgdata.store.catalog import connect, write_catalog
 from bgdata.store.context import Computed
 from bgdata.store.declaration import Column
 from bgdata.store.diff import define_version
-from bgdata.store.kinds import Kinds
 from bgdata.store.locked_sql import QueryLimits
 from bgdata.store.progress import Silence
 from bgdata.store.reading import connect_tables
+from bgdata.store.registry import Kinds
 from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify
 from bgdata.warehouse import Warehouse
+from bgdata.warehouse.rows import listed_rows
 from tests.store import processes
 from tests.store.test_verify import reseal
 from tests.store.toy import Count, Squares, problems, toy_warehouse

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.datasets import SQL
 from bgdata.errors import CheckFailedError
+from bgdata.kinds import sql_folders
 from bgdata.store import checks
-from bgdata.store.kinds import Kinds
+from bgdata.store.registry import Kinds
 from bgdata.store.scripts import SqlFolders
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares
@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def warehouse(memory_path: Path, folder: Path) -> Warehouse:
     """A warehouse of squares whose checks may use our macros."""
-    return Warehouse(memory_path / "warehouse", Kinds({"squares": Squares()}, sql=[SQL, folder.parent]))
+    return Warehouse(memory_path / "warehouse", Kinds({"squares": Squares()}, sql=[*sql_folders(), folder.parent]))
 
 
 def test_checks_of_a_kind(folder: Path) -> None:

@@ -18,19 +18,19 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from bgdata.cli.verify import repair_version
-from bgdata.datasets import SQL
-from bgdata.datasets.positions import DATASET as POSITIONS
 from bgdata.errors import CorruptFileError, MissingTableError, UsageError, VersionInUseError
+from bgdata.imports.kinds.positions import DATASET as POSITIONS
+from bgdata.kinds import SQL
 from bgdata.store import housekeeping, storage
 from bgdata.store.context import Build
 from bgdata.store.housekeeping import Rubbish, needed_by, remove, rubbish, sweep
-from bgdata.store.kinds import Kinds
+from bgdata.store.registry import Kinds
 from bgdata.store.storage import is_locked
 from bgdata.store.table import Table
 from bgdata.store.verify import verify_files
 from bgdata.store.versions import CURRENT
 from bgdata.warehouse import Warehouse
+from bgdata.warehouse.commands.verify import repair_version
 from tests.store.toy import Count, Squares, SquareSums, toy_warehouse
 
 TEN = Count(10)

@@ -14,7 +14,6 @@ from typing import Any
 import duckdb
 import pytest
 
-from bgdata.cli.verify import put_back_current, repair_version
 from bgdata.errors import (
     CorruptFileError,
     StorageError,
@@ -31,6 +30,7 @@ from bgdata.store.table import Table
 from bgdata.store.verify import verify_files
 from bgdata.store.versions import CURRENT
 from bgdata.warehouse import Warehouse
+from bgdata.warehouse.commands.verify import put_back_current, repair_version
 from tests.store import processes
 from tests.store.test_build import MoreSquares, WrongSquares
 from tests.store.test_published import Shipped

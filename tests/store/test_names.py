@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bgdata.datasets import all_kinds
 from bgdata.errors import InvalidNameError, shown
+from bgdata.kinds import all_kinds
 from bgdata.store.names import check_name, is_name, parse_input, parse_reference
 from tests.together import each
 

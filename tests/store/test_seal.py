@@ -12,12 +12,12 @@ import duckdb
 import pytest
 
 import bgdata
-from bgdata.datasets import SQL
+from bgdata.kinds import SQL
 from bgdata.process import cache_folder
 from bgdata.store import build, seal
 from bgdata.store.catalog import is_stale, write_catalog
-from bgdata.store.kinds import Kinds
 from bgdata.store.locked_sql import QueryLimits, reading_query
+from bgdata.store.registry import Kinds
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.store import processes
@@ -37,9 +37,9 @@ LARGEST = "select max(square) from squares"
 def scripts(tmp_path: Path) -> Path:
     """Little SQL, so that a catalog takes a few milliseconds."""
     place = tmp_path / "sql"
-    shutil.copytree(SQL / "macros", place / "macros")
-    (place / "views").mkdir()
-    shutil.copy(SQL / "views" / "versions.sql", place / "views")
+    for path in (*SQL.glob("*/macros/*.sql"), SQL / "warehouse" / "views" / "versions.sql"):
+        (place / path.parent.name).mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, place / path.parent.name)
     return place
 
 

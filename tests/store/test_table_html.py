@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.bearoff.kinds import bearoff_two_sided
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.bearoff.match_table import MatchTable
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
-from bgdata.datasets import bearoff_two_sided
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.endgames.tables import EndgameTable
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.store.parquet import middle_rows

@@ -17,8 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bgdata.cli import verify as cli_verify
-from bgdata.cli.verify import in_order_of_repair, repair_version, verify_warehouse
 from bgdata.errors import (
     CheckFailedError,
     CorruptFileError,
@@ -40,6 +38,8 @@ from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.verify import Comparison, Finding, Status, finding_of, verify, verify_files
 from bgdata.warehouse import Warehouse
+from bgdata.warehouse.commands import verify as cli_verify
+from bgdata.warehouse.commands.verify import in_order_of_repair, repair_version, verify_warehouse
 from tests.kept import own
 from tests.store.toy import Count, Squares, toy_warehouse, whole_versions
 from tests.together import each

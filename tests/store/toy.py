@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bgdata.datasets import all_kinds
 from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.kinds import all_kinds
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Dataset, Estimate, SmallDataset, sampled
 from bgdata.store.declaration import Column, FlatArray
-from bgdata.store.kinds import Kinds
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
+from bgdata.store.registry import Kinds
 from bgdata.warehouse import Warehouse
 
 

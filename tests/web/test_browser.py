@@ -15,7 +15,7 @@ import bgdata
 from bgdata.game.position import Position
 from bgdata.web.app import create_app
 from bgdata.web.limits import Limits
-from tests.cli.command_line import POSITION
+from tests.command_line import POSITION
 from tests.web.servers import serving
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgdata.rows.networks import Chart, Line
+from bgdata.training.rows import Chart, Line
 from bgdata.web.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, chart_svg, round_values, short
 
 SVG = "{http://www.w3.org/2000/svg}"

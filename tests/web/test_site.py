@@ -32,7 +32,7 @@ from bgdata.web.app import HEADERS, create_app
 from bgdata.web.limits import Budget, Limits
 from bgdata.web.openapi import ADDRESSES
 from bgdata.web.site import Site, folders_in
-from tests.cli.command_line import POSITION
+from tests.command_line import POSITION
 from tests.kept import own
 from tests.together import each
 from tests.web.reading import inner_links, open_client, read

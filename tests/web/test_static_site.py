@@ -9,7 +9,7 @@ import pytest
 import bgdata
 from bgdata.store.storage import sha256_file
 from bgdata.web.static_site import file_name, file_names, link_or_copy, relinked
-from tests.cli.command_line import error_of, run
+from tests.command_line import error_of, run
 from tests.web.reading import PageReader
 
 

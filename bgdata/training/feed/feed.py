@@ -21,7 +21,7 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.networks.input_sets import input_set_named
 from bgdata.evaluation.networks.inputs import UNIT, encode
 from bgdata.kernel import threads
-from bgdata.play.splits import SPLITS
+from bgdata.selfplay.splits import SPLITS
 from bgdata.store.versions import Versions
 from bgdata.training.feed.order import Choice, Span, Stream, join_rows, shuffled
 from bgdata.training.feed.recipe import CLASSES, FeedRecipe, Place, parse_place, share_out

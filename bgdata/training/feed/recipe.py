@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from bgdata.errors import UsageError
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 from bgdata.game.classes import PositionClass
-from bgdata.play.splits import SPLITS
+from bgdata.selfplay.splits import SPLITS
 
 FORMAT = 1  # raised when the same recipe would give other batches
 BLOCK_ROWS = 245_760  # as the row groups of Parquet files: what is read at once

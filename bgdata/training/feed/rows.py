@@ -16,7 +16,7 @@ from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, board_flaws
 from bgdata.game.position_hash import Hashes, position_hashes
 from bgdata.kernel import kernel
-from bgdata.play.splits import splits_of_hashes
+from bgdata.selfplay.splits import splits_of_hashes
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
@@ -51,7 +51,7 @@ def open_version(warehouse: Versions, version: str, digest: str) -> Table:
 
 
 def splits_of(warehouse: Versions, table: Table) -> NDArray[np.uint8] | None:
-    """uint8[rows]: places in `play.splits.SPLITS`, from the version or the positions that it labels; None if neither
+    """uint8[rows]: places in `selfplay.splits.SPLITS`, of the version or the positions that it labels; None if neither
     has any. Raises MissingTableError if the version of these positions is missing, as splits would differ without."""
     if (table.folder / "splits.npy").exists():
         return table.array("splits")

@@ -18,8 +18,8 @@ from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards
 from bgdata.game.random import high_below, random_bits, random_stream
 from bgdata.kernel import kernel
-from bgdata.play.games import play_games
-from bgdata.play.series import SeriesResult, result_of
+from bgdata.selfplay.games import play_games
+from bgdata.selfplay.series import SeriesResult, result_of
 from bgdata.training.networks import rounded_networks
 from bgdata.training.temporal_difference.run import Trainer
 from bgdata.training.temporal_difference.self_play import Record

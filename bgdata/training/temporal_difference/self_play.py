@@ -15,7 +15,7 @@ from bgdata.evaluation.networks.inference import Networks
 from bgdata.game.codec import Boards
 from bgdata.game.random import random_stream
 from bgdata.kernel import in_threads, kernel, prange
-from bgdata.play.games import START, Turns, new_game_scratch, nothing_recorded, play_game
+from bgdata.selfplay.games import START, Turns, new_game_scratch, nothing_recorded, play_game
 
 MOST_TURNS = 400  # untrained players can go on for thousands; a game cut here learns from its last value
 _EXACT, _COMBINED = int(AnswerSource.EXACT), int(AnswerSource.COMBINED)

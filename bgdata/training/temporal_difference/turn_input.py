@@ -24,7 +24,7 @@ from bgdata.game.codec import Boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
 from bgdata.game.random import random_stream
 from bgdata.kernel import in_threads, kernel
-from bgdata.play.games import START, dice_at
+from bgdata.selfplay.games import START, dice_at
 from bgdata.training.gradient import backward, fill_errors
 from bgdata.training.networks import Floats, new_networks
 from bgdata.training.temporal_difference.learning import fill_layers, fill_used, step

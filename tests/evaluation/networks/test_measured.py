@@ -10,9 +10,6 @@ from pathlib import Path
 import pytest
 
 import bgdata
-from bgdata.datasets.benchmark_scores import DATASET as BENCHMARKS
-from bgdata.datasets.benchmark_scores import ScoreParameters
-from bgdata.datasets.game_scores import GameParameters
 from bgdata.errors import CorruptFileError
 from bgdata.evaluation.networks.measured import (
     FILE,
@@ -27,6 +24,9 @@ from bgdata.evaluation.networks.measured import (
 )
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
 from bgdata.evaluation.player import open_named_player
+from bgdata.measures.kinds.benchmark_scores import DATASET as BENCHMARKS
+from bgdata.measures.kinds.benchmark_scores import ScoreParameters
+from bgdata.measures.kinds.game_scores import GameParameters
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.kept import own

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.datasets.common.networks import default_network
-from bgdata.datasets.network import DATASET
 from bgdata.errors import CorruptFileError, MissingTableError, UnknownPlayerError, UsageError
 from bgdata.evaluation.networks import named as named_network
 from bgdata.evaluation.networks.named import find_network, network_name
@@ -20,7 +18,9 @@ from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
-from bgdata.play.random_games import random_game_positions
+from bgdata.selfplay.random_games import random_game_positions
+from bgdata.training.kinds.network import DATASET
+from bgdata.training.kinds.shared.networks import default_network
 from bgdata.warehouse import Warehouse
 
 TINY = DATASET.smallest

@@ -18,8 +18,8 @@ from bgdata.evaluation.networks.player import NetworkPlayer, version_by
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
-from bgdata.play.games import play_games
-from bgdata.play.random_games import random_game_positions
+from bgdata.selfplay.games import play_games
+from bgdata.selfplay.random_games import random_game_positions
 from tests.evaluation.sample_networks import random_networks
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bgdata.datasets.rollout_decisions import DATASET as DECISIONS
+from bgdata.measures.kinds.rollout_decisions import DATASET as DECISIONS
 from tests.sql.corruptions.corruption import Corruption, changed
 
 OWN_SET = DECISIONS.slug(DECISIONS.smallest)

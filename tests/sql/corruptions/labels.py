@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bgdata.datasets.lookahead_labels import DATASET as LOOKAHEAD
+from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEAD
 from tests.sql.corruptions.corruption import Corruption, changed
 
 FIRST_ROW = "(select min(row) from lookahead_labels)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bgdata.datasets.match_equity import DATASET as MATCH_EQUITY
+from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
 from tests.sql.corruptions.corruption import Corruption, changed
 
 BUILT_MET = MATCH_EQUITY.slug(MATCH_EQUITY.smallest)

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bgdata.datasets import all_kinds
-from bgdata.datasets.gnubg_benchmark import GnubgBenchmark
 from bgdata.game.position import START, Position, format_key20
 from bgdata.game.position_hash import position_hashes
-from bgdata.play.splits import SPLITS
+from bgdata.imports.kinds.gnubg_benchmark import GnubgBenchmark
+from bgdata.kinds import all_kinds
+from bgdata.selfplay.splits import SPLITS
 from bgdata.store.context import Build, Computed
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters

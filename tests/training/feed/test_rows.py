@@ -12,7 +12,7 @@ import pytest
 import bgdata
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.position_hash import position_hashes
-from bgdata.play.splits import SPLITS
+from bgdata.selfplay.splits import SPLITS
 from bgdata.training.feed.rows import Guard
 from tests.training.labels import sample_boards, write_benchmark, write_labels
 

@@ -10,7 +10,7 @@ import pytest
 import bgdata
 from bgdata.errors import MissingTableError
 from bgdata.game.classes import PositionClass
-from bgdata.play.splits import SPLITS, splits_of_games
+from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.warehouse import Warehouse
 from tests.training.labels import (
     CONTACT,

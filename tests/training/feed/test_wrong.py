@@ -11,7 +11,7 @@ import pytest
 import bgdata
 from bgdata.errors import CheckFailedError, MissingTableError, UnknownInputSetError, UnknownKindError, UsageError
 from bgdata.game.position_hash import position_hashes
-from bgdata.play.splits import splits_of_hashes
+from bgdata.selfplay.splits import splits_of_hashes
 from bgdata.store.arrays import save_array
 from bgdata.warehouse import Warehouse
 from tests.together import each

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.bearoff.tables import TwoSidedTable
-from bgdata.datasets.bearoff_two_sided import TwoSidedParameters
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import check_legal_boards
-from bgdata.play.games import play_games
-from bgdata.play.series import result_of
+from bgdata.selfplay.games import play_games
+from bgdata.selfplay.series import result_of
 from bgdata.training.networks import rounded_networks
 from bgdata.training.temporal_difference.learning_curve import (
     COLUMNS,

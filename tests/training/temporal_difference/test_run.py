@@ -17,8 +17,8 @@ from bgdata.evaluation.player import RandomPlayer
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.position import START
 from bgdata.kernel import threads
-from bgdata.play.games import play_games
-from bgdata.play.series import result_of
+from bgdata.selfplay.games import play_games
+from bgdata.selfplay.series import result_of
 from bgdata.training.networks import rounded_networks
 from bgdata.training.temporal_difference.run import Trainer, learning_order
 from bgdata.training.temporal_difference.self_play import MOST_TURNS, new_record, play_record

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bgdata.datasets import turn_input as declared
 from bgdata.kernel import threads
+from bgdata.training.kinds import turn_input as declared
 from bgdata.training.temporal_difference.self_play import MOST_TURNS
 from bgdata.training.temporal_difference.turn_input import (
     Arm,

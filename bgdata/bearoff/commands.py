@@ -1,0 +1,135 @@
+"""`bgdata race-error`: what combining two one-sided tables gets wrong, against an exact table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from bgdata.bearoff.index import layout_at
+from bgdata.bearoff.kinds.race_error import COMBINATIONS, RaceErrorParameters
+from bgdata.bearoff.kinds.race_error import DATASET as RACE_ERROR
+from bgdata.cli.charts import new_figure, write_figure
+from bgdata.cli.options import force_option, format_option, plot_option, table_option, threads_option
+from bgdata.cli.output import show_rows
+from bgdata.rows import COUNT, Column, Quantity, Row, table_lines
+from bgdata.store.names import quoted
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PER_MILLE = 1000
+DIFFERENCE = Quantity(2, PER_MILLE)
+COLUMNS = (
+    Column("checkers", width=12),
+    Column("pairs", COUNT, width=13),
+    Column("mean_difference", DIFFERENCE, "mean", width=9),
+    Column("sd_difference", DIFFERENCE, "deviation", width=9),
+    Column("mean_absolute_difference", DIFFERENCE, "mean size", width=9),
+    Column("largest_difference", DIFFERENCE, "largest", width=9),
+    Column("smallest_difference", DIFFERENCE, "smallest", width=9),
+)
+
+
+@click.command(name="race-error")
+@table_option
+@click.option(
+    "--combination",
+    type=click.Choice(COMBINATIONS),
+    default=RaceErrorParameters.combination,
+    show_default=True,
+    help="As if each side just raced, or less the mean excess of that.",
+)
+@plot_option
+@threads_option
+@force_option
+@format_option
+@click.pass_obj
+def race_error(
+    warehouse: Warehouse, /, table: str, combination: str, plot: Path | None, form: str, *, force: bool
+) -> None:
+    """Compare one-sided tables with an exact one, pair by pair.
+
+    Two one-sided tables, combined, say who wins a race if neither side cares about the other. The command combines
+    them for every pair of layouts of an exact table, and says how far that is from the truth: overall, by checkers,
+    and where it is worst. By pips and by wastage (effective less plain pips) too, it is in the table `race_error`.
+
+    \b
+      bgdata race-error --table 6x9 --plot error.png
+      bgdata query "from race_error where grouping = 'wastage'"
+    """
+    found = compared_tables(warehouse, table, combination, force=force)
+    rows = error_rows(warehouse, found)
+    show_rows(rows, form, error_lines(found, rows))
+    if plot is not None:
+        draw_errors(found, rows, plot)
+
+
+def compared_tables(warehouse: Warehouse, size: str, combination: str, *, force: bool) -> Table:
+    """The version of `race_error` for the two-sided table of this size (the largest if empty). Raises UsageError for a
+    text that is no size, and MissingTableError for a missing table."""
+    from bgdata.measures.steps.scores import table_size
+
+    points, checkers = table_size(warehouse, size, "to compare one-sided tables with")
+    with progress_bars() as progress:
+        parameters = RaceErrorParameters(points, checkers, combination)
+        return warehouse.build(RACE_ERROR.name, parameters, progress=progress, force=force)
+
+
+def error_rows(warehouse: Warehouse, table: Table) -> list[Row]:
+    """The rows of a version, in order."""
+    query = f"select * exclude variant from race_error where variant = {quoted(table.manifest.variant)} order by all"
+    with warehouse.connect(for_query=query) as connection:
+        found = connection.sql(query)
+        return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+
+
+def error_lines(table: Table, rows: list[Row]) -> Iterator[str]:
+    """All pairs, those with as many checkers on both sides, and the two worst pairs."""
+    (everything,) = (row for row in rows if row["grouping"] == "all")
+    yield f"{table.name}: {everything['pairs']:,} pairs of layouts"
+    yield "combined less exact equity of the player on roll, in thousandths of a point"
+    groups = [{**everything, "checkers": "all"}]
+    for row in rows:
+        if row["grouping"] == "checkers" and row["on_roll_group"] == row["opponent_group"]:
+            groups.append({**row, "checkers": f"{row['on_roll_group']} a side"})
+    yield from table_lines(COLUMNS, groups)
+    for which in ("largest", "smallest"):
+        sides = (
+            layout_at(everything[f"{which}_{side}_index"], int(table.manifest.parameters["points"]))
+            for side in ("on_roll", "opponent")
+        )
+        own, other = (" ".join(map(str, side)) for side in sides)
+        yield f"{which}: {own} on roll against {other} (checkers on each point, the ace point first)"
+
+
+def draw_errors(table: Table, rows: list[Row], path: Path) -> None:
+    """Draw the mean and the mean size of the differences by pips of both sides. Raises StorageError."""
+    with new_figure(9.4, 4.2) as figure:
+        mean, size = figure.subplots(1, 2)
+        draw_grid(mean, rows, "mean_difference", "mean: red where who is on roll is underrated", "RdBu")
+        draw_grid(size, rows, "mean_absolute_difference", "mean size", "viridis")
+        figure.suptitle(f"{table.name.rpartition('/')[0]}: combined less exact equity, thousandths of a point")
+        write_figure(figure, path)
+
+
+def draw_grid(axes: Axes, rows: list[Row], column: str, title: str, colours: str) -> None:
+    """Draw a figure by pips of both sides."""
+    chosen = [row for row in rows if row["grouping"] == "pips"]
+    most = max(row["on_roll_group"] for row in chosen)
+    grid = np.full((most + 1, most + 1), np.nan)
+    for row in chosen:
+        grid[row["opponent_group"], row["on_roll_group"]] = PER_MILLE * row[column]
+    widest = float(np.nanquantile(np.abs(grid), 0.99))
+    lowest = -widest if colours == "RdBu" else 0.0
+    image = axes.imshow(grid, origin="lower", cmap=colours, vmin=lowest, vmax=widest)
+    axes.figure.colorbar(image, ax=axes)
+    axes.set(xlabel="pips of the player on roll", ylabel="pips of the opponent", title=title)
+    axes.set(xlim=(0.5, most + 0.5), ylim=(0.5, most + 0.5))
+    axes.grid(visible=False)

@@ -1,0 +1,106 @@
+"""The study of the one-sided approximation: its equity against the exact one for every pair of layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bgdata.bearoff.index import MAX_POINTS, layout_count
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.errors import InvalidParameterError, shown
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
+
+COMBINATIONS = ("plain", "corrected", "one-roll", "corrected-one-roll")
+MOST_CHECKERS = 14  # with 15 a gammon is possible, which one-sided chances of winning leave out
+
+
+@dataclass(frozen=True)
+class ErrorParameters(Parameters):
+    """Both sides have 1 to `checkers` on points 1 to `points`. Their distributions are combined as if each side just
+    raced (plain), less the mean excess of that, looking one roll ahead, or both."""
+
+    later: ClassVar[tuple[str, ...]] = ("combination",)
+
+    points: int = 6
+    checkers: int = 9
+    combination: str = "plain"
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether the mean excess is taken off."""
+        return "corrected" in self.combination
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether the best plays of the next roll are looked for."""
+        return "one-roll" in self.combination
+
+
+class BearoffError(Dataset[ErrorParameters]):
+    """Every ordered pair of non-empty layouts."""
+
+    name = "bearoff_error"
+    revision = 2  # 2: Parquet holds all columns, as SQL shows them
+    summary = (
+        "One-sided against exact cubeless equity for every ordered pair of non-empty layouts: what combining two "
+        "one-sided distributions gets wrong."
+    )
+    source = "Computed from bearoff_one_sided and bearoff_two_sided"
+    columns = (
+        Column("on_roll_index", "INTEGER", "", "Position index of the player on roll"),
+        Column("opponent_index", "INTEGER", "", "Position index of the opponent"),
+        Column(
+            "one_sided_equity",
+            "FLOAT",
+            "points",
+            "Cubeless equity from the two one-sided distributions, combined as the name of the variant says",
+        ),
+        Column("exact_equity", "FLOAT", "points", "Cubeless equity of the two-sided table"),
+        Column("difference", "FLOAT", "points", "one_sided_equity - exact_equity"),
+    )
+    key = ("on_roll_index", "opponent_index")
+    whole_rows = 30_000_000
+    arrays = (
+        FlatArray("difference", "float32", "on-roll index - 1, opponent index - 1", "One-sided minus exact equity"),
+        FlatArray(
+            "exact",
+            "uint16",
+            "on-roll index - 1, opponent index - 1",
+            "Exact equity, within 1.6e-5: code / 32767.5 - 1",
+        ),
+    )
+    parameters = ErrorParameters
+    defaults = more = (ErrorParameters(6, 9),)
+    smallest = ErrorParameters(3, 3)
+
+    def slug(self, parameters: ErrorParameters) -> str:
+        size = f"{parameters.points}x{parameters.checkers}"
+        return size if parameters.combination == "plain" else f"{size}-{parameters.combination}"
+
+    def check_parameters(self, parameters: ErrorParameters) -> None:
+        if not (1 <= parameters.points <= MAX_POINTS and 1 <= parameters.checkers <= MOST_CHECKERS):
+            raise InvalidParameterError(
+                f"expected 1 to {MAX_POINTS} points and 1 to {MOST_CHECKERS} checkers, "
+                f"got {parameters.points} points and {parameters.checkers} checkers"
+            )
+        if parameters.combination not in COMBINATIONS:
+            raise InvalidParameterError(
+                f"expected a combination among {', '.join(COMBINATIONS)}, got {shown(parameters.combination)}"
+            )
+
+    def inputs(self, parameters: ErrorParameters) -> Mapping[str, tuple[str, Parameters]]:
+        return {
+            "one_sided": ("bearoff_one_sided", RaceParameters(parameters.points)),
+            "two_sided": ("bearoff_two_sided", TwoSidedParameters(parameters.points, parameters.checkers)),
+        }
+
+    def estimate(self, parameters: ErrorParameters) -> Estimate:
+        count = layout_count(parameters.points, parameters.checkers) - 1
+        return Estimate(rows=count**2, disk_bytes=count**2 * 15, memory_bytes=count**2 * 28 + 2**28)
+
+
+DATASET = BearoffError()

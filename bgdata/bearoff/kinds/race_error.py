@@ -1,0 +1,99 @@
+"""What combining two one-sided tables gets wrong, by groups of pairs: for tables too large for a row for each pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bgdata.bearoff.index import MAX_CHECKERS, layout_count
+from bgdata.bearoff.kinds.bearoff_two_sided import DATASET as TWO_SIDED
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.errors import InvalidParameterError, shown
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
+
+COMBINATIONS = ("plain", "corrected")
+GROUPINGS = ("all", "pips", "checkers", "wastage")
+
+
+@dataclass(frozen=True)
+class RaceErrorParameters(Parameters):
+    """Both sides have 1 to `checkers` on points 1 to `points`. Their distributions are combined as if each side just
+    raced (plain), or less the mean excess of that (corrected). With 15 checkers gammons count."""
+
+    points: int = 6
+    checkers: int = 9
+    combination: str = "plain"
+
+
+class RaceError(Dataset[RaceErrorParameters]):
+    """One row for each group of pairs: all, by pips of both sides, by checkers, by wastage."""
+
+    name = "race_error"
+    revision = 1
+    summary = (
+        "What combining two one-sided tables gets wrong against the exact cubeless equity, over all pairs of layouts, "
+        "by pips, checkers and wastage of both sides; with 15 checkers by the gammon table too."
+    )
+    source = "Computed from bearoff_one_sided, bearoff_gammon and bearoff_two_sided"
+    columns = (
+        Column("grouping", "VARCHAR", "", f"What pairs are grouped by: {', '.join(GROUPINGS)}"),
+        Column(
+            "on_roll_group",
+            "INTEGER",
+            "",
+            "Pips, checkers, or effective less plain pips, rounded, of the player on roll; 0 for all",
+        ),
+        Column("opponent_group", "INTEGER", "", "The same of the opponent"),
+        Column("pairs", "BIGINT", "pairs", "Pairs of layouts, neither of them empty"),
+        Column("mean_difference", "DOUBLE", "points", "Mean of combined less exact equity"),
+        Column("sd_difference", "DOUBLE", "points", "Standard deviation of these"),
+        Column("mean_absolute_difference", "DOUBLE", "points", "Mean of their sizes"),
+        Column("largest_difference", "FLOAT", "points", "The largest of them: the player on roll is overrated"),
+        Column("largest_on_roll_index", "INTEGER", "", "Position index of the player on roll of the first such pair"),
+        Column("largest_opponent_index", "INTEGER", "", "Position index of its opponent"),
+        Column("smallest_difference", "FLOAT", "points", "The smallest: the player on roll is underrated"),
+        Column("smallest_on_roll_index", "INTEGER", "", "Position index of the player on roll of the first such pair"),
+        Column("smallest_opponent_index", "INTEGER", "", "Position index of its opponent"),
+    )
+    key = ("grouping", "on_roll_group", "opponent_group")
+    arrays = (
+        FlatArray("groups", "int16", "row, (grouping, on roll, opponent)", "Groups, groupings in order of name"),
+        FlatArray("pairs", "int64", "row", "Pairs of layouts"),
+        FlatArray("moments", "float64", "row, (mean, standard deviation, mean size)", "Of the differences, points"),
+        FlatArray("extremes", "float64", "row, (largest, smallest)", "Differences, points"),
+        FlatArray("places", "int32", "row, (largest, smallest), (on roll, opponent)", "Position indexes of these"),
+    )
+    parameters = RaceErrorParameters
+    defaults = more = (RaceErrorParameters(),)
+    smallest = RaceErrorParameters(3, 3)
+
+    def slug(self, parameters: RaceErrorParameters) -> str:
+        size = f"{parameters.points}x{parameters.checkers}"
+        return size if parameters.combination == "plain" else f"{size}-{parameters.combination}"
+
+    def check_parameters(self, parameters: RaceErrorParameters) -> None:
+        TWO_SIDED.check_parameters(TwoSidedParameters(parameters.points, parameters.checkers))
+        if parameters.combination not in COMBINATIONS:
+            raise InvalidParameterError(
+                f"expected a combination among {', '.join(COMBINATIONS)}, got {shown(parameters.combination)}"
+            )
+
+    def inputs(self, parameters: RaceErrorParameters) -> Mapping[str, tuple[str, Parameters]]:
+        found: dict[str, tuple[str, Parameters]] = {
+            "one_sided": ("bearoff_one_sided", RaceParameters(parameters.points)),
+            "two_sided": (TWO_SIDED.name, TwoSidedParameters(parameters.points, parameters.checkers)),
+        }
+        if parameters.checkers == MAX_CHECKERS:
+            found["gammon"] = ("bearoff_gammon", RaceParameters(parameters.points))
+        return found
+
+    def estimate(self, parameters: RaceErrorParameters) -> Estimate:
+        layouts = layout_count(parameters.points, parameters.checkers)
+        rows = (parameters.points * parameters.checkers) ** 2 + 2 * parameters.checkers**2 + 1000
+        return Estimate(rows, 120 * rows, (1 << 29) + 2000 * layouts)
+
+
+DATASET = RaceError()

@@ -1,0 +1,167 @@
+"""A two-sided table as Parquet in parts, by the checkers of the player on roll: Hive's layout, which readers know.
+
+    DIR/on_roll_checkers=7/part-0.parquet
+
+A part has some players on roll against everybody, in the columns of `table.parquet`. Layouts are numbered by their
+checkers first, so the parts of a folder are a range of indexes. Each part is written aside and renamed, and says of
+which version it is; its SHA-256 lies beside it in a hidden file, so that a run that was stopped goes on after what is
+whole, and names what was damaged since.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bgdata.bearoff.index import layout_count
+from bgdata.bearoff.kinds.bearoff_two_sided import DATASET, ROW_HASHES
+from bgdata.bearoff.kinds.bearoff_two_sided_compute import equities_of_codes, equity_batch, row_groups
+from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.errors import DigestMismatchError, TooLargeError, UsageError
+from bgdata.process import keeping, when_cut_off
+from bgdata.store.arrays import damaged_rows
+from bgdata.store.build import footer, readable_bytes
+from bgdata.store.parquet import write_parquet
+from bgdata.store.progress import Progress
+from bgdata.store.storage import locked, make_folder, sha256_file, storage_errors, sync, write_file
+
+PARTITION = "on_roll_checkers"
+PART_ROWS = 100_000_000  # of one part at most
+ROW_BYTES = {2: 10, 4: 16.2}  # at most, by the bytes of a stored equity: four codes and their dictionaries, or floats
+
+
+class Part(NamedTuple):
+    """One file: its path within the folder, and the players on roll from `begin` to before `end`, by index."""
+
+    path: Path
+    begin: int
+    end: int
+
+
+def parts_of(points: int, checkers: int) -> list[Part]:
+    """The parts of a table, in order of the player on roll."""
+    most = max(1, PART_ROWS // layout_count(points, checkers))
+    ends = [1, *(layout_count(points, on_roll) for on_roll in range(1, checkers + 1))]
+    return [
+        Part(Path(f"{PARTITION}={on_roll}") / f"part-{number}.parquet", start, min(end, start + most))
+        for on_roll, (begin, end) in enumerate(pairwise([0, *ends]))
+        for number, start in enumerate(range(begin, end, most))
+    ]
+
+
+def write_parts(table: TwoSidedTable, folder: Path, progress: Progress) -> int:
+    """Write the parts that a folder lacks; returns how many. Raises UsageError for a folder with other Parquet files,
+    TooLargeError where the disk has no room for them, DigestMismatchError for a damaged row, and StorageError."""
+    parts = parts_of(table.points, table.checkers)
+    with locked(folder / ".lock", lambda: progress.note(f"another process is writing into {folder}; waiting")):
+        missing = missing_parts(table, parts, folder)
+        check_room(table, missing, folder)
+        progress.start(f"{table.table.name}: writing Parquet", rows_of(table, missing), "rows")
+        with keeping(lambda: kept_parts(parts, folder)):
+            for part in missing:
+                write_part(table, part, folder, progress)
+    return len(missing)
+
+
+def kept_parts(parts: list[Part], folder: Path) -> str:
+    """What a stopped run goes on from, as a clause; nothing where it begins anew."""
+    count = sum((folder / part.path).exists() for part in parts)
+    return f"{count:,} of {len(parts):,} parts are written" if count else ""
+
+
+def rows_of(table: TwoSidedTable, parts: list[Part]) -> int:
+    """Number of rows of some parts."""
+    return sum(part.end - part.begin for part in parts) * len(table.stored)
+
+
+def missing_parts(table: TwoSidedTable, parts: list[Part], folder: Path) -> list[Part]:
+    """The parts that are not in the folder. Raises UsageError for a Parquet file there that is none of the table."""
+    known = {folder / part.path: part for part in parts}
+    with storage_errors("read", folder):
+        there = sorted(folder.glob("**/[!.]*.parquet"))
+    for path in there:
+        if path not in known or not is_part(table, known[path], path):
+            raise UsageError(
+                f"expected no Parquet but that of {table.table.name} in {folder}, found another file: "
+                f"{path.relative_to(folder)}; delete it, or choose another folder"
+            )
+    return [part for path, part in known.items() if path not in there]
+
+
+def is_part(table: TwoSidedTable, part: Part, path: Path) -> bool:
+    """Whether a file is this part of the version: by what it says of itself, and the number of its rows."""
+    if not path.is_file():  # a pipe would be waited for
+        return False
+    try:
+        found = pq.read_metadata(path)
+    except (pa.ArrowException, OSError):
+        return False
+    digest = (found.metadata or {}).get(b"bgdata.digest")
+    if digest != table.table.manifest.digest.encode() or found.num_rows != rows_of(table, [part]):
+        return False
+    seal = seal_of(path)
+    with storage_errors("read", seal):
+        if not os.path.lexists(seal):  # of a part that an older bgdata wrote
+            return True
+        return seal.is_file() and seal.read_bytes() == sha256_file(path).encode()
+
+
+def seal_of(path: Path) -> Path:
+    """Where the SHA-256 of a part is."""
+    return path.with_name(f".{path.name}.sha256")
+
+
+def check_room(table: TwoSidedTable, parts: list[Part], folder: Path) -> None:
+    """Raise TooLargeError where the disk of a folder has no room for some parts."""
+    need, have = rows_of(table, parts) * ROW_BYTES[table.stored.itemsize], shutil.disk_usage(folder).free
+    if need > have:
+        raise TooLargeError(
+            f"expected {readable_bytes(need)} of free disk space for the Parquet of {table.table.name}, found "
+            f"{readable_bytes(have)} in {folder}; choose a folder on another disk"
+        )
+
+
+def write_part(table: TwoSidedTable, part: Part, folder: Path, progress: Progress) -> None:
+    """Write one part aside, then rename it into place."""
+    path = folder / part.path
+    partial = path.with_name(f".{path.name}.partial")
+    shape, manifest = DATASET.tables[0], table.table.manifest
+    about = footer(DATASET, shape, manifest.variant, manifest.version, manifest.digest, manifest.recipe_key)
+    with storage_errors("write", path), when_cut_off(lambda: partial.unlink(missing_ok=True)):
+        make_folder(path.parent)
+        try:
+            write_parquet(partial, batches(table, part.begin, part.end), shape, about, progress)
+            sync(partial)
+            write_file(seal_of(path), sha256_file(partial).encode())
+            partial.replace(path)
+            sync(path.parent)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def batches(table: TwoSidedTable, begin: int, end: int) -> Iterator[pa.RecordBatch]:
+    """The rows of the players on roll from `begin` to before `end`, one row group at a time, with the columns of
+    `table.parquet`. Raises DigestMismatchError for a row that is not as its hash says, where rows have any."""
+    shown = equities_of_codes(table.checkers)
+    for rows in row_groups(table.stored, begin, end):
+        check_rows(table, int(rows[0]), int(rows[-1]) + 1)
+        yield equity_batch(table.stored, rows, shown)
+
+
+def check_rows(table: TwoSidedTable, begin: int, end: int) -> None:
+    """Raise DigestMismatchError for a damaged row among some; tables without hashes of rows are taken as they are."""
+    if f"{ROW_HASHES}.npy" not in {entry.name for entry in table.table.manifest.files}:
+        return
+    wrong = damaged_rows(table.stored[begin:end], table.table.array(ROW_HASHES)[begin:end])
+    if wrong:
+        raise DigestMismatchError(
+            f"expected row {begin + wrong[0]} of {table.table.name} as its hash says, found it damaged; "
+            "try: bgdata verify bearoff_two_sided --repair"
+        )

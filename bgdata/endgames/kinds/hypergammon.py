@@ -1,0 +1,72 @@
+"""Hypergammon: backgammon with one, two or three checkers a side."""
+
+from __future__ import annotations
+
+from bgdata.endgames.kinds.contact_endgame import (
+    CUBE_COLUMNS,
+    ON_ROLL,
+    OPPONENT,
+    UNIT,
+    EndgameParameters,
+    endgame_estimate,
+)
+from bgdata.errors import InvalidParameterError
+from bgdata.kinds.columns import CHANCE_COLUMNS
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
+
+MOST_CHECKERS = 3
+
+
+class Hypergammon(Dataset[EndgameParameters]):
+    """One row for each pair of layouts that share no point. Who has borne no checker off loses a gammon, or a
+    backgammon with one on the bar or in the winner's home board."""
+
+    name = "hypergammon"
+    revision = 3
+    summary = (
+        "Hypergammon solved: exact chances and equities of every position for the player on roll who does not double "
+        "now, with the cube in every place, and with it in the middle under the Jacoby rule."
+    )
+    source = "Computed: value iteration over all legal plays and cube actions of both sides, between bounds that close"
+    columns = (
+        ON_ROLL,
+        OPPONENT,
+        *CHANCE_COLUMNS,
+        Column("cubeless", "FLOAT", "points", "Equity without a doubling cube"),
+        *CUBE_COLUMNS,
+        Column("centered_jacoby", "FLOAT", UNIT, "As centered, but gammons count only once the cube is turned"),
+    )
+    key = ("on_roll_index", "opponent_index")
+    whole_rows = 10_000_000
+    arrays = (
+        FlatArray(
+            "chances",
+            "float32",
+            "on-roll index, opponent index, (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon)",
+            "Chances when both sides play for the best cubeless equity; NaN where both stand on one point, or neither "
+            "has a checker",
+        ),
+        FlatArray(
+            "equities",
+            "float32",
+            "on-roll index, opponent index, (cubeless, owned, centered, opponent_owned, centered_jacoby)",
+            "Equities; NaN as in chances",
+        ),
+    )
+    parameters = EndgameParameters
+    defaults = ()  # another game
+    smallest = EndgameParameters(1)
+
+    def slug(self, parameters: EndgameParameters) -> str:
+        return str(parameters.checkers)
+
+    def check_parameters(self, parameters: EndgameParameters) -> None:
+        if not 1 <= parameters.checkers <= MOST_CHECKERS:
+            raise InvalidParameterError(f"expected 1 to {MOST_CHECKERS} checkers, got {parameters.checkers}")
+
+    def estimate(self, parameters: EndgameParameters) -> Estimate:
+        return endgame_estimate(parameters, lanes=8, stored=40, work=4 * 21 + 41)
+
+
+DATASET = Hypergammon()

@@ -1,0 +1,340 @@
+"""`bgdata met`: match equity tables, built, shown, compared and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.cli.charts import new_figure, write_figure
+from bgdata.cli.completion import complete_mets
+from bgdata.cli.options import (
+    PICTURE,
+    away_option,
+    crawford_option,
+    format_option,
+    network_option,
+    output_option,
+    ply_option,
+    refuse_beside,
+)
+from bgdata.cli.output import print_built, write_rows
+from bgdata.cli.stakes import find_met_or_file
+from bgdata.equity.kinds.match_equity import DATASET, MatchEquityParameters
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.rows import cell_rows, score_rows
+from bgdata.equity.stored_met import find_met
+from bgdata.errors import UsageError
+from bgdata.evaluation.rows.stakes import parse_away
+from bgdata.formats.lines import write_bytes
+from bgdata.formats.met_xml import MetTable, format_met
+from bgdata.game.match import MatchScore
+from bgdata.rows import CHANCE, COUNT, Column, Quantity, table_lines
+from bgdata.store.progress_bars import progress_bars
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
+
+
+length_option = click.option(
+    "--length",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="Maximum points to go.  [default: all; 15 in a comparison]",
+)
+
+
+@click.group()
+def met() -> None:
+    """Build, show, compare and draw match equity tables.
+
+    A match equity table (MET) has the chance of winning the match at every score. MET is the name of a table in the
+    warehouse, such as published-12 (the table match_equity_tables lists them), or an XML file of gnubg, such as
+    mec26.xml. To use such files in SQL, import them:
+
+    \b
+      bgdata import met_xml --name gnubg /usr/share/gnubg/met/*.xml
+      bgdata query "select mwc('mec26', 3, 5), take_point('mec26', 3, 5)"
+    """
+
+
+@met.command()
+@network_option
+@ply_option(2, default=1)
+@click.option(
+    "--row",
+    default="",
+    metavar="CHANCES",
+    help="The trailer's post-Crawford chances from 1-away on, such as '0.5 0.486'.  [default: those of the network]",
+)
+@click.option(
+    "--gammon-rate", default="", metavar="SHARE", help="Share of games that end in a gammon.  [default: the network's]"
+)
+@click.option("--cube-life-index", default="1", show_default=True, metavar="X", help="How live the cube is, 0 to 1.")
+@click.option(
+    "--length", default=25, show_default=True, type=click.IntRange(1, 64), metavar="N", help="Maximum points to go."
+)
+@format_option
+@click.pass_obj
+def build(warehouse: Warehouse, /, network: str, form: str, **options: Any) -> None:
+    """Build a table from a network's opening play, or from a row.
+
+    The row has the post-Crawford chances. Without one, the network evaluates the positions after the opening roll.
+
+    \b
+      bgdata met build --network better --ply 1
+      bgdata met build --row "0.5 0.486 0.319 0.306" --gammon-rate 0.276 --length 4
+    """
+    if options["row"]:
+        refuse_beside("--row", "network", "ply")
+    build_met(warehouse, network, options, form)
+
+
+@met.command()
+@click.argument("met", default="", shell_complete=complete_mets)
+@length_option
+@away_option
+@crawford_option
+@format_option
+@click.pass_obj
+def show(warehouse: Warehouse, met: str, length: int | None, away: str | None, crawford: bool, form: str) -> None:
+    """Print a MET, or the stakes of a game at one score.
+
+    MET is a name or a file (see: bgdata met --help); the default is the table built here.
+
+    \b
+      bgdata met show published-12 --length 6
+      bgdata met show --away 3-5
+    """
+    if away is None and crawford:
+        raise UsageError("expected --away with --crawford, got none")
+    if away is None:
+        show_met(find_met_or_file(warehouse, met), length, form)
+    else:
+        refuse_beside("--away", "length")
+        show_score(find_met_or_file(warehouse, met), away, form, is_crawford=crawford)
+
+
+@met.command()
+@click.argument("met", shell_complete=complete_mets)
+@click.argument("other", shell_complete=complete_mets)
+@length_option
+@format_option
+@click.pass_obj
+def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form: str) -> None:
+    """Compare MET and OTHER: differences in percentage points.
+
+    MET and OTHER are names or files (see: bgdata met --help).
+
+    \b
+      bgdata met compare diverse-19-1ply-25 published-12 --length 6
+    """
+    compare_mets(find_met_or_file(warehouse, met), find_met_or_file(warehouse, other), length, form)
+
+
+@met.command()
+@click.argument("met", default="", shell_complete=complete_mets)
+@click.option(
+    "--minus",
+    default="",
+    metavar="MET",
+    shell_complete=complete_mets,
+    help="Draw the differences from this table.  [default: draw MET itself]",
+)
+@length_option
+@output_option(required=True, kind=PICTURE)
+@click.pass_obj
+def plot(warehouse: Warehouse, met: str, minus: str, length: int | None, output: Path) -> None:
+    """Draw a MET as a heat map in a PNG or SVG file.
+
+    MET is a name or a file (see: bgdata met --help); the default is the table built here.
+
+    \b
+      bgdata met plot --output met.png
+      bgdata met plot published-12 --minus diverse-19-1ply-25 --output difference.png
+    """
+    draw_met(find_met_or_file(warehouse, met), find_met_or_file(warehouse, minus) if minus else None, length, output)
+
+
+SIDES = 1e-9  # tables whose chances for both sides differ by less are the same for both
+MOST_SHOWN = 15  # points to go of a comparison that nobody asked more of
+
+
+def build_met(warehouse: Warehouse, network: str, options: dict[str, Any], form: str) -> None:
+    """Build a table and print its figures. Raises InvalidParameterError, and MissingTableError for a network that is
+    not there."""
+    from bgdata.training.steps.networks import network_parameters
+
+    given = {} if options["row"] else network_parameters(warehouse, network)
+    read = {name: MatchEquityParameters.parse(name, value) for name, value in options.items() if isinstance(value, str)}
+    parameters = MatchEquityParameters(**(options | read | given))
+    DATASET.check_parameters(parameters)
+    with progress_bars() as progress:
+        table = warehouse.build(DATASET.name, parameters, progress=progress)
+    if form != "table":
+        print_built(table, (), form)
+        return
+    met = find_met(warehouse, DATASET.slug(parameters))
+    figures = table.manifest.statistics
+    click.echo(f"{met.name}: to {met.length}-away, gammon rate {100 * figures['gammon_rate']:.2f} %")
+    click.echo("\n".join(post_crawford_lines(met, met.length)))
+
+
+def show_score(met: MatchEquity, away: str, form: str, *, is_crawford: bool) -> None:
+    """Print the stakes of a game at one score, in percent. Raises UsageError or InvalidScoreError."""
+    score = parse_away(away, is_crawford=is_crawford)
+    if form != "table":
+        write_rows(score_rows(met, score), form)
+        return
+    click.echo("\n".join(score_lines(met, score)))
+
+
+def show_met(met: MatchEquity, length: int | None, form: str) -> None:
+    """Print a table, for people in percent."""
+    shown = min(length or met.length, met.length)
+    if form != "table":
+        write_rows(({"met": met.name} | row for row in cell_rows({"mwc": met.cells[:, 1:, 1:]}, shown)), form)
+        return
+    click.echo(f"{met.name}: chance (%) of winning the match before a game, who needs so many points (rows)")
+    click.echo("against so many of the opponent (columns); 1-away is the Crawford game\n")
+    cells = met.cells[0, 1 : shown + 1, 1 : shown + 1]
+    click.echo("\n".join([*grid_lines(cells, Quantity(2, 100)), "", *post_crawford_lines(met, shown)]))
+
+
+def compare_mets(one: MatchEquity, other: MatchEquity, length: int | None, form: str) -> None:
+    """Print the differences of two tables in percentage points, and how large they are."""
+    shown = min(length or MOST_SHOWN, one.length, other.length)
+    own, others = (table.cells[:, 1 : shown + 1, 1 : shown + 1] for table in (one, other))
+    differences = own - others
+    if form != "table":
+        names = {"met": one.name, "other_met": other.name}
+        columns = {"mwc": own, "other_mwc": others, "difference": differences}
+        write_rows((names | row for row in cell_rows(columns, shown)), form)
+        return
+    click.echo(f"{one.name} less {other.name}, in percentage points, to {shown}-away\n")
+    click.echo("\n".join(grid_lines(differences[0], Quantity(2, 100, sign="+"))))
+    click.echo("\n" + "\n".join(difference_lines(100 * differences)))
+
+
+def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
+    """Lines about how large float64[2, n, n] differences are, before and after the Crawford game."""
+    for part, when in enumerate(("before", "post-crawford")):
+        sizes = np.abs(differences[part])
+        if np.isfinite(sizes).any():
+            first = int(np.nanargmax(sizes.round(9)))  # of the two sides of a score the leader's
+            away, opponent_away = (int(place) + 1 for place in np.unravel_index(first, sizes.shape))
+            upper = sizes[np.triu_indices(len(sizes), 1)] if not part else sizes[1:, 0]
+            mean = float(np.nanmean(upper)) if np.isfinite(upper).any() else 0.0
+            yield (
+                f"{when:<14} at most {np.nanmax(sizes):.2f} ({away}-away {opponent_away}-away), on average {mean:.2f}"
+            )
+
+
+def score_lines(met: MatchEquity, score: MatchScore) -> Iterator[str]:
+    """The stakes at a score as lines of text, in percent."""
+    yield f"{score} by {met.name}: {100 * met.at(score):.3f} %"
+    chance = Quantity(3, 100)
+    columns = (
+        Column("cube_value", COUNT, "cube"),
+        Column("mwc_win", chance, "win", width=8),
+        Column("mwc_win_gammon", chance, "gammon", width=8, gap=1),
+        Column("mwc_lose", chance, "lose", width=8, gap=1),
+        Column("mwc_lose_gammon", chance, "gammon", width=8, gap=1),
+        Column("gammon_value", Quantity(3), gap=3),
+        Column("take_point", CHANCE, width=11, missing="-"),
+    )
+    yield from table_lines(columns, score_rows(met, score))
+
+
+def grid_lines(cells: NDArray[np.float64], quantity: Quantity) -> list[str]:
+    """A float64[n, n] table as lines of text, with the scores along both sides."""
+    scores = [str(place + 1) for place in range(len(cells))]
+    columns = [Column("", heading="   "), *(Column(score, quantity, width=6, gap=1, missing="-") for score in scores)]
+    rows = zip(scores, cells.tolist(), strict=True)
+    return table_lines(columns, ({"": f"{score:>3} ", **dict(zip(scores, row, strict=True))} for score, row in rows))
+
+
+def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
+    """The trailer's post-Crawford chances in percent, and the opponent's where they differ."""
+    own, other = (100 * table.cells[1, 1 : length + 1, 1] for table in (met, met.flip()))
+    lines = [f"post-crawford, 1- to {length}-away: {shown_chances(own)}"]
+    if not np.allclose(own, other, rtol=0, atol=SIDES, equal_nan=True):
+        lines.append(f"post-crawford of the opponent, 1- to {length}-away: {shown_chances(other)}")
+    return lines
+
+
+def shown_chances(values: Sequence[float] | NDArray[np.float64]) -> str:
+    """Chances in percent, `-` for missing ones."""
+    return " ".join(f"{value:.2f}" if np.isfinite(value) else "-" for value in values)
+
+
+def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
+    """Write a table as an XML file that gnubg loads; returns a line that says what was written. Raises what
+    `find_met_or_file` does, UsageError for a table without post-Crawford chances, and StorageError."""
+    met = find_met_or_file(warehouse, name)
+    write_bytes(output, format_met(as_file(met)))
+    return f"wrote {output}: {output.stat().st_size:,} bytes, to {met.length}-away"
+
+
+def as_file(met: MatchEquity, description: str = "written by bgdata") -> MetTable:
+    """A table as files hold it, with as many post-Crawford chances as there are."""
+    own, other = met.cells[1, 1:, 1], 1 - met.cells[1, 1, 1:]
+    own, other = own[np.isfinite(own)], other[np.isfinite(other)]
+    if not len(own) or not len(other):
+        raise UsageError(f"expected a table with post-crawford chances, got {met.name}")
+    same = own.shape == other.shape and np.abs(own - other).max() < SIDES
+    before: NDArray[np.float64] = met.cells[0, 1:, 1:]
+    return MetTable(met.name, description, met.length, "explicit", before, own, own if same else other, {}, "")
+
+
+DARK = 0.4  # lightness below which text is white
+SMALL = 7  # points of text in cells
+MOST_NUMBERED = 15  # points to go up to which cells have room for numbers
+
+
+def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, path: Path) -> None:
+    """Draw a heat map of the chances of winning the match in percent, or of their differences from another table.
+
+    Below it is the row of the trailer after the Crawford game. Raises StorageError.
+    """
+    most = min(length or met.length, met.length, other.length if other else met.length)
+    cells = 100 * met.cells[:, 1 : most + 1, 1 : most + 1]
+    if other is not None:
+        cells = cells - 100 * other.cells[:, 1 : most + 1, 1 : most + 1]
+    limit = float(np.nanmax(np.abs(cells))) or 1.0
+    low, high, colours = (0.0, 100.0, "RdYlBu") if other is None else (-limit, limit, "RdBu")
+    size = min(max(0.42 * most, 3.5), 11.0)
+    with new_figure(size + 1.2, size + 1.4) as figure:
+        above, below = figure.subplots(2, 1, height_ratios=[most, 1.2])
+        form = "{:.0f}" if other is None else "{:+.1f}"
+        for axes, values in ((above, cells[0]), (below, cells[1, :, :1].T)):
+            image = axes.imshow(values, cmap=colours, vmin=low, vmax=high, aspect="auto")
+            axes.set_xticks(range(most), range(1, most + 1))
+            axes.tick_params(length=0, labelsize=8)
+            axes.grid(visible=False)
+            if most <= MOST_NUMBERED:
+                write_numbers(axes, image, values, form)
+        above.set_yticks(range(most), range(1, most + 1))
+        above.set(xlabel="points that the opponent needs", ylabel="points that the player needs")
+        below.set_yticks([0], ["post-\nCrawford"])
+        below.set_xlabel("points that the trailer needs, against 1")
+        what = "chance of winning the match (%)" if other is None else "difference in percentage points"
+        above.set_title(met.name if other is None else f"{met.name} less {other.name}")
+        figure.colorbar(image, ax=[above, below], label=what, shrink=0.7)
+        write_figure(figure, path)
+
+
+def write_numbers(axes: Axes, image: AxesImage, values: NDArray[np.float64], form: str) -> None:
+    """Write the value of each cell into it, in a light colour where the cell is dark."""
+    for (row, column), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            red, green, blue, _ = image.to_rgba(np.array(value))
+            light = 0.3 * red + 0.6 * green + 0.1 * blue
+            colour = "black" if light > DARK else "white"
+            axes.text(column, row, form.format(value), ha="center", va="center", fontsize=SMALL, color=colour)

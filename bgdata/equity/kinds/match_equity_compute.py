@@ -1,0 +1,137 @@
+"""Builds match equity tables: by a model of the cube, or from a post-Crawford row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.equity.kinds.match_equity import SENSITIVITIES, MatchEquityParameters
+from bgdata.equity.kinds.shared.match_equity import MATCH_EQUITY_TABLES
+from bgdata.equity.kinds.shared.match_equity_compute import (
+    Described,
+    arrays_of_tables,
+    cell_batches,
+    score_columns,
+    table_batches,
+)
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.met_induction import OpeningStates, induced_table, post_crawford_row, slopes
+from bgdata.equity.stored_met import met_names, met_of_arrays
+from bgdata.errors import CheckFailedError, CheckSkippedError, MissingTableError
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.kinds.column_values import chance_columns, position_columns
+from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
+from bgdata.selfplay.opening_states import first_doubles
+from bgdata.store.arrays import Array
+from bgdata.store.context import Build, Computed, Context, Recheck
+from bgdata.store.dataset import Computation, sampled
+from bgdata.store.parameters import number_text
+
+NOTICE = "Built by bgdata; in the public domain (CC0-1.0)."
+STATES = ("state_boards", "state_weights", "state_chances")
+GAMMON_POINT = 0.01  # of gammon rate: what sensitivities are per
+CLOSE = 1e-12  # verification computes the same, but for the order of sums on other machines
+
+
+class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
+    """Computation of `match_equity`."""
+
+    def compute(self, build: Build[MatchEquityParameters]) -> None:
+        parameters, job = build.parameters, build.job
+        job.progress.start(job.title, 1, "tables")
+        states = {} if parameters.row else states_of(build)
+        for name, values in built(self.kind.slug(parameters), parameters, states).items():
+            job.save(name, values)
+        job.progress.advance(1)
+
+    def batches(self, computed: Computed[MatchEquityParameters]) -> Iterator[pa.RecordBatch]:
+        return cell_batches(computed.arrays)
+
+    def side_batches(self, name: str, computed: Computed[MatchEquityParameters]) -> Iterator[pa.RecordBatch]:
+        arrays = computed.arrays
+        if name == MATCH_EQUITY_TABLES.name:
+            yield from table_batches(arrays)
+        elif name == SENSITIVITIES.name:
+            yield pa.record_batch({**score_columns(arrays), "mwc_change": pa.array(np.asarray(arrays["mwc_changes"]))})
+        else:
+            boards, weights, chances = (np.asarray(arrays[key]) for key in STATES)
+            yield pa.record_batch(
+                {
+                    "state": pa.array(np.arange(len(boards), dtype=np.int32)),
+                    **position_columns(boards),
+                    "weight": pa.array(weights),
+                    **chance_columns(chances),
+                }
+            )
+
+    def statistics(self, computed: Computed[MatchEquityParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
+        met = met_of_arrays(arrays, met_names(arrays)[0])
+        found = {"gammon_rate": float(arrays["recipes"][0, 0]), "rounding_error": met.asymmetry}
+        if len(arrays["state_weights"]):
+            win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = means_of(arrays)
+            found |= {"leader_win_bias": win - 0.5, "leader_gammon_bias": (win_gammon - lose_gammon) / 2}
+            found["backgammon_rate"] = win_backgammon + lose_backgammon
+        return found
+
+    def check_sample(self, recheck: Recheck[MatchEquityParameters]) -> str:
+        """The whole table again from its states, and those from the network where it is there."""
+        table, parameters = recheck.table, recheck.parameters
+        states = {name: np.asarray(table.array(name)) for name in STATES}
+        gone = ""
+        if not parameters.row:
+            try:
+                states = states_of(recheck)
+            except MissingTableError as error:
+                gone = f"the table follows from its states, but these cannot be played again: {error}"
+        expected = built(self.kind.slug(parameters), parameters, states)
+        for name, values in expected.items():
+            found = np.asarray(table.array(name))
+            same = found.shape == values.shape and np.allclose(found, values, rtol=0, atol=CLOSE, equal_nan=True)
+            if not same:
+                raise CheckFailedError(f"expected {name} of {table.name} as they are computed again, found others")
+        if gone:
+            raise CheckSkippedError(gone)
+        return sampled(table.manifest.rows, table.manifest.rows)
+
+
+def states_of(context: Context[MatchEquityParameters]) -> dict[str, Array]:
+    """The states as the network plays and judges them. Raises MissingTableError for a version that is not there."""
+    player = LookaheadPlayer(open_roller(context).seeing_all(), context.parameters.ply)
+    return dict(zip(STATES, first_doubles(player), strict=True))
+
+
+def built(name: str, parameters: MatchEquityParameters, states: Mapping[str, Array]) -> dict[str, Array]:
+    """Every array of a table, from the states of a network, or without any from the row that is given."""
+    if parameters.row:
+        states = dict(zip(STATES, (np.zeros((0, 26), np.int8), np.zeros(0), np.zeros((0, 5), np.float32)), strict=True))
+    opening = OpeningStates.of_trailer(states["state_weights"], states["state_chances"]).fair()
+    rate = parameters.gammon_rate
+    rate = opening.gammon_rate if rate is None else rate
+
+    def table(gammon_rate: float) -> MatchEquity:
+        row = list(parameters.row[: parameters.length]) or post_crawford_row(
+            opening.with_gammon_rate(gammon_rate), parameters.length
+        )
+        return induced_table(name, row, gammon_rate, parameters.cube_life_index)
+
+    met = table(rate)
+    given = "a given post-Crawford row" if parameters.row else f"{parameters.network} {parameters.ply}-ply"
+    words = f"{given}, gammon rate {rate:.4f}, cube life index {number_text(parameters.cube_life_index)}"
+    description = Described(
+        name, met, f"bgdata {name}", words, "built", True, rate, parameters.cube_life_index, notice=NOTICE
+    )
+    arrays = arrays_of_tables([description])
+    changes = GAMMON_POINT * slopes(table, rate)
+    return {**arrays, "mwc_changes": changes[:, 1:, 1:][np.isfinite(met.cells[:, 1:, 1:])], **states}
+
+
+def means_of(arrays: Mapping[str, Array]) -> list[float]:
+    """Mean chances of the leader, as evaluated."""
+    found: list[float] = OpeningStates.of_trailer(arrays["state_weights"], arrays["state_chances"]).means.tolist()
+    return found
+
+
+COMPUTATION = MatchEquityTablesComputation

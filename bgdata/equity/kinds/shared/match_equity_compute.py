@@ -1,0 +1,99 @@
+"""Arrays and rows of match equity tables, whether they are built here or read from files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.stored_met import met_names, met_of_arrays, row_arrays
+from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
+from bgdata.store.arrays import Array
+
+TEXTS = ("mets", "titles", "descriptions", "forms", "formulas", "notices")
+
+
+@dataclass(frozen=True)
+class Described:
+    """A table with its description; `met` is None for a table given by a formula."""
+
+    name: str
+    met: MatchEquity | None
+    title: str
+    description: str
+    form: str
+    is_symmetric: bool = True
+    gammon_rate: float = np.nan
+    cube_life_index: float = np.nan
+    formula: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    notice: str = ""
+
+
+def arrays_of_tables(tables: Sequence[Described]) -> dict[str, Array]:
+    """TABLE_ARRAYS and CELL_ARRAYS of tables, which must come in order of their names."""
+    columns = {
+        "mets": [table.name for table in tables],
+        "titles": [table.title for table in tables],
+        "descriptions": [table.description for table in tables],
+        "forms": [table.form for table in tables],
+        "formulas": [json.dumps(table.formula, sort_keys=True) if table.formula else "" for table in tables],
+        "notices": [table.notice for table in tables],
+    }
+    found: dict[str, Array] = {}
+    for name, texts in columns.items():
+        found |= text_arrays(name, texts)
+    recipes = [(table.gammon_rate, table.cube_life_index) for table in tables]
+    found["recipes"] = np.array(recipes, np.float64).reshape(-1, 2)
+    found["symmetries"] = np.array([table.is_symmetric for table in tables], np.uint8)
+    return found | row_arrays([table.met for table in tables])
+
+
+def cell_batches(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """The rows of the table `match_equity`."""
+    yield pa.record_batch({**score_columns(arrays), "mwc": pa.array(np.asarray(arrays["mwc"]))})
+
+
+def score_columns(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:
+    """`met` and the score of every cell."""
+    return {
+        "met": chosen_texts(text_column(arrays, "mets"), np.asarray(arrays["met"]).astype(np.int32)),
+        "is_post_crawford": pa.array(np.asarray(arrays["is_post_crawford"]).astype(np.bool_)),
+        "away": pa.array(np.asarray(arrays["away"]).astype(np.int32)),
+        "opponent_away": pa.array(np.asarray(arrays["opponent_away"]).astype(np.int32)),
+    }
+
+
+def table_batches(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """The rows of the table `match_equity_tables`."""
+    texts = {name: text_column(arrays, name) for name in TEXTS}
+    lengths = [most_away(arrays, number) for number in range(len(texts["mets"]))]
+    recipes = np.asarray(arrays["recipes"])
+    yield pa.record_batch(
+        {
+            "met": texts["mets"],
+            "title": texts["titles"],
+            "description": texts["descriptions"],
+            "form": texts["forms"],
+            "most_away": pa.array([length for length, *_ in lengths], pa.int32()),
+            "most_post_crawford_away": pa.array([length for _, length, _ in lengths], pa.int32()),
+            "is_symmetric": pa.array(np.asarray(arrays["symmetries"]).astype(np.bool_)),
+            "asymmetry": pa.array([asymmetry for *_, asymmetry in lengths], pa.float64()),
+            "gammon_rate": pa.array(recipes[:, 0], from_pandas=True),
+            "cube_life_index": pa.array(recipes[:, 1], from_pandas=True),
+            "formula": pa.array([text or None for text in texts["formulas"].to_pylist()], pa.string()),
+            "notice": texts["notices"],
+        }
+    )
+
+
+def most_away(arrays: Mapping[str, Array], number: int) -> tuple[int | None, int | None, float | None]:
+    """The largest points to go of a table, before and after the Crawford game, and its asymmetry; None without
+    cells."""
+    if not (np.asarray(arrays["met"]) == number).any():
+        return None, None, None
+    met = met_of_arrays(arrays, met_names(arrays)[number])
+    return met.length, met.post_crawford_length, met.asymmetry

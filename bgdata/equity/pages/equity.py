@@ -1,0 +1,90 @@
+"""Match equity tables as heat maps: one, or two compared, and the stakes of a game at one score."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from starlette.requests import Request
+
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.pages.mets import met_of, names_of
+from bgdata.equity.rows import cell_rows, score_rows
+from bgdata.evaluation.pages.position import shade
+from bgdata.evaluation.rows.stakes import parse_away
+from bgdata.game.match import MatchScore
+from bgdata.rows import whole_rows
+from bgdata.web.answer import Page, percent, signed
+from bgdata.web.asked import flag, whole
+from bgdata.web.site import Row, Site
+
+SHOWN = 15  # points to go, unless said
+STRONGEST = 0.02  # difference of two tables that has the strongest color
+
+
+def page(site: Site, request: Request) -> Page:
+    """A table, its differences from another one, or the stakes at one score. JSON is that of `bgdata met show` and
+    `bgdata met compare`."""
+    given = request.query_params
+    names = names_of(site)
+    met = met_of(site, given.get("met", ""))
+    other = met_of(site, given["minus"]) if given.get("minus") else None
+    length = whole(given, "length", 0, least=1, most=64) or None
+    shown = min(length or SHOWN, met.length, other.length if other else met.length)
+    is_crawford = bool(flag(given, "crawford"))
+    score = parse_away(given["away"], is_crawford=is_crawford) if given.get("away") else None
+    stakes = whole_rows(score_rows(met, score)) if score else []
+    shown_ = {
+        "met": met,
+        "other": other,
+        "names": names,
+        "length": shown,
+        "cells": site.keep(("cells", met.name, other and other.name, shown), lambda: cells_of(met, other, shown)),
+        "post_crawford": [percent(value) for value in met.cells[1, 1 : shown + 1, 1].tolist()],
+        "score": score,
+        "stakes": stakes,
+    }
+    if stakes:
+        return Page("match_equity.html", shown_, stakes)
+    most = min(length or (SHOWN if other else met.length), met.length, other.length if other else met.length)
+    own: NDArray[np.float64] = met.cells[:, 1 : most + 1, 1 : most + 1]
+    if other is None:
+        data = [{"met": met.name} | row for row in cell_rows({"mwc": own}, most)]
+    else:
+        theirs = other.cells[:, 1 : most + 1, 1 : most + 1]
+        columns = {"mwc": own, "other_mwc": theirs, "difference": own - theirs}
+        data = [{"met": met.name, "other_met": other.name} | row for row in cell_rows(columns, most)]
+    return Page("match_equity.html", shown_, whole_rows(data))
+
+
+def cells_of(met: MatchEquity, other: MatchEquity | None, length: int) -> list[list[Row]]:
+    """The cells of a heat map by points to go of both sides, each with its color and with what is said of it on
+    hover."""
+    return [
+        [cell_of(met, other, away, opponent_away) for opponent_away in range(1, length + 1)]
+        for away in range(1, length + 1)
+    ]
+
+
+def stakes_text(met: MatchEquity, score: MatchScore, name: str) -> str:
+    """What a table says of a game at a score with a cube of 1, as a cell tells on hover."""
+    value = float(met.cells[0, score.away, score.opponent_away])
+    if not np.isfinite(value):
+        return name + percent(value)
+    points = "" if score.is_crawford else f", take point {percent(met.take_point(score, 1))}"
+    return f"{name}{percent(value)}; gammon value {met.game(score, 1).gammon_value:.3f}{points}"
+
+
+def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_away: int) -> Row:
+    """One cell; at 1-away it is the Crawford game."""
+    value = float(met.cells[0, away, opponent_away])
+    is_crawford = (away == 1) != (opponent_away == 1)
+    score = MatchScore(away, opponent_away, is_crawford)
+    tables = [met, other] if other else [met]
+    title = f"{score}: " + "\n".join(stakes_text(each, score, f"{each.name}, " if other else "") for each in tables)
+    difference = value - float(other.cells[0, away, opponent_away]) if other else None
+    drawn = value - 0.5 if difference is None else difference
+    color = shade(drawn, 0.5 if other is None else STRONGEST) if np.isfinite(drawn) else 0
+    text = (
+        "–" if not np.isfinite(drawn) else f"{100 * value:.1f}" if difference is None else signed(100 * difference, 2)
+    )
+    return {"away": f"{away}-{opponent_away}", "crawford": is_crawford, "text": text, "shade": color, "title": title}

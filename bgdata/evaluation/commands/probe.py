@@ -1,0 +1,272 @@
+"""`bgdata probe`: one position in all bearoff tables that cover it, for money or at a match score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, position_index
+from bgdata.bearoff.kinds.bearoff_match import DATASET, MatchBearoffParameters
+from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner
+from bgdata.bearoff.race_study import measured_error
+from bgdata.bearoff.tables import Equities, fit_layout
+from bgdata.cli.options import format_option, gnubg_option, score_options
+from bgdata.cli.output import say_left_out, write_rows
+from bgdata.cli.own_tables import build_default_met, build_small_tables
+from bgdata.equity.stored_met import default_met
+from bgdata.errors import NotCoveredError, UsageError
+from bgdata.evaluation.rows.probe import Found, covering, cube_action, off_first, probe_rows, rows_of, smallest_rows
+from bgdata.evaluation.rows.stakes import chosen_stakes
+from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
+from bgdata.game.board import BAR
+from bgdata.game.dice import PIPS_PER_ROLL
+from bgdata.game.identifiers import parse_identifier
+from bgdata.game.match import CubeOwner, MatchScore, Stakes
+from bgdata.game.position import Position
+from bgdata.store.parameters import value_text
+from bgdata.store.progress_bars import progress_bars
+from bgdata.warehouse import Warehouse
+
+
+@click.command()
+@click.argument("position")
+@gnubg_option
+@score_options
+@format_option
+@click.pass_obj
+def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...], form: str, **options: Any) -> None:
+    """Look a position up in every exact and one-sided table.
+
+    POSITION is a Position ID, gnubg ID, XGID, 20-letter key, 26 integers or start; the player on roll is about to roll.
+    At a match score, given by the position or by --away, the exact table of that score is used, and built if it is
+    missing.
+
+    \b
+      bgdata probe CgAAEAEAAAAAAA
+      bgdata probe CgAAEAEAAAAAAA --away 3-5 --cube 2
+      bgdata probe CgAAEAEAAAAAAA --bd gnubg_ts0.bd --format csv
+    """
+    stakes = match_stakes(position, options)
+    say_left_out(parse_identifier(position)[1], *(("cube",) if stakes is None else ("score", "cube")))
+    if stakes is None:
+        print_probe(warehouse, position, gnubg_files, form)
+        return
+    if gnubg_files:
+        raise UsageError("expected --bd in money play only, got it at a match score")
+    print_match_probe(warehouse, position, stakes, options["met"], form)
+
+
+def print_probe(warehouse: Warehouse, text: str, gnubg_files: tuple[Path, ...] = (), form: str = "table") -> None:
+    """Print what each table, and each of the given gnubg files, has for a position.
+
+    Raises InvalidPositionError, NotCoveredError, or CorruptFileError for a file.
+    """
+    position = Position(text)
+    on_roll, opponent = rows_of(position)
+    build_small_tables(warehouse)
+    warehouse.require()
+    found = list(smallest_rows(warehouse, on_roll, opponent))
+    found += [gnubg_row(path, on_roll, opponent) for path in gnubg_files]
+    if not found:
+        furthest = max(point for row in (on_roll, opponent) for point in range(1, 26) if row[point - 1])
+        place = "the bar" if furthest == BAR else f"point {furthest}"
+        raise NotCoveredError(f"expected a position that a table covers, got a checker on {place}; see: bgdata list")
+    if form != "table":
+        write_rows(probe_rows(position, found), form)
+        return
+    print_layouts(position)
+    for row in found:
+        click.echo("\n" + "\n".join(described(warehouse, row)))
+
+
+def print_layouts(position: Position) -> None:
+    """Print the checkers of both sides in words."""
+    opponent, on_roll = position.rows
+    click.echo(f"{position.id}: the player on roll is about to roll")
+    for name, row in (("on roll", on_roll), ("opponent", opponent)):
+        places = " ".join(
+            f"{'bar' if point == BAR else f'{point}pt'}:{count}" for point, count in enumerate(row, start=1) if count
+        )
+        pips = sum(point * count for point, count in enumerate(row, start=1))
+        click.echo(f"  {name:<9} {places}  ({sum(row)} checkers, {pips} pips)")
+
+
+def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
+    """The row of a position in a file of gnubg. Raises NotCoveredError, CorruptFileError, or UsageError."""
+    file = open_gnubg_bearoff(path)
+    indexes = [position_index(fit_layout(row, file.points)) for row in (on_roll, opponent)]
+    if max(indexes) >= len(file):
+        raise NotCoveredError(f"expected a position with at most {file.checkers} checkers a side for {path}")
+    found: Found = {"source": str(path), "method": "gnubg"}
+    if isinstance(file, GnubgTwoSided):
+        return found | file.probe(*indexes)._asdict()
+    if not isinstance(file, GnubgOneSided):
+        raise UsageError(f"expected a one-sided or two-sided table, got one of hypergammon: {path}")
+    win = off_first(*(file.probe_chances(index) for index in indexes))
+    means = zip(("mean_rolls", "opponent_mean_rolls"), map(file.mean_rolls, indexes), strict=True)
+    return found | dict(means) | {"win": win, "cubeless": 2 * win - 1}
+
+
+def described(warehouse: Warehouse, row: Found) -> Iterator[str]:
+    """What one table has for the position, as lines of text."""
+    if row["method"] == "exact":
+        return exact_lines(row, row["equities"])
+    if row["method"] == "combined":
+        return one_sided_lines(warehouse, row)
+    return gnubg_lines(row)
+
+
+def exact_lines(row: Found, equities: Equities) -> Iterator[str]:
+    """Equities and cube actions of a two-sided table, as lines of text."""
+    chance = "" if row["win"] is None else f"  (win chance {row['win']:.6f})"
+    yield f"exact, {row['source']} (each within {row['error_bound']:.2g})"
+    yield f"  cubeless equity           {equities.cubeless:+.6f}{chance}"
+    yield "  no-double equity per unit cube, and the right cube action"
+    yield f"    cube centered           {equities.centered:+.6f}  {cube_action(equities.centered, equities)}"
+    yield f"    owned by player on roll {equities.owned:+.6f}  {cube_action(equities.owned, equities, 'redouble')}"
+    yield f"    owned by opponent       {equities.opponent_owned:+.6f}"
+
+
+def one_sided_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
+    """The rolls of each side and the combined chances, as lines of text."""
+    yield f"one-sided, {row['source']}: rolls to bear off"
+    for name, side in (("on roll", ""), ("opponent", "opponent_")):
+        mean, sd = row[f"{side}mean_rolls"], row[f"{side}sd_rolls"]
+        yield f"  {name:<9} mean {mean:.5f}, standard deviation {sd:.5f}, EPC {mean * PIPS_PER_ROLL:.2f}"
+    yield f"  combined: win chance {row['win']:.6f}, cubeless equity {row['cubeless']:+.6f}"
+    yield from known_error(warehouse)
+    if "corrected" in row:
+        yield f"  less what the leader is overrated by on average: cubeless equity {row['corrected']:+.6f}"
+    for name in ("win_gammon", "lose_gammon"):
+        if name in row:
+            yield f"  {name.replace('_', ' '):<11} {row[name]:.6f} (approximate: {row['gammon_source']})"
+
+
+def gnubg_lines(row: Found) -> Iterator[str]:
+    """What a file of gnubg has for the position, as lines of text."""
+    yield f"gnubg, {row['source']}"
+    if "mean_rolls" not in row:
+        for name in ("cubeless", "owned", "centered", "opponent_owned"):
+            if row[name] is not None:
+                yield f"  {name:<15} {row[name]:+.6f}"
+        return
+    for name, side in (("on roll", ""), ("opponent", "opponent_")):
+        yield f"  {name:<9} mean {row[f'{side}mean_rolls']:.5f}"
+    yield f"  combined: win chance {row['win']:.6f}, cubeless equity {row['cubeless']:+.6f}"
+
+
+def known_error(warehouse: Warehouse) -> Iterator[str]:
+    """A line with the error that `bearoff_error` measured."""
+    *_, error = (None, *covering(warehouse, "bearoff_error"))
+    yield f"  ({measured_error(error, 'combined equity')})"
+
+
+def match_stakes(text: str, options: Mapping[str, Any]) -> Stakes | None:
+    """The match score and cube, from the position or the options; None for money play. Raises InvalidPositionError,
+    InvalidScoreError, and UsageError for options that need a score."""
+    _, match = parse_identifier(text)
+    if options["away"] is None and (match is None or not isinstance(match.stakes.score, MatchScore)):
+        if options["crawford"] or options["cube_value"] or options["owner"] or options["met"]:
+            raise UsageError("expected --away beside --crawford, --cube, --owner or --met")
+        return None
+    stakes = chosen_stakes(match, options)
+    checked_owner(stakes.cube.value, stakes.cube.owner)
+    return stakes
+
+
+def print_match_probe(warehouse: Warehouse, text: str, stakes: Stakes, met: str, form: str = "table") -> None:
+    """Print exact MWC and the right cube action. Raises UsageError, InvalidScoreError, InvalidParameterError,
+    NotCoveredError or MissingTableError."""
+    position = Position(text)
+    on_roll, opponent = rows_of(position)
+    if not met:
+        build_default_met(warehouse)
+    parameters = parameters_of(warehouse, stakes, met)
+    DATASET.check_parameters(parameters)
+    owner = stakes.cube.owner
+    parameters = covering_parameters(warehouse, parameters, on_roll, opponent)
+    with progress_bars(notes=False) as progress:
+        reader = MatchTable(warehouse.build(DATASET.name, parameters, progress=progress))
+    decision = reader.probe_layouts(on_roll, opponent, owner)
+    if form != "table":
+        write_rows([{"position_id": position.id} | as_row(reader, decision, owner)], form)
+        return
+    print_layouts(position)
+    held = "centered" if owner == CubeOwner.CENTERED else f"owned by {owner.replace('_', ' ')}"
+    bound = reader.table.manifest.statistics["mwc_error_bound"]
+    click.echo(f"\n{reader.score}, cube {reader.cube_value} {held}, by {reader.met}")
+    click.echo(f"exact, {reader.table.name} (each within {bound:.2g})")
+    print_decision(reader, decision)
+
+
+def as_row(reader: MatchTable, decision: MatchDecision, owner: CubeOwner) -> dict[str, Any]:
+    """A decision as one row of data: chances of winning the match."""
+    score = {name: getattr(reader.score, name) for name in ("away", "opponent_away", "is_crawford")}
+    cube = {"cube_value": reader.cube_value, "cube_owner": str(owner), "met": reader.met}
+    bound = reader.table.manifest.statistics["mwc_error_bound"]
+    found = {"source": reader.table.name, "error_bound": bound, **decision._asdict()}
+    return score | cube | found | {"mwc": decision.mwc, "cube_action": decision.action}
+
+
+def print_decision(reader: MatchTable, decision: MatchDecision) -> None:
+    """Print the mwc of each action, the normalised equities beside them, and the right action."""
+    lines = {
+        "cube never turned": decision.cubeless,
+        "no double": decision.no_double,
+        "double, take": decision.double_take,
+        "double, pass": decision.double_pass if decision.double_take is not None else None,
+    }
+    for name, mwc in lines.items():
+        if mwc is not None:
+            click.echo(f"  {name:<18} mwc {mwc:.6f}  equity {reader.equity(mwc):+.6f}")
+    click.echo(f"  right: {decision.action}, mwc {decision.mwc:.6f}")
+
+
+def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearoffParameters:
+    """The recipe of the table of a score, for 6 points and 6 checkers. Raises MissingTableError."""
+    assert isinstance(stakes.score, MatchScore)
+    return DATASET.completed(
+        MatchBearoffParameters(
+            away=stakes.score.away,
+            opponent_away=stakes.score.opponent_away,
+            is_crawford=stakes.score.is_crawford,
+            cube_value=stakes.cube.value,
+            met=met or default_met(warehouse),
+        ),
+        warehouse,
+    )
+
+
+def covering_parameters(
+    warehouse: Warehouse, parameters: MatchBearoffParameters, on_roll: list[int], opponent: list[int]
+) -> MatchBearoffParameters:
+    """The recipe of the smallest table that covers a position: the one of 6 points and 6 checkers, or a larger one that
+    is built.
+
+    Raises NotCoveredError.
+    """
+    if on_roll[BAR - 1] or opponent[BAR - 1]:
+        raise NotCoveredError("expected a bearoff position, got a checker on the bar")
+    points = max(point for row in (on_roll, opponent) for point in range(1, BAR) if row[point - 1])
+    checkers = max(sum(on_roll), sum(opponent))
+    if points <= parameters.points and checkers <= parameters.checkers:
+        return parameters
+    for table in sorted(warehouse.versions(DATASET.name), key=lambda table: table.manifest.rows):
+        built = DATASET.parameters.from_manifest(table.manifest.parameters)
+        same = {"points": built.points, "checkers": built.checkers}
+        if built == parameters.with_changes(same) and points <= built.points and checkers <= built.checkers:
+            return built
+    names = ("away", "opponent_away", "is_crawford", "cube_value", "met")
+    settings = " ".join(f"--set {name}={value_text(getattr(parameters, name))}" for name in names)
+    hint = (
+        f"; try: bgdata build {DATASET.name} --points {max(points, 6)} --checkers {max(checkers, 6)} {settings}"
+        if points <= MAX_POINTS and checkers < MAX_CHECKERS
+        else ""
+    )
+    raise NotCoveredError(
+        f"expected up to {parameters.checkers} checkers a side on points 1 to {parameters.points}, "
+        f"got {checkers} checkers up to point {points}{hint}"
+    )

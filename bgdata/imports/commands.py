@@ -1,0 +1,162 @@
+"""`bgdata import` and `bgdata fetch`: files of other programs as versions, with an account of every line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bgdata.cli.completion import complete_imported
+from bgdata.cli.options import force_option, format_option
+from bgdata.cli.output import print_built
+from bgdata.errors import MissingTableError, MissingWarehouseError, UsageError, shown
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.imports.steps import Published
+
+
+@click.command(name="import")
+@click.argument("kind", shell_complete=complete_imported)
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--name", metavar="NAME", help="Name of the variant.  [default: the names of the files]")
+@click.option("--strict", is_flag=True, help="Fail at a line that breaks a rule instead of setting it aside.")
+@force_option
+@format_option
+@click.pass_obj
+def import_(
+    warehouse: Warehouse, /, kind: str, files: tuple[Path, ...], name: str | None, strict: bool, force: bool, form: str
+) -> None:
+    """Import FILES of other programs as one variant of a KIND.
+
+    KIND is gnubg_training, gnubg_benchmark, wildbg_training, bgsage_rollouts, positions, matches or met_xml; FILES may
+    be compressed with gzip or bzip2, folders, which are read with their subfolders, pipes, or - for standard input.
+
+    Lines that break a rule go to the table `quarantine`. A file without a single good line is not imported. What was
+    repaired or read leniently in matches is in the table `game_notes`.
+
+    \b
+    The variant is named after its files, without endings; several names are joined by -and-:
+      bgdata import positions My_list.csv.gz          positions/my-list
+      bgdata import positions a.csv b.csv             positions/a-and-b
+      bgdata import positions --name wild *.csv       positions/wild
+      bgdata import matches "My matches"              matches/my-matches, from a folder
+
+    All variants can be used side by side, in SQL and in training. Importing another file of the same name makes a new
+    version of the variant, which becomes the current one; `bgdata use` goes back.
+    """
+    print_report(import_files(warehouse, kind, files, name, strict=strict, force=force), form)
+
+
+@click.command()
+@click.argument("source", type=click.Choice(["gnubg"]), metavar="SOURCE")
+@click.argument("names", nargs=-1)
+@click.option(
+    "--address", metavar="URL", help="A mirror with all files in one folder.  [default: the publisher's site]"
+)
+@click.pass_obj
+def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: str | None) -> None:  # noqa: ARG001
+    """Download the files that a SOURCE publishes.
+
+    SOURCE is gnubg: its training data and benchmarks. NAMES are names of its files; without NAMES all files are
+    downloaded. Each file is checked against its known hash. A stopped download is resumed by the same command.
+
+    \b
+      bgdata fetch gnubg
+      bgdata fetch gnubg contact.bm.bz2
+    """
+    from bgdata.imports.steps import published_files
+
+    files = published_files(address)
+    known = [file.name for file in files]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"expected a file among {', '.join(known)}, got {shown(name)}")
+    fetch_files(warehouse, [file for file in files if not names or file.name in names])
+
+
+NOTES, FIRST_NOTES = "notes", 5  # the statistic that counts them, and those printed
+REASON = "quarantined: "  # begins the names of the statistics that count reasons
+
+
+def import_files(
+    warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None, *, strict: bool, force: bool
+) -> Table:
+    """Import files as one version of a kind; if it replaces a current version, says which.
+
+    Raises UsageError for a kind that is computed, MissingFileError, NoRowsError, and what `Warehouse.build` raises.
+    """
+    from bgdata.imports import steps
+
+    parameters = steps.import_parameters(warehouse, kind, files, name)
+    before = current_version(warehouse, kind, warehouse.kind(kind).slug(parameters))
+    with progress_bars() as progress:
+        table = steps.import_files(warehouse, kind, files, progress, name=name, strict=strict, force=force)
+    if before is not None and before.folder != table.folder:
+        click.echo(f"replaces {before.folder.name}; `bgdata use {before.name}` goes back to it", err=True)
+    return table
+
+
+def current_version(warehouse: Warehouse, kind: str, variant: str) -> Table | None:
+    """The current version of a variant, or None."""
+    try:
+        return warehouse.open(kind, variant)
+    except (MissingTableError, MissingWarehouseError):
+        return None
+
+
+def print_report(table: Table, form: str = "table", *, err: bool = False) -> None:
+    """Print how many lines gave rows, are comments, or were set aside, and why. With `err` it goes to standard error,
+    as it does when its figures are printed as data."""
+    manifest, err = table.manifest, err or form != "table"
+    if form != "table":
+        print_built(table, (), form)
+    counts = {name: int(value) for name, value in manifest.statistics.items()}
+    click.echo(
+        f"{counts['lines_read']:,} lines read: {counts['lines_with_rows']:,} with rows, "
+        f"{counts['lines_of_comment']:,} of comment or blank, {counts['lines_quarantined']:,} quarantined",
+        err=err,
+    )
+    reasons = {name.removeprefix(REASON): count for name, count in counts.items() if name.startswith(REASON)}
+    for reason, count in sorted(reasons.items(), key=lambda entry: -entry[1]):
+        click.echo(f"  {count:>10,}  {reason}", err=err)
+    if reasons:
+        click.echo('  see them: bgdata query "from quarantine"', err=err)
+    if counts.get(NOTES):
+        print_notes(table, err=err)
+    for warning in manifest.warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def print_notes(table: Table, *, err: bool) -> None:
+    """Print how many notes there are on what was repaired, read leniently or is missing, and the first of them."""
+    from bgdata.matches.kinds.matches_compute import note_texts
+
+    notes = note_texts(table.arrays())
+    count = f"{len(notes):,} note{'s' * (len(notes) != 1)}"
+    click.echo(f"{count} on games that were repaired, read leniently or lack something", err=err)
+    for note in notes[:FIRST_NOTES]:
+        click.echo(f"  {note}", err=err)
+    if len(notes) > FIRST_NOTES:
+        click.echo(f"  ... and {len(notes) - FIRST_NOTES:,} more", err=err)
+    click.echo('  see them: bgdata query "from game_notes"', err=err)
+
+
+def fetch_files(warehouse: Warehouse, files: Sequence[Published]) -> None:
+    """Download files into `raw/` of the warehouse check each, and print how to import them.
+
+    Raises DownloadError, StorageError, CorruptFileError, or DigestMismatchError for a file whose hash is not the known
+    one.
+    """
+    from bgdata.imports.steps import RAW, fetch_file
+
+    folder = warehouse.root / RAW
+    with progress_bars() as progress:
+        for file in files:
+            fetch_file(warehouse, file, progress)
+    for file in files:
+        click.echo(f"next: bgdata import {file.kind} {folder / file.name}")

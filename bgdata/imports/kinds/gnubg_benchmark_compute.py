@@ -1,0 +1,181 @@
+"""Reads gnubg's benchmark files, and writes their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.formats import gnubg_benchmark_tables as tables
+from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark
+from bgdata.formats.gnubg_benchmark_tables import Benchmark
+from bgdata.formats.lines import Ledger, split_lines
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.legality import are_legal_results
+from bgdata.imports.kinds.gnubg_benchmark import PUBLISHED
+from bgdata.imports.kinds.shared.imports import QUARANTINE, ImportParameters
+from bgdata.imports.kinds.shared.imports_compute import FileImportComputation, are_over
+from bgdata.kinds.column_values import chance_columns, position_columns, text_arrays, text_column
+from bgdata.measures.kinds.shared.benchmarks_compute import (
+    BenchmarkRows,
+    decision_columns,
+    dice_columns,
+    nullable,
+    play_columns,
+    rollout_columns,
+)
+from bgdata.store.arrays import Array
+from bgdata.store.context import Computed
+from bgdata.store.manifest import RawFile, Source
+
+NO_SEED = int(np.iinfo(np.int64).min)  # as the reader says it
+PERCENTS = ("no_double_mwc", "double_take_mwc")
+TABLES = ("seeds", "decisions", "plays", "rollouts", "evaluations", "cube_rollouts", "best_plays")
+TEXTS = ("settings", "comments")
+SAMPLE = """s version 1.93 weights 1.00 moves2plyLimit 20 rolloutLimit 5 nRollOutGames 1296
+r 17
+m OAHDPAABDAOAHDPAABDA 2 4 JIGHPAABDAOAHDPAABDA 0.114795 OAHDOEABCBOAHDPAABDA 0.0421133
+"""
+
+
+class GnubgBenchmarkComputation(FileImportComputation):
+    """Computation of `gnubg_benchmark`."""
+
+    sample = ("contact.bm", SAMPLE)
+
+    def is_published(self, content_sha256: str) -> bool:
+        return content_sha256 in PUBLISHED.values()
+
+    def warnings(self, files: Sequence[RawFile]) -> list[str]:
+        return [
+            f"{file.name} is none of the published {', '.join(f'{name}.bm' for name in PUBLISHED)} of version 1.00 "
+            f"(its SHA-256 is {file.content_sha256[:16]}...): scores do not compare with published ones"
+            for file in files
+            if not self.is_published(file.content_sha256)
+        ]
+
+    def parse(self, source: Source) -> Benchmark:
+        benchmark = parse_gnubg_benchmark(source.content)
+        is_over = are_over(benchmark.decisions.boards)
+        benchmark = benchmark.quarantine("decisions", is_over, "expected a position of a game that goes on")
+        decisions, plays = benchmark.decisions, benchmark.plays
+        first_plays = np.append(decisions.first_plays, len(plays))
+        legal = are_legal_results(decisions.boards, decisions.dice, first_plays, plays.boards)
+        return benchmark.quarantine("plays", ~legal, "expected plays that are legal for the roll")
+
+    def has_rows(self, intake: Any) -> bool:
+        """Whether a file gave rows other than settings and seeds."""
+        return any(len(getattr(intake, name)) for name in TABLES if name != "seeds")
+
+    def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
+        (benchmark,) = intakes
+        found = {
+            f"{name}_{field.name}": getattr(getattr(benchmark, name), field.name)
+            for name in TABLES
+            for field in fields(getattr(benchmark, name))
+        }
+        for name in TEXTS:
+            found[f"{name}_lines"] = np.array([entry.line for entry in getattr(benchmark, name)], np.int64)
+            found |= text_arrays(name, [entry.text for entry in getattr(benchmark, name)])
+        found["decisions_classes"] = position_classes(benchmark.decisions.boards).astype(np.uint8)
+        return found
+
+    def batches(self, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
+        return decision_rows(computed.arrays)
+
+    def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
+        if name == QUARANTINE.name:
+            return super().side_batches(name, computed)
+        writers = {
+            "benchmark_plays": play_rows,
+            "benchmark_rollouts": rollout_rows,
+            "benchmark_positions": evaluation_rows,
+            "benchmark_cube_rollouts": cube_rollout_rows,
+            "benchmark_best_plays": best_play_rows,
+            "benchmark_texts": text_rows,
+        }
+        return writers[name](computed.arrays)
+
+
+def decision_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """The rows of the table `benchmark_decisions`."""
+    rows = BenchmarkRows(arrays, "decisions")
+    return rows.batches(decision_columns(rows, nullable(rows["seeds"], rows["seeds"] == NO_SEED)))
+
+
+def play_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """The rows of the table `benchmark_plays`."""
+    rows = BenchmarkRows(arrays, "plays")
+    return rows.batches(play_columns(rows))
+
+
+def rollout_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """The rows of the table `benchmark_rollouts`."""
+    rows = BenchmarkRows(arrays, "rollouts")
+    return rows.batches(rollout_columns(rows))
+
+
+def evaluation_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """The rows of the table `benchmark_positions`."""
+    rows = BenchmarkRows(arrays, "evaluations")
+    return rows.batches(
+        {"line": rows["lines"].astype(np.int32), "kind": rows["kinds"].astype(str)},
+        position_columns(rows["boards"]),
+        chance_columns(rows["chances"].astype(np.float32)),
+        {"seed": nullable(rows["seeds"], rows["seeds"] == NO_SEED)},
+    )
+
+
+def cube_rollout_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """The rows of the table `benchmark_cube_rollouts`."""
+    rows = BenchmarkRows(arrays, "cube_rollouts")
+    percents = {name: np.ascontiguousarray(rows["mwc_percents"][:, n]) for n, name in enumerate(PERCENTS)}
+    return rows.batches(
+        {"line": rows["lines"].astype(np.int32)},
+        position_columns(rows["boards"]),
+        percents,
+        {"action": rows["actions"].astype(str), "seed": nullable(rows["seeds"], rows["seeds"] == NO_SEED)},
+    )
+
+
+def best_play_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """The rows of the table `benchmark_best_plays`."""
+    rows = BenchmarkRows(arrays, "best_plays")
+    return rows.batches(
+        {"line": rows["lines"].astype(np.int32)},
+        position_columns(rows["boards"]),
+        dice_columns(rows["dice"]),
+        {"next_position_id": position_columns(rows["play_boards"])["position_id"]},
+        chance_columns(rows["chances"].astype(np.float32)),
+    )
+
+
+def text_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """The rows of the table `benchmark_texts`."""
+    lines = np.concatenate([arrays[f"{name}_lines"] for name in TEXTS])
+    texts = pa.concat_arrays([text_column(arrays, name) for name in TEXTS])
+    order = np.argsort(lines, kind="stable")
+    yield pa.record_batch({"line": lines[order].astype(np.int32), "text": texts.take(pa.array(order))})
+
+
+def benchmark_of(arrays: Mapping[str, Array]) -> Benchmark:
+    """The tables of the reader again, to be written as a file."""
+    types = {
+        "seeds": tables.Seeds, "decisions": tables.BenchmarkDecisions, "plays": tables.BenchmarkPlays,
+        "rollouts": tables.Rollouts, "evaluations": tables.BenchmarkEvaluations,
+        "cube_rollouts": tables.CubeRollouts, "best_plays": tables.BestPlays,
+    }  # fmt: skip
+    found: dict[str, Any] = {
+        name: type_(**{entry.name: np.asarray(arrays[f"{name}_{entry.name}"]) for entry in fields(type_)})
+        for name, type_ in types.items()
+    }
+    for name in TEXTS:
+        texts = text_column(arrays, name).to_pylist()
+        found[name] = tuple(map(tables.Text, arrays[f"{name}_lines"].tolist(), texts))
+    return tables.Benchmark(ledger=Ledger(split_lines(b"")), **found)
+
+
+COMPUTATION = GnubgBenchmarkComputation

@@ -1,0 +1,150 @@
+"""What imported kinds share: the files they come from, the quarantine, and rows of one position each.
+
+Arrays hold everything, as in the computed kinds: the Parquet files are made from them. A row knows its file (an index
+of `sources`) and its line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from bgdata.errors import InvalidParameterError, UsageError
+from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS, text_declarations
+from bgdata.store.dataset import Estimate, ImportedDataset
+from bgdata.store.declaration import Column, FlatArray, TableShape
+from bgdata.store.manifest import unpacked_name
+from bgdata.store.names import is_name
+from bgdata.store.parameters import Parameters
+
+MOST_FILES = 1 << 16  # as the arrays number them
+LONGEST_NAME = 64  # letters of a variant
+NAME_HINT = "try: --name NAME"
+SOURCE_COLUMNS = (
+    Column("source", "VARCHAR", "", "Name of the file that the row was read from"),
+    Column("line", "INTEGER", "", "Line of the file, from 1"),
+)
+QUARANTINE = TableShape(
+    name="quarantine",
+    file="quarantine.parquet",
+    summary="Lines of imported files that break a rule, with the reason; they are in no other table.",
+    columns=(
+        *SOURCE_COLUMNS,
+        Column("text", "VARCHAR", "", "The line, cut if it is long, other than printable characters escaped"),
+        Column("reason", "VARCHAR", "", "The rule that the line breaks"),
+    ),
+    key=("source", "line"),
+    shared=True,
+)
+SOURCE_ARRAYS = (
+    *text_declarations("sources", "file", "Names of the files that rows were read from"),
+    FlatArray("source", "uint16", "row", "Index of the row's file in `sources`"),
+    FlatArray("line", "int32", "row", "Line of the file, from 1"),
+)
+QUARANTINE_ARRAYS = (
+    FlatArray("quarantine_source", "uint16", "quarantined line", "Index of the line's file in `sources`"),
+    FlatArray("quarantine_line", "int32", "quarantined line", "Line of the file, from 1"),
+    *text_declarations("quarantine_text", "quarantined line", "The lines"),
+    *text_declarations("quarantine_reason", "quarantined line", "What is wrong with them"),
+    FlatArray("line_counts", "int64", "file, (lines, rows, comments, quarantined)", "How the lines of each file ended"),
+)
+POSITION_ARRAYS = (
+    FlatArray("boards", "int8", "row, 26 integers", "Boards of the player on roll"),
+    FlatArray("classes", "uint8", "row", "Class of the position, numbered as by gnubg"),
+)
+CHANCES_ARRAY = FlatArray(
+    "chances", "float32", "row, (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon)", "Cumulative chances"
+)
+
+
+@dataclass(frozen=True)
+class ImportParameters(Parameters):
+    """The name of an import, from its files or from the user: small letters, digits, single `-`."""
+
+    name: str = "unnamed"
+
+    def check(self) -> None:
+        """A name is part of paths and views. Raises InvalidParameterError."""
+        if not is_name("variant", self.name) or len(self.name) > LONGEST_NAME:
+            raise InvalidParameterError(
+                f"expected a name of at most {LONGEST_NAME} small letters, digits and single - between them, "
+                f"got {self.name!r}"
+            )
+
+    @classmethod
+    def of_files(cls, files: Sequence[Path], name: str | None = None) -> Self:
+        """The given name, or the names of all files and folders joined by `-and-`, shortened if that is too long.
+        Raises InvalidParameterError."""
+        if name is None:
+            names = {path.name: name_of_file(path.name) for path in files}
+            for file, found in names.items():
+                if not found:
+                    raise InvalidParameterError(f"expected a file name with letters a to z, got {file}; {NAME_HINT}")
+            name = shortened("-and-".join(sorted(names.values())))
+        parameters = cls(name)
+        parameters.check()
+        return parameters
+
+    @classmethod
+    def from_manifest(cls, values: Mapping[str, Any]) -> Self:
+        """As in `Parameters`; imports of gnubg's files were once called by their class."""
+        if set(values) == {"position_class"}:
+            values = {"name": values["position_class"]}
+        return super().from_manifest(values)
+
+
+def name_of_file(name: str) -> str:
+    """The name of a variant from that of its file: without the endings of format and compression, in small letters,
+    with single `-` for other characters than letters and digits; empty if nothing is left."""
+    stem = re.sub(r"(?<=.)\.[A-Za-z]+$", "", unpacked_name(name))
+    return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")
+
+
+def shortened(name: str) -> str:
+    """The name, or its beginning and a hash of it where it is longer than names of variants are."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    mark = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: LONGEST_NAME - len(mark) - 1].rstrip('-')}-{mark}"
+
+
+class FileImport(ImportedDataset[ImportParameters]):
+    """A kind whose files are read into arrays; lines that break a rule are set aside. Subclasses name the reader and
+    the arrays."""
+
+    address: ClassVar[str] = ""  # where the files are published
+    endings: ClassVar[tuple[str, ...]] = ()  # of the files that are taken from folders; all without any
+    side_tables: ClassVar[tuple[TableShape, ...]] = (QUARANTINE,)
+    parameters = ImportParameters
+    defaults: tuple[ImportParameters, ...] = ()
+    smallest = ImportParameters("sample")
+
+    def slug(self, parameters: ImportParameters) -> str:
+        return parameters.name
+
+    def check_parameters(self, parameters: ImportParameters) -> None:
+        parameters.check()
+
+    def parameters_of(self, files: Sequence[Path], name: str | None = None) -> ImportParameters:
+        return ImportParameters.of_files(files, name)
+
+    def check_files(self, files: Sequence[Path]) -> None:
+        super().check_files(files)
+        if len(files) > MOST_FILES:
+            raise UsageError(f"expected at most {MOST_FILES:,} files at once, got {len(files):,}")
+
+    def estimate(self, _parameters: ImportParameters) -> Estimate:
+        """Unknown before the files are read."""
+        return Estimate(0, 0, 0)
+
+
+class PositionImport(FileImport):
+    """An imported kind with one position in each row, with chances or without."""
+
+    columns: ClassVar[tuple[Column, ...]] = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN, *CHANCE_COLUMNS)
+    key = ("source", "line")
+    arrays: ClassVar[tuple[FlatArray, ...]] = (*SOURCE_ARRAYS, *POSITION_ARRAYS, CHANCES_ARRAY, *QUARANTINE_ARRAYS)

@@ -1,0 +1,20 @@
+"""wildbg's training data: positions with the chances of rollouts."""
+
+from __future__ import annotations
+
+from bgdata.imports.kinds.shared.imports import PositionImport
+
+
+class WildbgTraining(PositionImport):
+    """Rows keep the order of the files."""
+
+    name = "wildbg_training"
+    revision = 1
+    summary = (
+        "wildbg's training data: a position before the roll and the five chances of the player on roll, rolled out."
+    )
+    source = "Imported from wildbg's CSV files, published at https://github.com/carsten-wenderdel/wildbg-training"
+    licence = "as published by the wildbg project; see the licence file of its training repository"
+
+
+DATASET = WildbgTraining()

@@ -1,0 +1,173 @@
+"""Other people's files: what is published, fetching it, importing, and what the checks and the feed say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bgdata.errors import CheckFailedError, CorruptFileError, DigestMismatchError, MissingFileError, UsageError
+from bgdata.formats.unpacking import unpack
+from bgdata.imports.kinds import gnubg_benchmark, gnubg_training
+from bgdata.store.dataset import ImportedDataset
+from bgdata.store.download import download
+from bgdata.store.lockfile import PinnedFile, load_pins, save_pin
+from bgdata.store.manifest import unpacked_name
+from bgdata.store.progress import Progress
+from bgdata.store.storage import sha256_file
+from bgdata.store.table import Table
+from bgdata.store.verify import verify
+from bgdata.warehouse import Warehouse
+
+RAW = "raw"  # folder of downloads in the warehouse
+STANDARD_INPUT = "/dev/stdin"  # what `-` stands for
+
+
+class Published(NamedTuple):
+    """A published file; `content_sha256` is that of the uncompressed content, empty where none was published."""
+
+    kind: str
+    name: str
+    address: str
+    content_sha256: str = ""
+
+
+class Leak(NamedTuple):
+    """Labelled rows of a variant whose positions a benchmark holds: the training feed leaves them out."""
+
+    labels: str  # dataset/variant
+    benchmarks: str  # those that hold the positions
+    rows: int
+
+
+def published_files(address: str | None = None) -> list[Published]:
+    """The files of gnubg; `address` replaces the address of the site, for a mirror."""
+    site = address.rstrip("/") + "/" if address else None
+    files = []
+    for entry, content_sha256 in gnubg_benchmark.PUBLISHED.items():
+        name = f"{entry}.bm.bz2"
+        files.append(Published("gnubg_benchmark", name, (site or gnubg_benchmark.ADDRESS) + name, content_sha256))
+        name = f"{entry}-train-data.bz2"
+        files.append(Published("gnubg_training", name, (site or gnubg_training.ADDRESS) + name))
+    return files
+
+
+def fetch_file(warehouse: Warehouse, file: Published, progress: Progress) -> Path:
+    """Download a file into `raw/` of the warehouse, unless it is there, and check it. Raises DownloadError,
+    StorageError, CorruptFileError, or DigestMismatchError for a file whose hash is not the known one."""
+    path = download(file.address, warehouse.root / RAW / file.name, progress)
+    check_published(warehouse, file, path)
+    progress.note(f"{file.name}: {path.stat().st_size:,} bytes, as it should be")
+    return path
+
+
+def check_published(warehouse: Warehouse, file: Published, path: Path) -> None:
+    """Compare a file with its published hash, or with the hash that was pinned when it was first fetched."""
+    if file.content_sha256:
+        expected, found = file.content_sha256, unpacked_hash(path)
+    else:
+        pins = {pin.name: pin.sha256 for pin in load_pins(warehouse.lock)}
+        found = sha256_file(path)
+        expected = pins.get(file.name, found)
+        if file.name not in pins:
+            unpacked_hash(path)
+            save_pin(warehouse.lock, PinnedFile(file.name, file.address, path.stat().st_size, found))
+    if found != expected:
+        raise DigestMismatchError(
+            f"expected SHA-256 {expected[:16]}... of {path}, found {found[:16]}...; delete it and fetch it again"
+        )
+
+
+def unpacked_hash(path: Path) -> str:
+    """SHA-256 of the uncompressed content. Raises CorruptFileError for a file that is cut off or not compressed at
+    all."""
+    try:
+        facts = unpack(path, lambda _: None)
+    except CorruptFileError as error:
+        raise CorruptFileError(f"expected a whole packed file in {path}; delete it and fetch it again") from error
+    if facts.content_sha256 == facts.sha256:
+        raise CorruptFileError(f"expected a packed file in {path}, found something else; delete it and fetch it again")
+    return facts.content_sha256
+
+
+def import_files(
+    warehouse: Warehouse,
+    kind: str,
+    files: Sequence[Path],
+    progress: Progress,
+    *,
+    name: str | None = None,
+    strict: bool = False,
+    force: bool = False,
+) -> Table:
+    """Import files, and all files in folders, as one version of a kind. Raises UsageError for a kind that is computed,
+    MissingFileError, NoRowsError, and what `Warehouse.build` raises."""
+    parameters = import_parameters(warehouse, kind, files, name)
+    found = files_at(warehouse, kind, files, progress)
+    return warehouse.build(kind, parameters, files=found, progress=progress, strict=strict, force=force)
+
+
+def import_parameters(warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None = None) -> Any:
+    """The variant that files and folders are imported as. Raises UsageError for a kind that is computed,
+    MissingTableError for none of this name, MissingFileError, and InvalidParameterError for a name that no variant can
+    have."""
+    declared = warehouse.kind(kind)
+    if not isinstance(declared, ImportedDataset):
+        raise UsageError(f"expected a kind that is imported from files, got {kind}; try: bgdata build {kind}")
+    for path in map(given_path, files):
+        if not path.exists():
+            raise MissingFileError(f"expected a file in {path}, found none")
+    return declared.parameters_of([path.resolve() if path.is_dir() else given_path(path) for path in files], name)
+
+
+def given_path(path: Path) -> Path:
+    """The path that was given, that of standard input for `-`."""
+    return Path(STANDARD_INPUT) if str(path) == "-" else path
+
+
+def files_at(warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: Progress) -> list[Path]:
+    """The files that were given, with those in folders and their subfolders that have an ending of the kind; hidden
+    ones and those of the warehouse are left out. Raises MissingFileError for a folder without any."""
+    endings: tuple[str, ...] = getattr(warehouse.kind(kind), "endings", ())
+    found: list[Path] = []
+    for path in map(given_path, paths):
+        if not path.is_dir():
+            found.append(path)
+            continue
+        inside = [each for each in sorted(path.rglob("*")) if is_importable(warehouse, path, each)]
+        wanted = [each for each in inside if unpacked_name(each.name.lower()).endswith(endings or "")]
+        if not wanted:
+            what = f"files that end in {', '.join(endings)}" if endings else "a file"
+            raise MissingFileError(f"expected {what} in {path}, found none")
+        if len(wanted) < len(inside):
+            left_out = len(inside) - len(wanted)
+            progress.note(
+                f"{path}: left out {left_out} of {len(inside)} files: they do not end in {', '.join(endings)}"
+            )
+        found += wanted
+    return found
+
+
+def is_importable(warehouse: Warehouse, folder: Path, path: Path) -> bool:
+    """Whether a path in a folder is a file that is not hidden, and none of the warehouse's own."""
+    is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+    return path.is_file() and not is_hidden and not path.resolve().is_relative_to(warehouse.root.resolve())
+
+
+def check_version(warehouse: Warehouse, version: str, progress: Progress, *, seed: int = 0) -> list[str]:
+    """What `bgdata verify` says of a version, a line a check. Raises CheckFailedError for one that fails."""
+    findings = list(verify(warehouse, [warehouse.open_reference(version)], seed=seed, progress=progress))
+    if wrong := [finding for finding in findings if finding.problem]:
+        raise CheckFailedError(f"{version}: {wrong[0].check}: {wrong[0].text}")
+    return [f"{finding.check}: {finding.status}" for finding in findings]
+
+
+def leaks(warehouse: Warehouse) -> list[Leak]:
+    """What the view `leakage` holds, a row for each labels and the benchmarks that share their positions."""
+    query = (
+        "select dataset || '/' || variant as labels, list_aggregate(benchmarks, 'string_agg', ', '), count(*) "
+        "from leakage group by all order by all"
+    )
+    with warehouse.connect(for_query=query) as connection:
+        rows = connection.sql(query).fetchall()
+    return [Leak(*row) for row in rows]

@@ -1,0 +1,36 @@
+"""Columns that many kinds share: positions, chances, classes; and declarations of texts as arrays."""
+
+from __future__ import annotations
+
+from bgdata.store.declaration import Column, FlatArray
+
+POSITION_COLUMNS = (
+    Column("position_id", "VARCHAR", "", "gnubg's Position ID, 14 characters, of the player on roll"),
+    Column(
+        "board", "TINYINT[]", "checkers", "26 integers: opponent's bar, points 1 to 24 (the opponent negative), own bar"
+    ),
+)
+CHANCE_COLUMNS = (
+    Column("win", "FLOAT", "chance", "Winning, whatever the size"),
+    Column("win_gammon", "FLOAT", "chance", "Winning a gammon or backgammon"),
+    Column("win_backgammon", "FLOAT", "chance", "Winning a backgammon"),
+    Column("lose_gammon", "FLOAT", "chance", "Losing a gammon or backgammon"),
+    Column("lose_backgammon", "FLOAT", "chance", "Losing a backgammon"),
+)
+EQUITY_COLUMN = Column("cubeless_equity", "FLOAT", "points", "What the five chances are worth to the player on roll")
+CLASS_COLUMN = Column("class", "VARCHAR", "", "over, race, contact or crashed, as gnubg defines them")
+TURN_COLUMN = Column("turn", "INTEGER", "", "Number of the turn in that game, from 0")
+GAME_SPLIT_COLUMN = Column("split", "VARCHAR", "", "train, validation or test: the same for all positions of a game")
+TURN_PLACE_ARRAYS = (
+    FlatArray("games", "int32", "row", "Number of the game"),
+    FlatArray("turns", "int32", "row", "Number of the turn in it"),
+)
+SPLITS_ARRAY = FlatArray("splits", "uint8", "row", "Train, validation or test: 0, 1 or 2")
+
+
+def text_declarations(name: str, rows: str, meaning: str) -> tuple[FlatArray, FlatArray]:
+    """Declarations of the two arrays that `kinds.column_values.text_arrays` makes of texts."""
+    return (
+        FlatArray(name, "uint8", "byte", f"{meaning}: UTF-8, one text after the other"),
+        FlatArray(f"{name}_ends", "int64", rows, f"Where each text of `{name}` ends"),
+    )

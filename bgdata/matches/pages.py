@@ -1,0 +1,346 @@
+"""Games of a corpus: which there are, and one of them turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from html import escape
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+
+from bgdata.equity.cube import CubeRules
+from bgdata.equity.pages.mets import met_of
+from bgdata.errors import BgdataError, InvalidScoreError, MissingTableError, UsageError, shown
+from bgdata.evaluation.pages.position import STEPS, step_of
+from bgdata.formats.matches import Match
+from bgdata.game.board_svg import format_board_svg
+from bgdata.game.dice import Roll, parse_roll
+from bgdata.game.match import Stakes
+from bgdata.game.plays import Play, parse_play
+from bgdata.game.position import Position
+from bgdata.matches.rows import CUBE_ACTIONS, CubeVerdict, crawford_games, cube_verdicts, game_stakes, play_losses
+from bgdata.rows import whole_rows
+from bgdata.store.table import Table
+from bgdata.warehouse.pages.tables import opened
+from bgdata.web.answer import Page, address, position_path
+from bgdata.web.asked import stakes_query, whole
+from bgdata.web.site import Row, Site
+
+OWN = "from turns where dataset = $dataset and variant = $variant"  # the turns of a corpus
+SWING = f"(select max(abs(luck)) {OWN} and turns.game = games.game)"
+FINAL_CUBE = f"(select max_by(cube_value, turn) {OWN} and turns.game = games.game)"  # a turn has the cube before it
+
+
+def with_action(*actions: str) -> str:
+    """The condition that a game has a turn with one of these actions."""
+    return f"game in (select game {OWN} and action in ({', '.join(map(repr, actions))}))"
+
+
+FILTERS = {  # of the games of a corpus: (words, order, which)
+    "all": ("all games", "game", "true"),
+    "long": ("the longest", "n_turns desc, game", "true"),
+    "points": ("most points won", "points_won desc nulls last, game", "true"),
+    "backgammon": ("backgammons", "game", f"points_won = 3 * {FINAL_CUBE}"),
+    "swing": ("largest swing of luck", "swing desc, game", "swing is not null"),
+    "cube": ("with a cube action", "game", with_action(*CUBE_ACTIONS)),
+    "take": ("with a take", "game", with_action("take", "beaver")),
+    "pass": ("with a pass", "game", with_action("pass")),
+    "missed": ("with a missed double", "game", "true"),
+}
+MISSED = "missed"  # the filter that needs a player: a page looks through as many games as others show
+PAGE = 50  # games of a page
+GAMES = """
+select game, match, game_number, player_0, player_1, match_length, score_0, score_1, winner, points_won, n_turns,
+luck_0, {swing} as swing
+from games where dataset = $dataset and variant = $variant and {which} order by {order} limit {limit} offset $start
+"""
+TURNS = "from turns where dataset = $dataset and variant = $variant and game = $game order by turn"
+GAME = "from games where dataset = $dataset and variant = $variant and game = $game"
+MATCH = """
+select *, exists(from turns where dataset = $dataset and variant = $variant and turns.game = games.game
+and action = 'double') as is_doubled
+from games where dataset = $dataset and variant = $variant and match = $match order by game_number
+"""
+IS_CUBEFUL = f"""select exists(from games where dataset = $dataset and variant = $variant and match_length > 1)
+or exists({OWN} and action in {CUBE_ACTIONS}) as is_cubeful"""
+WIDTH, HEIGHT = 660, 150  # of the graph
+ERROR = STEPS[1][0]  # points that a decision loses to be called an error: more than a good one
+WORST = 6  # errors that a page lists
+MOST_GAME = (1 << 31) - 1  # as far as games are numbered
+
+
+def corpus(site: Site, request: Request) -> Page:
+    """The games of a corpus."""
+    found = corpus_at(site, request)
+    order = request.query_params.get("order", "all")
+    if order not in FILTERS:
+        raise UsageError(f"expected an order of games: {', '.join(FILTERS)}, got {shown(order)}")
+    start = whole(request.query_params, "page", 1, least=1, most=MOST_GAME)
+    given = corpus_of(found) | {"start": PAGE * (start - 1)}
+    key = ("games", found.name, order, start)
+    swing = SWING if order == "swing" else "null"
+    query = GAMES.format(order=FILTERS[order][1], which=FILTERS[order][2], limit=PAGE, swing=swing)
+    looked = rows = site.keep(key, lambda: site.rows(query, given))
+    if order == MISSED:
+        rows = [row for row in looked if has_missed(site, found, row["game"])]
+    shown_ = {"table": found, "rows": rows, "order": order, "filters": FILTERS, "page": start}
+    more = {"has_more": len(looked) == PAGE, "looked": looked if order == MISSED else [], "least": ERROR}
+    bare = ({name: value for name, value in row.items() if name != "swing"} for row in rows)
+    return Page("corpus.html", shown_ | more, whole_rows(bare))
+
+
+def corpus_at(site: Site, request: Request) -> Table:
+    """The version of an address. Raises MissingTableError for one without games, and what `opened` raises."""
+    found = opened(site, request.path_params)
+    if site.warehouse.kind(found.folder.parts[-3]).tables[0].name != "games":
+        raise MissingTableError(f"expected a version with games, got {found.name}")
+    return found
+
+
+def corpus_of(found: Table) -> dict[str, Any]:
+    """What queries are given for the games of a version."""
+    return {"dataset": found.folder.parts[-3], "variant": found.folder.parts[-2]}
+
+
+def game(site: Site, request: Request) -> Page:
+    """One game: its turns, a graph of equity and luck, and the position at one of them."""
+    found = corpus_at(site, request)
+    number = whole(request.path_params, "number", 0, most=MOST_GAME)
+    recorded, head, turns = game_of(site, found, number)
+    place = min(whole(request.query_params, "turn", 0), max(0, len(turns) - 1))
+    here = f"/game/{'/'.join(found.folder.parts[-3:-1])}/{number}"
+    losses = site.keep(("losses", found.name, number), lambda: losses_of(site, turns))
+    cubes, failed = judged_cubes(site, found, head, turns)
+    judged = zip(turns, losses, cubes, strict=True)
+    rows = [turn_row(row, here, head, loss, cube) for row, loss, cube in judged]
+    errors, totals = errors_of(rows), [totals_of(head, rows, side) for side in (0, 1)]
+    shown_ = {
+        "table": found,
+        "game": head,
+        "turns": rows,
+        "totals": totals,
+        "has_cube": any(cubes),
+        "unit": "mwc" if head["match_length"] else "points per unit cube",
+        "failed": failed,
+        "worst": errors[:WORST],
+        "place": place,
+        "here": here,
+        "board": board_of(head, turns[place]) if turns else "",
+        "graph": graph_svg(rows, here, place),
+    }
+    data = {
+        "game": whole_rows([recorded])[0],
+        "turns": whole_rows(turns),
+        "losses": losses,
+        "cube_losses": [cube and cube.loss for cube in cubes],
+        "best_cube_actions": [cube and cube.best for cube in cubes],
+        "errors": [error.row for error in errors],
+        "totals": totals,
+    }
+    return Page("game.html", shown_, data)
+
+
+def game_of(site: Site, found: Table, number: int) -> tuple[Row, Row, list[Row]]:
+    """A game as it is recorded, the same with its Crawford game settled and with `is_jacoby`, and its turns. Raises
+    MissingTableError."""
+    given = corpus_of(found)
+    heads = site.rows(GAME, given | {"game": number})
+    if not heads:
+        raise MissingTableError(f"expected a game of {found.name}, got {number}")
+    head = heads[0]
+    if head["match_length"] and head["is_crawford"] is None:
+        match = given | {"match": head["match"]}
+        known = site.keep(("crawford", found.name, head["match"]), lambda: crawford_games(site.rows(MATCH, match)))
+        head = head | {"is_crawford": known[head["game_number"]]}
+    head = head | {"is_jacoby": holds_jacoby(site, found, head)}
+    return heads[0], head, site.rows(TURNS, given | {"game": number})
+
+
+def holds_jacoby(site: Site, found: Table, head: Row) -> bool:
+    """Whether the record of a money game says that the Jacoby rule holds."""
+    from bgdata.matches.kinds.matches_compute import infos_of
+
+    if head["match_length"]:
+        return False
+
+    def read() -> list[tuple[tuple[str, str], ...]]:
+        arrays = found.arrays()
+        return infos_of(arrays) if "infos" in arrays else []
+
+    infos = site.keep(("infos", found.name), read)
+    return bool(infos) and Match(("", ""), 0, info=infos[head["match"]]).is_jacoby
+
+
+def losses_of(site: Site, turns: Sequence[Row]) -> list[float | None]:
+    """What each turn lost by the static evaluation of the player of the warehouse. Raises TooBusyError."""
+    with site.player() as player:
+        return play_losses(player.evaluator, turns)
+
+
+def judged_cubes(site: Site, found: Table, head: Row, turns: Sequence[Row]) -> tuple[list[CubeVerdict | None], str]:
+    """What was done with the cube in each turn of a game by the same player, and why it could not be judged; nothing in
+    games without the cube. Raises TooBusyError."""
+
+    def judge() -> tuple[list[CubeVerdict | None], str]:
+        nothing: list[CubeVerdict | None] = [None] * len(turns)
+        if not is_cubeful(site, found):
+            return nothing, ""
+        with site.player() as player:
+            try:
+                rules = CubeRules(met=met_of(site, "")) if head["match_length"] else CubeRules()
+                return cube_verdicts(player, rules, head, turns), ""
+            except BgdataError as error:
+                return nothing, site.public(error)
+
+    return site.keep(("cubes", found.name, head["game"]), judge)
+
+
+def is_cubeful(site: Site, found: Table) -> bool:
+    """Whether games were played with the cube: it was turned in some of them, or they are matches to more than a
+    point."""
+    rows = site.keep(("cubeful", found.name), lambda: site.rows(IS_CUBEFUL, corpus_of(found)))
+    return bool(rows[0]["is_cubeful"])
+
+
+def has_missed(site: Site, found: Table, number: int) -> bool:
+    """Whether a double was missed in a game. Raises TooBusyError, and UsageError where that cannot be judged."""
+    if not is_cubeful(site, found):
+        return False
+    _, head, turns = game_of(site, found, number)
+    cubes, failed = judged_cubes(site, found, head, turns)
+    if failed:
+        raise UsageError(f"expected games whose doubles can be judged: {failed}")
+    return any(cube.is_missed and cube.size >= ERROR for cube in cubes if cube)
+
+
+def stakes_of(head: Row, row: Row) -> Stakes | None:
+    """What is played for at a turn; None where the record has a score that there is not."""
+    try:
+        return game_stakes(head, row)
+    except InvalidScoreError:
+        return None
+
+
+def roll_of(row: Row) -> Roll | None:
+    """The roll of a turn, if it has one of the player on roll."""
+    return parse_roll(f"{row['die1']}{row['die2']}") if row["die1"] and row["player"] == row["on_roll"] else None
+
+
+def play_of(row: Row) -> Play | None:
+    """The play of a turn; None where there is none that can be read."""
+    with suppress(BgdataError):
+        if row["play"] and (roll := roll_of(row)):
+            return parse_play(row["play"], Position(row["position_id"]), roll)
+    return None
+
+
+def turn_row(row: Row, here: str, head: Row, loss: float | None, cube: CubeVerdict | None) -> Row:
+    """A turn as the page shows it: who, what, what it lost, and where its position is, with roll, score and cube."""
+    dice = f"{row['die1']}{row['die2']}" if row["die1"] else ""
+    is_said = head["match_length"] or head["is_jacoby"] or row["cube_value"] > 1
+    played_for = stakes_of(head, row) if is_said else None
+    stakes, path = stakes_query(played_for), position_path(row["position_id"])
+    return row | {
+        "loss": loss,
+        "size": max(loss or 0.0, cube.size if cube else 0.0),
+        "step": step_of(loss) if loss is not None else "",
+        "name": head[f"player_{row['player']}"],
+        "dice": dice,
+        "what": row["play"] or row["action"],
+        "cube": cube,
+        "cube_step": step_of(cube.size) if cube else "",
+        "position": address(path, {"roll": roll_of(row), **stakes}),
+        "before": address(path, stakes),
+        "here": address(here, {"turn": row["turn"] or None}) + "#board",
+    }
+
+
+class GameError(NamedTuple):
+    """An error of a game: where it is shown, its size in points of normalised equity, and what JSON says of it."""
+
+    here: str
+    size: float
+    row: Row
+
+
+def errors_of(rows: Sequence[Row]) -> list[GameError]:
+    """The errors of a game, the largest first: of plays, and of the cube with the best action in words."""
+    found = []
+    for row in rows:
+        who, cube = {"turn": row["turn"], "player": row["player"]}, row["cube"]
+        if row["loss"] is not None and row["loss"] >= ERROR:
+            play = {"made": row["what"], "best": None, "loss": row["loss"]}
+            found.append(GameError(row["here"], row["loss"], who | {"is_cube": False} | play))
+        if cube and cube.size >= ERROR:
+            action = {"made": cube.made, "best": cube.best, "loss": cube.loss}
+            found.append(GameError(row["here"], cube.size, who | {"is_cube": True} | action))
+    return sorted(found, key=lambda error: -error.size)
+
+
+def totals_of(head: Row, rows: Sequence[Row], side: int) -> Row:
+    """What one player lost: by plays, by cube actions, and by doubles that were missed."""
+    own = [row for row in rows if row["player"] == side]
+    cubes = [row["cube"] for row in own if row["cube"]]
+    return {
+        "player": side,
+        "name": head[f"player_{side}"],
+        "plays": sum((row["loss"] or 0.0 for row in own), 0.0),
+        "cube_actions": sum((cube.loss for cube in cubes if not cube.is_missed), 0.0),
+        "missed_doubles": sum((cube.loss for cube in cubes if cube.is_missed), 0.0),
+    }
+
+
+def board_of(head: Row, row: Row) -> str:
+    """The board of a turn, with its roll, score and cube, and its play as arrows."""
+    position = Position(row["position_id"])
+    return format_board_svg(position, roll=roll_of(row), play=play_of(row), stakes=stakes_of(head, row))
+
+
+def graph_svg(turns: Sequence[Row], here: str, place: int) -> str:
+    """Equity of player 0 before each roll as a line, luck of each roll as bars, errors as dots: up is good for player
+    0. Empty where neither is known."""
+    known = [row for row in turns if row["cubeless_equity"] is not None]
+    if len(known) < 2:
+        return ""
+    most: float = max(1.0, *(abs(row[name] or 0.0) for row in known for name in ("cubeless_equity", "luck")))
+    step, zero = WIDTH / len(turns), HEIGHT / 2
+
+    def height(value: float, row: Row) -> float:
+        side = 1 if row["on_roll"] == 0 else -1
+        return zero - side * value / most * (zero - 4)
+
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="graph" viewBox="0 0 {WIDTH} {HEIGHT}" role="group" '
+        'aria-label="Equity of the first player before each roll, and the luck of each roll">',
+        f'<path class="axis" d="M0 {zero}H{WIDTH}"/>',
+    ]
+    for number, row in enumerate(turns):
+        x = number * step
+        link = escape(address(here, {"turn": number or None}) + "#board", quote=True)
+        bar = ""
+        if row["luck"] is not None:
+            top = min(zero, height(row["luck"], row))
+            side = "first" if row["on_roll"] == 0 else "second"
+            bar = (
+                f'<rect class="{side}" x="{x + 1:.1f}" y="{top:.1f}" width="{max(1.0, step - 2):.1f}" '
+                f'height="{abs(height(row["luck"], row) - zero):.1f}"/>'
+            )
+        chosen = "chosen" if number == place else "blank"
+        title = f"turn {number}: {row['play'] or row['action']}"
+        lines.append(
+            f'<a href="{link}"><title>{escape(title)}</title><rect class="{chosen}" x="{x:.1f}" y="0" '
+            f'width="{step:.1f}" height="{HEIGHT}"/>{bar}</a>'
+        )
+    points = " ".join(
+        f"{(number + 0.5) * step:.1f},{height(row['cubeless_equity'], row):.1f}"
+        for number, row in enumerate(turns)
+        if row["cubeless_equity"] is not None
+    )
+    dots = (
+        f'<circle class="{"first" if row["on_roll"] == 0 else "second"}" cx="{(number + 0.5) * step:.1f}" '
+        f'cy="{height(row["cubeless_equity"], row):.1f}" r="{min(7.0, 3 + 20 * row["size"]):.1f}"/>'
+        for number, row in enumerate(turns)
+        if row["size"] >= ERROR and row["cubeless_equity"] is not None
+    )
+    return "\n".join([*lines, f'<polyline points="{points}"/>', *dots, "</svg>"])

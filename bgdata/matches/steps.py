@@ -1,0 +1,165 @@
+"""Recorded matches analysed: from files' turns to judged games."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from bgdata.equity.cube import CubeRules, check_rules
+from bgdata.errors import InvalidGameError, InvalidScoreError
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.formats.matches import Game, Match, TurnKind, breaks
+from bgdata.formats.replay import ReplayedTurn, replay_game
+from bgdata.game.match import Cube, MatchScore, Money, Stakes
+from bgdata.imports.steps import STANDARD_INPUT
+from bgdata.matches.analysis.acts import Act, ActKind, JudgedGame, RecordedGame
+from bgdata.matches.analysis.judged import judge_game, whole_game
+from bgdata.matches.analysis.outlook import Analyst
+from bgdata.matches.kinds.matches import DATASET as MATCHES
+from bgdata.selfplay.cubeful_series import CubefulRules
+from bgdata.store.progress import Progress
+from bgdata.warehouse import Warehouse
+
+_KINDS = {
+    TurnKind.PLAY: ActKind.ROLL,
+    TurnKind.ROLL: ActKind.ROLL,
+    TurnKind.DOUBLE: ActKind.DOUBLE,
+    TurnKind.BEAVER: ActKind.BEAVER,
+    TurnKind.TAKE: ActKind.TAKE,
+    TurnKind.PASS: ActKind.PASS,
+}
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A game before it is judged; `game` is its record, with the points that were won."""
+
+    match: Match
+    game: Game
+    record: RecordedGame
+
+
+@dataclass(frozen=True)
+class AnalysedGame:
+    """A judged game; `match` is the record, `game` that of the game, with the points that were won."""
+
+    match: Match
+    game: Game
+    judged: JudgedGame
+
+
+def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
+    """The matches of a file, of standard input for `-`, or of an imported version. Raises InvalidGameError for a file
+    with bad lines, and what `read_matches` raises."""
+    from bgdata.matches.kinds.matches_compute import matches_of, read_matches
+
+    kind, _, variant = source.partition("/")
+    path = Path(source)
+    if kind == MATCHES.name and variant and not path.exists():
+        return list(matches_of(warehouse.open_reference(source).arrays()))
+    file = read_matches(Path(STANDARD_INPUT) if source == "-" else path)
+    for line in file.quarantined:
+        raise InvalidGameError(f"expected a record of whole games in {source}, found in {line}")
+    return list(file.matches)
+
+
+def notes_on(match: Match, games: Sequence[Game]) -> list[list[str]]:
+    """For each replayed game of a match, what was repaired or read leniently in it, and what is missing of the match
+    before or behind it: with something missing, sums over the games are not those of the match."""
+    missing = breaks(replace(match, games=tuple(games)))
+    return [
+        [f"game {game.number}: {note.text}" for note in game.notes] + [note.text for note in others]
+        for game, others in zip(games, missing, strict=True)
+    ]
+
+
+def situations(matches: Sequence[Match], source: str, *, is_jacoby: bool | None = None) -> list[Situation]:
+    """The games of matches, replayed, for money by the Jacoby rule where `is_jacoby`, or as each record says for None.
+    Raises InvalidGameError, which names the game of `source`, for one that breaks a rule or has an impossible score,
+    and where there is no game."""
+    found = [
+        situation(match, game, source, is_jacoby=match.is_jacoby if is_jacoby is None else is_jacoby)
+        for match in matches
+        for game in with_crawford(match).games
+    ]
+    if not found:
+        raise InvalidGameError(f"expected recorded games in {source}, found none")
+    return found
+
+
+def situation(match: Match, game: Game, source: str, *, is_jacoby: bool) -> Situation:
+    """One game, replayed. Raises InvalidGameError."""
+    try:
+        replayed = replay_game(match, game)
+        game = replayed.game
+        stakes = stakes_of(match, game, Cube(game.cube_value), 0, is_jacoby=is_jacoby)
+        acts = list(acts_of(match, game, replayed.turns, is_jacoby=is_jacoby))
+    except (InvalidGameError, InvalidScoreError) as error:
+        raise InvalidGameError(f"{error} (game {game.number} of {source})") from error
+    result = None
+    if game.winner is not None and game.points is not None:
+        result = (1 - 2 * game.winner) * game.points
+    return Situation(match, game, RecordedGame(stakes, acts, result))
+
+
+def with_crawford(match: Match) -> Match:
+    """The match with its Crawford game named where the record does not say: the first game in which just one side needs
+    one point, unless somebody doubles in it (a record may begin after the Crawford game)."""
+    games, is_past = [], False
+    for game in match.games:
+        is_at_one = bool(match.length) and (match.length - game.score[0] == 1) != (match.length - game.score[1] == 1)
+        may_be_crawford = is_at_one and not is_past and all(turn.kind is not TurnKind.DOUBLE for turn in game.turns)
+        is_crawford = may_be_crawford if game.is_crawford is None else game.is_crawford
+        games.append(replace(game, is_crawford=is_crawford))
+        is_past = is_past or is_at_one
+    return replace(match, games=tuple(games))
+
+
+def stakes_of(match: Match, game: Game, cube: Cube, player: int, *, is_jacoby: bool) -> Stakes:
+    """The stakes of a game as a player sees them; `cube` is seen by that player. Raises InvalidScoreError."""
+    if not match.length:
+        return Stakes(Money(is_jacoby), cube)
+    own, other = game.score[player], game.score[1 - player]
+    return Stakes(MatchScore(match.length - own, match.length - other, bool(game.is_crawford)), cube)
+
+
+def acts_of(match: Match, game: Game, turns: Sequence[ReplayedTurn], *, is_jacoby: bool) -> Iterator[Act]:
+    """The acts of replayed turns; resignations are none. Raises InvalidScoreError."""
+    offered = None
+    for replayed in turns:
+        turn, play = replayed.turn, replayed.play
+        if turn.kind not in _KINDS:
+            continue
+        kind = _KINDS[turn.kind]
+        stakes = stakes_of(match, game, replayed.cube, replayed.on_roll, is_jacoby=is_jacoby)
+        if kind in (ActKind.ROLL, ActKind.DOUBLE):
+            offered = stakes  # answers keep the stakes before the double, whatever beavers do to the cube
+        after = np.array(play.after_play.board, np.int8) if play else None
+        board = np.array(replayed.position.board, np.int8)
+        yield Act(kind, turn.player, replayed.on_roll, board, offered or stakes, turn.dice, after)
+
+
+def judge_all(
+    player: LookaheadPlayer, rules: CubeRules, found: Sequence[Situation], progress: Progress
+) -> list[AnalysedGame]:
+    """The games judged by a player and a model of the cube, with a bar of their turns.
+
+    Raises UsageError for a match equity table that is too short for a match, or favours a side; and
+    InvalidParameterError for rules that do not fit the games.
+    """
+    for each in found:
+        check_rules(each.record.stakes, rules)
+        if each.match.length:
+            CubefulRules(each.match.length, met=rules.met).check_met()
+    analyst, judged = Analyst(player, rules), []
+    progress.start(f"analysing {len(found)} games", sum(len(each.record.acts) for each in found), "turns")
+    for each in found:
+        acts = []
+        for act in judge_game(analyst, each.record):
+            acts.append(act)
+            progress.advance(1)
+        judged.append(AnalysedGame(each.match, each.game, whole_game(analyst, each.record, acts)))
+    return judged

@@ -1,0 +1,309 @@
+"""`bgdata benchmark` and `bgdata referee`: how much a player loses on decisions, and how it fares in whole games."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bgdata.cli.completion import complete_players
+from bgdata.cli.options import (
+    against_option,
+    format_option,
+    games_option,
+    luck_option,
+    on_option,
+    ply_option,
+    refuse_without,
+    seed_option,
+    table_option,
+)
+from bgdata.endgames.kinds.contact_endgame import POINTS as ANYWHERE
+from bgdata.errors import UsageError
+from bgdata.game.dice import roll_of
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import Position
+from bgdata.imports.commands import import_files, print_report
+from bgdata.imports.kinds.gnubg_benchmark import DATASET as BENCHMARK
+from bgdata.measures.kinds.game_scores import DATASET as GAMES
+from bgdata.measures.kinds.game_scores import GameParameters
+from bgdata.measures.kinds.referee_scores import DATASET, RefereeParameters
+from bgdata.store.names import quoted
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+from bgdata.warehouse.commands.query import run_query
+
+
+@click.command()
+@click.argument("player", shell_complete=complete_players)
+@ply_option()
+@on_option("all")
+@click.option(
+    "--bm",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A benchmark file of gnubg to import and score on; can be given several times.",
+)
+@games_option(None, "40000 where games are played")
+@against_option
+@seed_option(2)
+@luck_option
+@format_option
+@click.pass_obj
+def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: Any) -> None:
+    """Score a PLAYER on rolled-out decisions, or in whole games.
+
+    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, an ONNX file such as mine.onnx,
+    or, where they are installed, gnubg or bgsage. On decisions, the error rate is 1000 times the mean loss per
+    decision, in points; for several players on the same decisions see `bgdata compare --benchmarks`. With --games or
+    --against the player plays cubeless money games, against pubeval unless --against names another player; every
+    sequence of dice is played from both sides. --luck subtracts the luck of every roll from the results, as judged by
+    the network that comes with bgdata.
+
+    \b
+      bgdata benchmark network
+      bgdata benchmark pubeval --on contact --bm contact.bm
+      bgdata benchmark network --ply 1 --games 400 --against network
+    """
+    from bgdata.measures.steps.scores import opponent_of
+
+    games, against, sets, files = (options[name] for name in ("games", "against", "sets", "files"))
+    if games is None and not against:
+        if options["luck"]:
+            raise UsageError("expected games (--games, --against) with --luck, got none")
+        refuse_without("games (--games, --against)", "seed")
+        score_player(warehouse, player, ply, sets, files, form)
+        return
+    if sets or files:
+        raise UsageError("expected either decisions (--on, --bm) or games (--games, --against), got both")
+    if len(against) > 1:
+        raise UsageError(f"expected one opponent, got {len(against)}; try: bgdata score")
+    opponent = opponent_of(*against) if against else ("pubeval", 0)
+    count, seed, luck = 40_000 if games is None else games, options["seed"], options["luck"]
+    play_series(warehouse, (player, ply), opponent, count, seed, form, with_luck=luck)
+
+
+@click.command()
+@click.argument("player", shell_complete=complete_players)
+@ply_option()
+@click.option(
+    "--decisions", default=10_000, show_default=True, type=int, metavar="N", help="Maximum number of decisions."
+)
+@seed_option(1)
+@table_option
+@click.option(
+    "--contact", type=click.IntRange(1, 3), metavar="N", help="Judge by the contact endgames of N checkers a side."
+)
+@click.option(
+    "--no-tables", is_flag=True, help="Let a network play without bearoff tables; with them it plays perfectly."
+)
+@format_option
+@click.pass_obj
+def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables: bool, **options: Any) -> None:
+    """Score a PLAYER on decisions that an exact table has solved.
+
+    PLAYER is random, pubeval, network (the one that comes with bgdata), network/NAME, an ONNX file such as mine.onnx,
+    or, where they are installed, gnubg or bgsage, which use bearoff tables of their own. The decisions come from games
+    of PubEval against itself, bearoffs all; with --contact they are positions drawn at random, of up to N checkers a
+    side that can still hit or block. Each choice is judged by exact equities, so neither luck nor rollouts come in.
+
+    \b
+      bgdata referee pubeval
+      bgdata referee network --no-tables --decisions 1000
+      bgdata referee gnubg --contact 3
+    """
+    chosen = {"referee": options.pop("table"), **options}
+    judge_player(warehouse, player, ply, form, tables=not no_tables, **chosen)
+
+
+DECISIONS = """
+select parameters->>'player' as player, (parameters->>'ply')::integer as ply,
+       concat_ws('/', parameters->'benchmark'->>'kind', parameters->'benchmark'->>'variant') as benchmark,
+       parameters->'benchmark'->>'version' as version, rows as decisions,
+       round((statistics->>'error_rate')::double, 6) as error_rate,
+       round((statistics->>'standard_error')::double, 3) as standard_error,
+       round((statistics->>'error_rate_low')::double, 3) as low,
+       round((statistics->>'error_rate_high')::double, 3) as high,
+       round(100 * (statistics->>'unlisted_share')::double, 2) as percent_unlisted,
+       round(100 * (statistics->>'best_share')::double, 2) as percent_best
+from versions where dataset = 'benchmark_scores' and variant || '/' || version in ({scores}) order by 3, 4
+"""
+
+SERIES = """
+select player, ply, opponent, opponent_ply, games, round(points_per_game, 4) as points_per_game,
+       round(standard_error, 4) as standard_error, round(hedged_points_per_game, 4) as hedged_points_per_game,
+       round(hedged_standard_error, 4) as hedged_standard_error, round(100 * win_share, 2) as percent_won,
+       round(100 * win_gammon_share, 2) as percent_gammons_won,
+       round(100 * win_backgammon_share, 2) as percent_backgammons_won,
+       round(100 * lose_gammon_share, 2) as percent_gammons_lost,
+       round(100 * lose_backgammon_share, 2) as percent_backgammons_lost, round(turns_per_game, 1) as turns_per_game
+from game_summary where player = {player} and ply = {ply} and opponent = {opponent} and opponent_ply = {opponent_ply}
+     and games = {games} and seed = {seed} and (hedged_standard_error is not null) = {luck}
+"""
+
+
+def score_player(
+    warehouse: Warehouse, name: str, ply: int, sets: Sequence[str], files: Sequence[Path], form: str
+) -> None:
+    """Import the files, score the player on each set and print one line for each.
+
+    Raises UnknownPlayerError, MissingTableError for a set that is not there, and what imports raise.
+    """
+    from bgdata.evaluation.player import open_named_player
+    from bgdata.measures.steps.benchmarks import build_benchmark_scores, chosen_sets
+    from bgdata.measures.steps.scores import full_name
+
+    imported = [import_benchmark(warehouse, path) for path in files]
+    name = full_name(name)
+    open_named_player(name, ply, warehouse)
+    chosen = chosen_sets(warehouse, sets, imported)
+    with progress_bars() as progress:
+        scores = build_benchmark_scores(warehouse, chosen, name, ply, progress)
+    listed = ", ".join(quoted(table.name.partition("/")[2]) for table in scores)
+    run_query(warehouse, DECISIONS.format(scores=listed), form, None)
+
+
+def import_benchmark(warehouse: Warehouse, path: Path) -> Table:
+    """Import a benchmark file as a version, and print the report on standard error. Raises as imports do."""
+    table = import_files(warehouse, BENCHMARK.name, [path], None, strict=False, force=False)
+    print_report(table, err=True)
+    return table
+
+
+def play_series(
+    warehouse: Warehouse,
+    player: tuple[str, int],
+    opponent: tuple[str, int],
+    games: int,
+    seed: int,
+    form: str,
+    *,
+    with_luck: bool = False,
+) -> None:
+    """Play games between two players, each given as (name, ply), and print the result of the first one.
+
+    Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a network that is not there.
+    """
+    from bgdata.measures.steps.scores import series_parameters
+
+    with progress_bars() as progress:
+        parameters = series_parameters(warehouse, player, opponent, games, seed, progress, with_luck=with_luck)
+        table = warehouse.build(GAMES.name, parameters, progress=progress)
+    if form == "table":  # too wide for one, and a single row
+        click.echo(result_text(parameters, table.manifest.statistics))
+        return
+    wanted = {key: quoted(value) if isinstance(value, str) else value for key, value in vars(parameters).items()}
+    run_query(warehouse, SERIES.format(**wanted), form, None)
+
+
+def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:
+    """The result of a series in two lines, and the luck-adjusted result in a third where luck was measured."""
+    percent = {name: f"{100 * value:.1f} %" for name, value in found.items() if name.endswith("_share")}
+    return (
+        f"{parameters.player} ({parameters.ply}-ply) against {parameters.opponent} ({parameters.opponent_ply}-ply): "
+        f"{found['points_per_game']:+.4f} +/- {found['standard_error']:.4f} points per game in "
+        f"{parameters.games:,} games of {found['turns_per_game']:.1f} turns\n"
+        f"won {percent['win_share']}, with a gammon or more {percent['win_gammon_share']}, with a backgammon "
+        f"{percent['win_backgammon_share']}; lost a gammon or more {percent['lose_gammon_share']}, a backgammon "
+        f"{percent['lose_backgammon_share']}" + (luck_adjusted_text(found) if parameters.luck else "")
+    )
+
+
+def luck_adjusted_text(found: Mapping[str, float]) -> str:
+    """The line with the luck-adjusted result."""
+    points, error = found["hedged_points_per_game"], found["hedged_standard_error"]
+    factor = f", {found['standard_error'] / error:.1f} times less noise" if error else ""
+    return f"\nluck-adjusted: {points:+.4f} +/- {error:.4f} points per game{factor}"
+
+
+KIND = "bearoff_two_sided"
+BEAROFFS = """
+select player, ply, has_tables, referee, decisions, mean_loss, standard_error, error_share, loss_of_worst_tenth,
+       loss_of_worst_hundredth, loss_of_worst_thousandth, largest_loss, loss_error_bound
+from referee_summary where player = {player} and ply = {ply} and has_tables = {tables}
+     and referee = {referee} and decisions = {decisions} and seed = {seed}
+"""
+
+
+def judge_player(
+    warehouse: Warehouse,
+    name: str,
+    ply: int,
+    form: str,
+    *,
+    decisions: int,
+    seed: int,
+    referee: str,
+    contact: int | None,
+    tables: bool,
+) -> None:
+    """Judge a player by the two-sided table `referee` (such as 6x9; the largest if empty), or by contact endgames of so
+    many checkers, and print the result.
+
+    Raises UsageError for both, UnknownPlayerError, InvalidParameterError, and MissingTableError for a table or network
+    that is not there.
+    """
+    from bgdata.evaluation.player import open_named_player
+    from bgdata.measures.steps.scores import full_name, table_size
+
+    if contact and referee:
+        raise UsageError("expected either --table or --contact, got both")
+    points, checkers = (ANYWHERE, contact) if contact else table_size(warehouse, referee, "to judge by")
+    name = full_name(name)
+    version = open_named_player(name, ply, warehouse, tables=tables).version
+    parameters = RefereeParameters(name, ply, version, tables, points, checkers, decisions, seed)
+    with progress_bars() as progress:
+        table = warehouse.build(DATASET.name, parameters, progress=progress)
+    if form == "table":
+        click.echo("\n".join([*described(parameters, table.manifest.statistics), *worst_decisions(table)]))
+        return
+    wanted = {key: quoted(value) if isinstance(value, str) else value for key, value in vars(parameters).items()}
+    wanted |= {"referee": quoted(f"{points}x{checkers}"), "tables": tables}
+    run_query(warehouse, BEAROFFS.format(**wanted), form, None)
+
+
+def described(parameters: RefereeParameters, found: Mapping[str, float]) -> Iterator[str]:
+    """The result as lines of text."""
+    without = "" if parameters.tables else ", without tables"
+    is_contact = parameters.points == ANYWHERE
+    judge = (
+        f"contact_endgame/{parameters.checkers}" if is_contact else f"{KIND}/{parameters.points}x{parameters.checkers}"
+    )
+    yield (
+        f"{parameters.player} ({parameters.ply}-ply{without}) in {parameters.decisions:,} "
+        f"{'contact' if is_contact else 'bearoff'} decisions judged by {judge}:"
+    )
+    yield (
+        f"mean loss {found['mean_loss']:.6f} +/- {found['standard_error']:.6f} points a decision, "
+        f"{100 * found['error_share']:.2f} % of the choices wrong"
+    )
+    yield (
+        f"one in 10 loses at least {found['loss_of_worst_tenth']:.4f}, one in 100 "
+        f"{found['loss_of_worst_hundredth']:.4f}, one in 1000 {found['loss_of_worst_thousandth']:.4f}, the worst "
+        f"{found['largest_loss']:.4f}; the table's rounding {found['loss_error_bound']:.1g} at most"
+    )
+
+
+def worst_decisions(table: Table, count: int = 5) -> Iterator[str]:
+    """Lines about the decisions that lost most, each position and roll once; empty where none lost anything."""
+    losses, ranks = table.array("losses"), table.array("ranks")
+    rows = sorted((row for row in range(len(losses)) if ranks[row] > 0), key=lambda row: -losses[row])
+    lines: list[str] = []
+    for row in rows:
+        if len(lines) == count:
+            break
+        position = Position(table.array("boards")[row].tolist())
+        roll = roll_of(*table.array("rolls")[row].tolist())
+        plays = {tuple(play.next_position.board): str(play) for play in legal_plays(position, roll)}
+        chosen, best = (plays[tuple(table.array(name)[row].tolist())] for name in ("chosen", "best"))
+        line = f"{position.id}  {roll}  {losses[row]:.4f}  {chosen:<22}  {best}"
+        if line not in lines:
+            lines.append(line)
+    if lines:
+        yield f"\n{'position':<14}  {'':<2}  {'loss':<6}  {'played':<22}  best"
+        yield from lines

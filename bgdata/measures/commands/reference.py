@@ -1,0 +1,204 @@
+"""`bgdata reference`: positions of every theme, rolled out, by which players are measured; `bgdata check-reference`: a
+sample of them, rolled out again by another player."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from bgdata.cli.completion import complete_players
+from bgdata.cli.options import format_option, reference_option, rollout_options, threads_option
+from bgdata.cli.output import show_rows
+from bgdata.measures.kinds.reference_checks import DATASET as CHECKS
+from bgdata.measures.kinds.reference_checks import ReferenceCheckParameters
+from bgdata.measures.kinds.reference_positions import DATASET, THEMES, ReferenceParameters
+from bgdata.rows import COUNT, EQUITY, LOSS, Column, Quantity, Row, table_lines
+from bgdata.selfplay.commands.labels import describe_missed, roller_parameters
+from bgdata.store.progress_bars import progress_bars
+from bgdata.warehouse import Warehouse
+
+THEME_COLUMNS = (
+    Column("theme", width=26),
+    Column("positions", COUNT),
+    Column("mean_standard_error", LOSS),
+    Column("games", COUNT, width=12),  # of rollouts
+    Column("source_games", COUNT, "found in games"),  # that were searched for the positions
+)
+CHECK_COLUMNS = (
+    Column("theme", width=24),
+    Column("positions", COUNT),
+    Column("mean_difference", EQUITY, error="mean_standard_error", width=19),
+    Column("rms_difference", LOSS, "RMS difference"),
+    Column("rms_standard_error", LOSS, "by dice alone"),
+    Column("rms_z_score", Quantity(2), "RMS z-score"),
+    Column("beyond_3", COUNT),
+)
+
+
+@click.command()
+@click.option(
+    "--positions",
+    default=ReferenceParameters.positions,
+    show_default=True,
+    type=click.IntRange(2),
+    metavar="N",
+    help="Number of positions of each theme, half for validation and half for test.",
+)
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    metavar="PLAYER[+PLAYER]",
+    help="Players of the games: network, pubeval, random or network/NAME/VERSION; can be given several times.  "
+    f"[default: {', '.join(ReferenceParameters.sources)}]",
+)
+@click.option(
+    "--most-games",
+    default=ReferenceParameters.most_games,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="Maximum number of games that positions are looked for in.",
+)
+@rollout_options
+@threads_option
+@format_option
+@click.pass_obj
+def reference(
+    warehouse: Warehouse,
+    /,
+    positions: int,
+    sources: tuple[str, ...],
+    most_games: int,
+    network: str,
+    form: str,
+    **options: Any,
+) -> None:
+    """Make reference positions of every theme, rolled out.
+
+    Themes are kinds of games, such as blitz or back-game-on-roll; there are as many positions of each. They come from
+    games of several players, begun anywhere, some with checkers moved at random. Half of them, by game, are for
+    validation, half for test; the training feed leaves all of them out. Each is rolled out until its standard error is
+    at most 0.007 points, or what --until says: some hours for the default number. A stopped command resumes from its
+    last checkpoint when it is run again; the positions are the same on any number of threads.
+
+    \b
+      bgdata reference
+      bgdata reference --positions 20 --until 0.02 --source network --source pubeval+random
+      bgdata query "select theme, count(*) from reference_positions group by theme"
+    """
+    make_reference(
+        warehouse,
+        network,
+        options,
+        form,
+        positions=positions,
+        sources=sources or ReferenceParameters.sources,
+        most_games=most_games,
+        seed=options["seed"],
+    )
+
+
+def make_reference(warehouse: Warehouse, network: str, options: Mapping[str, Any], form: str, **sample: Any) -> None:
+    """Build a set of reference positions, and print a row for each theme.
+
+    Raises InvalidParameterError, also for a theme of which the games have too few positions, and MissingTableError for
+    a network that is not there.
+    """
+    roller = roller_parameters(warehouse, network, options, ReferenceParameters.until)
+    parameters = ReferenceParameters(**roller, **sample)
+    DATASET.check_parameters(parameters)
+    with progress_bars() as progress:
+        table = warehouse.build(DATASET.name, parameters, progress=progress)
+    statistics = table.manifest.statistics
+    rows = theme_rows(statistics)
+    missed = describe_missed(table.manifest.rows, "positions", statistics, parameters)
+    show_rows(rows, form, ["\n".join([str(table.folder), *table_lines(THEME_COLUMNS, rows)]) + missed])
+
+
+def theme_rows(statistics: Mapping[str, float]) -> list[Row]:
+    """A row for each theme, from the statistics of a version."""
+    return [
+        {
+            "theme": theme,
+            "positions": round(statistics[f"{name}_positions"]),
+            "mean_standard_error": statistics[f"{name}_mean_standard_error"],
+            "reached_share": statistics[f"{name}_reached_share"],
+            "games": round(statistics[f"{name}_games"]),
+            "source_games": round(statistics[f"{name}_source_games"]),
+        }
+        for theme, name in ((theme, theme.replace("-", "_")) for theme in THEMES)
+    ]
+
+
+@click.command()
+@click.argument("player", metavar="PLAYER[:PLY]", shell_complete=complete_players)
+@reference_option
+@click.option(
+    "--checked",
+    default=ReferenceCheckParameters.positions,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of positions to roll out, of each theme as many.",
+)
+@rollout_options
+@threads_option
+@format_option
+@click.pass_obj
+def check_reference(
+    warehouse: Warehouse,
+    /,
+    player: str,
+    reference: str,
+    checked: int,
+    network: str,
+    form: str,
+    **options: Any,
+) -> None:
+    """Roll out a sample of the reference positions again.
+
+    PLAYER plays both sides, with other dice. It is what `bgdata benchmark` takes: network (the one that comes with
+    bgdata), network/NAME, gnubg, bgsage, pubeval; network:1 looks one roll ahead. Who plays makes a difference, and
+    this says how large it is: for each theme the mean difference of the equity, the root mean square difference beside
+    the one that the dice alone would make, and z-scores, differences by their standard errors. Luck is seen by
+    --network, whoever plays. gnubg and bgsage are asked for every play: give them fewer positions (--checked) or fewer
+    --trials; z-scores need hundreds, since standard errors come from blocks of 36. A stopped command resumes from its
+    last checkpoint.
+
+    \b
+      bgdata check-reference network:1 --trials 360
+      bgdata check-reference gnubg --checked 56 --trials 360
+      bgdata query "select row, equity_difference, z_score from reference_checks order by abs(z_score) desc limit 5"
+    """
+    check_positions(warehouse, player, reference, network, options, form, positions=checked)
+
+
+def check_positions(
+    warehouse: Warehouse,
+    player: str,
+    reference: str,
+    network: str,
+    options: Mapping[str, Any],
+    form: str,
+    *,
+    positions: int,
+) -> None:
+    """Roll out the sample, and print a row for each theme and one for all.
+
+    Raises UnknownPlayerError, UsageError, InvalidParameterError, and MissingTableError for reference positions or a
+    network that are not there.
+    """
+    from bgdata.measures.steps.references import check_parameters, check_rows, find_references
+    from bgdata.measures.steps.scores import full_name, opponent_of
+
+    name, ply = opponent_of(player)
+    references = find_references(warehouse, reference)
+    how = {**roller_parameters(warehouse, network, options), "seed": options["seed"], "positions": positions}
+    parameters = check_parameters(warehouse, references, full_name(name), ply, how)
+    with progress_bars() as progress:
+        table = warehouse.build(CHECKS.name, parameters, progress=progress)
+    rows = check_rows(warehouse, table)
+    show_rows(rows, form, [str(table.folder), *table_lines(CHECK_COLUMNS, rows)])

@@ -1,0 +1,97 @@
+"""What a player loses in bearoffs, judged by an exact table, decision by decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.endgames.kinds.contact_endgame import POINTS as ANYWHERE
+from bgdata.endgames.kinds.contact_endgame import EndgameParameters
+from bgdata.errors import InvalidParameterError
+from bgdata.kinds.columns import POSITION_COLUMNS
+from bgdata.measures.kinds.shared.players import check_player_name, player_slug
+from bgdata.selfplay.kinds.shared.games import check_seed
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
+
+FEWEST, MOST = 2, 1 << 24  # decisions: a standard error needs two
+
+
+@dataclass(frozen=True)
+class RefereeParameters(Parameters):
+    """The player, its ply and the version that it reports; whether a network has its bearoff tables; the size of the
+    table that judges, where 25 points are a contact endgame; the number and the seed of the decisions."""
+
+    player: str = "pubeval"
+    ply: int = 0
+    version: str = "2"
+    tables: bool = True
+    points: int = 3
+    checkers: int = 3
+    decisions: int = 20
+    seed: int = 1
+
+
+class RefereeScores(Dataset[RefereeParameters]):
+    """One row for each decision, in the order of `measures.referee.exact_decisions`, or of
+    `measures.referee.contact_decisions`."""
+
+    name = "referee_scores"
+    revision = 2  # 2: the standard error knows which decisions are of one game
+    summary = (
+        "Choices of a player in bearoffs of an exact two-sided table, or in contact endgames, and what each loses "
+        "against the best play."
+    )
+    source = (
+        "Computed: the player's choices by cubeless money equity, in positions of PubEval's games against itself, or "
+        "in contact endgames drawn at random"
+    )
+    columns = (
+        Column("decision", "INTEGER", "", "Number of the decision, in the order of the games"),
+        *POSITION_COLUMNS,
+        Column("die1", "TINYINT", "", "First die"),
+        Column("die2", "TINYINT", "", "Second die"),
+        Column("n_plays", "SMALLINT", "plays", "Different plays of the roll"),
+        Column("next_position_id", "VARCHAR", "", "Position after the chosen play, the opponent on roll"),
+        Column("best_position_id", "VARCHAR", "", "Position after the best play, the opponent on roll"),
+        Column("rank", "SMALLINT", "", "How many plays are better, beyond the rounding of the table"),
+        Column("loss", "DOUBLE", "points", "Exact cubeless equity after the best play less that after the choice"),
+    )
+    key = ("decision",)
+    arrays = (
+        FlatArray("boards", "int8", "decision, 26 integers", "Board before the roll, of the player on roll"),
+        FlatArray("rolls", "int8", "decision, 2 dice", "Dice as rolled"),
+        FlatArray("games", "int64", "decision", "Number of the game; each contact endgame is one of its own"),
+        FlatArray("chosen", "int8", "decision, 26 integers", "Board after the chosen play, the opponent on roll"),
+        FlatArray("losses", "float64", "decision", "Points lost against the best"),
+        FlatArray("ranks", "int16", "decision", "How many plays are better, beyond the rounding of the table"),
+        FlatArray("n_plays", "int16", "decision", "Different plays of the roll"),
+        FlatArray("best", "int8", "decision, 26 integers", "Board after the best play, the opponent on roll"),
+    )
+    parameters = RefereeParameters
+    defaults = ()
+    smallest = RefereeParameters()
+
+    def slug(self, parameters: RefereeParameters) -> str:
+        player = player_slug(parameters.player, parameters.ply) + ("" if parameters.tables else "-without-tables")
+        table = f"{parameters.points}x{parameters.checkers}"
+        return f"{player}-{table}-{parameters.decisions}-seed-{parameters.seed}"
+
+    def check_parameters(self, parameters: RefereeParameters) -> None:
+        check_player_name(parameters.player)
+        if not FEWEST <= parameters.decisions <= MOST:
+            raise InvalidParameterError(f"expected {FEWEST} to {MOST:,} decisions, got {parameters.decisions}")
+        check_seed(parameters.seed)
+
+    def inputs(self, parameters: RefereeParameters) -> Mapping[str, tuple[str, Parameters]]:
+        if parameters.points == ANYWHERE:
+            return {"table": ("contact_endgame", EndgameParameters(parameters.checkers))}
+        return {"table": ("bearoff_two_sided", TwoSidedParameters(parameters.points, parameters.checkers))}
+
+    def estimate(self, parameters: RefereeParameters) -> Estimate:
+        return Estimate(parameters.decisions, 150 * parameters.decisions, (1 << 28) + 400 * parameters.decisions)
+
+
+DATASET = RefereeScores()

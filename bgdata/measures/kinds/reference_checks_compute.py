@@ -1,0 +1,139 @@
+"""Rolls out reference positions again, with another player for both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.errors import BgdataError, CheckSkippedError
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.player import Player, open_player_of_version
+from bgdata.game.board_kernels import position_classes
+from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
+from bgdata.kinds.rechecking import check_arrays, check_rows
+from bgdata.measures.kinds.reference_checks import ReferenceCheckParameters
+from bgdata.measures.kinds.reference_positions import THEMES
+from bgdata.selfplay.kinds.shared.rollouts_compute import empty_rollouts, open_roller, rolled_out
+from bgdata.selfplay.rollout import rolled_by
+from bgdata.store.arrays import Array
+from bgdata.store.context import Build, Computed, Context, Recheck
+from bgdata.store.dataset import Computation, sampled
+from bgdata.store.table import Table
+
+STEP = 20  # positions rolled out together, between which a killed run goes on: programs are slow to start
+MOST_REPLAYED = 5  # positions that a verification rolls out again
+ROLLED = ("chances", "standard_errors", "equities", "equity_standard_errors", "trials")  # what rollouts fill
+ROUNDING = 1e-6  # points, of equities from chances in float32: where tables end all games, errors are smaller than that
+
+
+class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
+    """Computation of `reference_checks`."""
+
+    def compute(self, build: Build[ReferenceCheckParameters]) -> None:
+        player, reference, job = open_player(build), build.inputs["reference"], build.job
+        rows = sampled_rows(np.asarray(reference.array("themes")), build.parameters.positions)
+        state = empty_rollouts(ROLLED, len(rows))
+        job.fill("positions", state, STEP, lambda part: rolled_out_by(build, player, rows[part]))
+        for name, values in {**state, **derived_arrays(reference, rows, state)}.items():
+            job.save(name, values)
+
+    def batches(self, computed: Computed[ReferenceCheckParameters]) -> Iterator[pa.RecordBatch]:
+        found = {name: np.asarray(values) for name, values in computed.arrays.items()}
+        errors = {f"{name}_standard_error": each for name, each in chance_columns(found["standard_errors"]).items()}
+        differences, both = found["differences"], found["difference_errors"]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scores = differences / both
+        yield pa.record_batch(
+            {
+                "row": found["rows"],
+                "theme": chosen_texts(pa.array(THEMES), found["themes"].astype(np.int32)),
+                "position_id": position_columns(found["boards"])["position_id"],
+                "class": class_column(position_classes(found["boards"]).astype(np.uint8)),
+                **chance_columns(found["chances"]),
+                **errors,
+                "equity": found["equities"],
+                "standard_error": found["equity_standard_errors"],
+                "equity_difference": differences,
+                "difference_standard_error": both,
+                "z_score": pa.array(scores, mask=both == 0),
+                "trials": found["trials"],
+            }
+        )
+
+    def statistics(self, computed: Computed[ReferenceCheckParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
+        differences, errors = (np.asarray(arrays[name]) for name in ("differences", "difference_errors"))
+        scores = differences[errors > 0] / errors[errors > 0]
+        found = {
+            "rms_difference": float(np.sqrt((differences**2).mean())),
+            "mean_difference": float(differences.mean()),
+            "rms_standard_error": float(np.sqrt((errors**2).mean())),
+            "games": float(np.asarray(arrays["trials"]).sum()),
+        }
+        if len(scores):
+            found |= {"rms_z_score": float(np.sqrt((scores**2).mean())), "beyond_3": float((abs(scores) > 3).mean())}
+        return found
+
+    def check_sample(self, recheck: Recheck[ReferenceCheckParameters]) -> str:
+        """Compare with the reference positions, and roll out a few of them again where the player is what it was."""
+        table, reference = recheck.table, recheck.inputs["reference"]
+        arrays = {name: np.asarray(values) for name, values in table.arrays().items()}
+        rows = sampled_rows(np.asarray(reference.array("themes")), recheck.parameters.positions)
+        check_arrays(table, derived_arrays(reference, rows, arrays))
+        try:
+            player = open_player(recheck)
+        except BgdataError as error:
+            raise CheckSkippedError(f"the player cannot be asked: {error}") from error
+        count = min(recheck.rows, MOST_REPLAYED, len(rows))
+        chosen = np.sort(recheck.generator.permutation(len(rows))[:count])
+        check_rows(table, chosen, rolled_out_by(recheck, player, rows[chosen]))
+        return sampled(count, len(rows), "positions")
+
+
+def open_player(context: Context[ReferenceCheckParameters]) -> Player:
+    """Who plays. Raises what `open_player_of_version` raises."""
+    wanted = context.parameters
+    return open_player_of_version(wanted.player, wanted.ply, wanted.version, context.warehouse)
+
+
+def sampled_rows(themes: Array, count: int) -> Array:
+    """int32[m]: rows of uint8[n] themes, of each theme as equally many as can be, spread evenly over its rows; `count`
+    in all, or all rows if there are fewer."""
+    found: list[Array] = []
+    counts = np.bincount(themes, minlength=len(THEMES))
+    left = count
+    for place, theme in enumerate(np.argsort(counts, kind="stable").tolist()):  # those with few first
+        wanted = min(-(-left // (len(THEMES) - place)), int(counts[theme]))
+        rows = np.flatnonzero(themes == theme)
+        found.append(rows[np.arange(wanted) * len(rows) // max(wanted, 1)])
+        left -= wanted
+    return np.sort(np.concatenate(found)).astype(np.int32)
+
+
+def rolled_out_by(context: Context[ReferenceCheckParameters], player: Player, rows: Array) -> dict[str, Array]:
+    """The arrays of some rows of the reference positions; what a row has depends on nothing else."""
+    parameters, chooser = context.parameters, open_roller(context).chooser
+    positions = context.inputs["reference"].array("boards")
+    boards = np.ascontiguousarray(positions[rows])
+    items = rows.astype(np.int64) + len(positions)  # those of the reference are its rows: other dice by any seed
+    by_player = rolled_by(player, boards, chooser, parameters.seed, parameters.how(), items)
+    return rolled_out(parameters, parameters.seed, chooser, boards, items, ROLLED, lambda _: by_player)
+
+
+def derived_arrays(reference: Table, rows: Array, found: Mapping[str, Array]) -> dict[str, Array]:
+    """What follows from the reference positions, the rows of the sample, and its rollouts."""
+    taken = {name: np.asarray(reference.array(name))[rows] for name in ("boards", "themes", "equity_standard_errors")}
+    expected = cubeless_equities(np.asarray(reference.array("chances"))[rows]).astype(np.float64)
+    errors = np.hypot(found["equity_standard_errors"], taken["equity_standard_errors"])
+    return {
+        "rows": rows,
+        "boards": taken["boards"],
+        "themes": taken["themes"],
+        "differences": np.asarray(found["equities"]) - expected,
+        "difference_errors": np.where(errors > ROUNDING, errors, 0.0),
+    }
+
+
+COMPUTATION = ReferenceChecksComputation

@@ -1,0 +1,117 @@
+"""Asks a player about reference positions, and compares with the rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import isfinite
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.errors import BgdataError, CheckSkippedError
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.player import as_evaluator, open_player_of_version
+from bgdata.evaluation.value_errors import error_summary
+from bgdata.game.board_kernels import position_classes
+from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
+from bgdata.kinds.rechecking import check_arrays, check_chances
+from bgdata.measures.kinds.reference_positions import THEMES
+from bgdata.measures.kinds.reference_scores import EVERY_THEME, GROUPS, HALVES, ReferenceScoreParameters, statistic_name
+from bgdata.selfplay.kinds.shared.games_compute import slices
+from bgdata.selfplay.kinds.shared.rollouts_compute import SAMPLE_ROWS
+from bgdata.selfplay.splits import SPLITS
+from bgdata.store.arrays import Array
+from bgdata.store.context import Build, Computed, Context, Recheck
+from bgdata.store.dataset import Computation, sampled
+from bgdata.store.table import Table
+
+STEP = 4096  # positions asked for at a time at ply 0, between which a killed run goes on: programs are slow to start
+COPIED = ("boards", "themes", "splits", "games", "equity_standard_errors")  # from the reference positions
+
+
+class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
+    """Computation of `reference_scores`."""
+
+    def compute(self, build: Build[ReferenceScoreParameters]) -> None:
+        evaluator, reference, job = open_evaluator(build), build.inputs["reference"], build.job
+        boards = np.ascontiguousarray(reference.array("boards"))
+        state: dict[str, Array] = {"chances": np.zeros((len(boards), 5), np.float32)}
+        step = max(1, STEP >> 3 * build.parameters.ply)
+        job.fill("positions", state, step, lambda rows: {"chances": evaluator.evaluate_many(boards[rows]).chances})
+        for name, values in {**state, **derived_arrays(reference, state["chances"])}.items():
+            job.save(name, values)
+
+    def batches(self, computed: Computed[ReferenceScoreParameters]) -> Iterator[pa.RecordBatch]:
+        texts = {"themes": pa.array(THEMES), "splits": pa.array(SPLITS)}
+        for rows in slices(len(computed.arrays["games"]), self.kind.row_group_rows):
+            found = {name: np.asarray(values[rows]) for name, values in computed.arrays.items()}
+            words = {name.removesuffix("s"): chosen_texts(texts[name], found[name].astype(np.int32)) for name in texts}
+            yield pa.record_batch(
+                {
+                    "row": np.arange(rows.start, rows.stop, dtype=np.int32),
+                    **words,
+                    "game": found["games"],
+                    "position_id": position_columns(found["boards"])["position_id"],
+                    "class": class_column(position_classes(found["boards"]).astype(np.uint8)),
+                    **chance_columns(found["chances"]),
+                    "cubeless_equity": cubeless_equities(found["chances"]),
+                    "equity_error": found["equity_errors"],
+                    "standard_error": found["equity_standard_errors"],
+                }
+            )
+
+    def statistics(self, computed: Computed[ReferenceScoreParameters]) -> Mapping[str, float]:
+        """Errors of the equity by split and theme; a theme without positions has none, and one whose positions are all
+        from one game no standard error."""
+        arrays = {name: np.asarray(values) for name, values in computed.arrays.items()}
+        found: dict[str, float] = {}
+        for split in HALVES:
+            for group in GROUPS:
+                rows = is_in_group(arrays, split, group)
+                if rows.any():
+                    columns = (arrays[name][rows] for name in ("equity_errors", "equity_standard_errors", "games"))
+                    figures = error_summary(*columns)._asdict()
+                    found |= {statistic_name(split, group, name): float(figures[name]) for name in figures}
+        return {name: figure for name, figure in found.items() if isfinite(figure)}
+
+    def check_sample(self, recheck: Recheck[ReferenceScoreParameters]) -> str:
+        """Compare all rows with the reference positions, and ask for some of them where the player is what it was."""
+        table, reference = recheck.table, recheck.inputs["reference"]
+        found = np.asarray(table.array("chances"))
+        check_arrays(table, derived_arrays(reference, found))
+        try:
+            evaluator = open_evaluator(recheck)
+        except BgdataError as error:
+            raise CheckSkippedError(f"the player cannot be asked: {error}") from error
+        chosen = np.sort(recheck.generator.permutation(len(found))[: min(recheck.rows, 10 * SAMPLE_ROWS)])
+        expected = evaluator.evaluate_many(np.ascontiguousarray(reference.array("boards")[chosen])).chances
+        check_chances(table, chosen, expected)
+        return sampled(len(chosen), len(found))
+
+
+def open_evaluator(context: Context[ReferenceScoreParameters]) -> Evaluator:
+    """Who is asked. Raises what `as_evaluator` and `open_player_of_version` raise."""
+    wanted = context.parameters
+    player = open_player_of_version(wanted.player, wanted.ply, wanted.version, context.warehouse, tables=wanted.tables)
+    return as_evaluator(wanted.player, player)
+
+
+def derived_arrays(reference: Table, chances: Array) -> dict[str, Array]:
+    """What follows from the reference positions and the player's chances float32[n, 5] of them."""
+    errors = equities(chances) - equities(np.asarray(reference.array("chances")))
+    return {name: np.asarray(reference.array(name)) for name in COPIED} | {"equity_errors": errors}
+
+
+def equities(chances: Array) -> Array:
+    """float64[n]: cubeless equities as they are shown, so that their differences are exact."""
+    return cubeless_equities(chances).astype(np.float64)
+
+
+def is_in_group(arrays: Mapping[str, Array], split: str, group: str) -> Array:
+    """bool[n]: the positions of a split that are of a theme, or of any."""
+    is_split: Array = arrays["splits"] == SPLITS.index(split)
+    return is_split if group == EVERY_THEME else is_split & (arrays["themes"] == THEMES.index(group))
+
+
+COMPUTATION = ReferenceScoresComputation

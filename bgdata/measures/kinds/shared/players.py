@@ -1,0 +1,68 @@
+"""Names of players in parameters and variants."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from bgdata.errors import InvalidParameterError
+from bgdata.evaluation.players import is_callable, is_player_file
+from bgdata.selfplay.kinds.selfplay import TABLES
+from bgdata.selfplay.kinds.shared.games import check_seed
+from bgdata.store.parameters import Parameters
+from bgdata.store.versions import VERSION
+from bgdata.training.kinds.shared.networks import default_network
+
+FEWEST_GAMES = 4  # between two players: a standard error needs two pairs
+LONGEST_FILE = 40  # letters of a file's name in the name of a variant
+
+
+def check_player_name(name: str) -> None:
+    """Raise InvalidParameterError for a name that no player has: letters, digits and -, network/NAME,
+    network/NAME/VERSION, an ONNX file or one that starts an engine, or a Python callable module:name."""
+    named = rf"(network/)?-*[A-Za-z0-9][A-Za-z0-9-]*|network/[a-z0-9-]+/{VERSION.pattern}"
+    if not (re.fullmatch(named, name) or is_callable(name) or (is_player_file(name) and name.isprintable())):
+        raise InvalidParameterError(f"expected the name of a player, got {name!r}")
+
+
+def player_slug(name: str, ply: int) -> str:
+    """The text for a player in the name of a variant: pubeval-0ply, network-td-1ply, onnx-mine-0ply for mine.onnx."""
+    if is_player_file(name):
+        words = re.sub("[^a-z0-9]+", "-", Path(name).stem.lower())[:LONGEST_FILE].strip("-")
+        name = "-".join(filter(None, (Path(name).suffix[1:], words)))
+    elif is_callable(name):
+        name = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
+    return f"{name.replace('/', '-')}-{ply}ply"
+
+
+@dataclass(frozen=True)
+class PairingParameters(Parameters):
+    """Two players with their plies and the versions that they report."""
+
+    player: str = "pubeval"
+    ply: int = 0
+    version: str = "2"
+    opponent: str = "random"
+    opponent_ply: int = 0
+    opponent_version: str = "1"
+
+    @property
+    def pairing(self) -> str:
+        """The text for both players in the name of a variant."""
+        return f"{player_slug(self.player, self.ply)}-against-{player_slug(self.opponent, self.opponent_ply)}"
+
+    def check_pairing(self, games: int, seed: int) -> None:
+        """Raise InvalidParameterError for names that no player has, and for numbers of games that are not pairs."""
+        check_player_name(self.player)
+        check_player_name(self.opponent)
+        if games >= 1 << 31:
+            raise InvalidParameterError(f"expected fewer than 2^31 games, got {games}")
+        if games < FEWEST_GAMES or games % 2:
+            raise InvalidParameterError(f"expected an even number of at least {FEWEST_GAMES} games, got {games}")
+        check_seed(seed)
+
+
+def luck_inputs() -> dict[str, tuple[str, Parameters]]:
+    """The network of the package and its tables, which measure the luck of the dice, by role."""
+    return {"network": default_network(), **TABLES}

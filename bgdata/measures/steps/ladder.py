@@ -1,0 +1,132 @@
+"""The ladder: games of every pairing of its players, in parts that are kept, and the ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from itertools import combinations
+from typing import NamedTuple
+
+from bgdata.errors import InvalidParameterError, MissingTableError, UnknownPlayerError, UsageError
+from bgdata.evaluation.player import as_evaluator, open_named_player
+from bgdata.kinds.column_values import text_column
+from bgdata.measures.kinds.cubeful_scores import DATASET as CUBEFUL
+from bgdata.measures.kinds.cubeful_scores import CubefulScoreParameters
+from bgdata.measures.kinds.game_scores import DATASET as CUBELESS
+from bgdata.measures.kinds.game_scores import GameParameters
+from bgdata.measures.kinds.ladder import DATASET as LADDER
+from bgdata.measures.kinds.ladder import LadderParameters, match_length
+from bgdata.measures.kinds.shared.players import player_slug
+from bgdata.measures.steps.benchmarks import Player
+from bgdata.measures.steps.scores import full_name
+from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import Parameters, VersionRef
+from bgdata.store.progress import Progress
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+ZERO = ("network", 0)  # who is rated 0
+DEFAULT_PLAYERS: tuple[Player, ...] = (
+    *(ZERO, ("network", 1)),
+    *((f"network/{name}", 0) for name in ("taught-320", "contact-320", "contact-160")),
+    *(("gnubg", 0), ("gnubg", 1), ("bgsage", 0), ("bgsage", 1)),  # where they are installed
+    *(("pubeval", 0), ("random", 0)),
+)
+CUBELESS_GAMES, MONEY_GAMES, MATCHES = 60, 40, 10  # of a pairing that are kept as one version: a part
+
+
+class Entrant(NamedTuple):
+    """A player of a ladder, as it plays here."""
+
+    name: str
+    ply: int
+    version: str
+
+
+def ladder_players(warehouse: Warehouse, play: str) -> list[Player]:
+    """The players of the current ladder of a play, best first; none where there is none yet."""
+    try:
+        arrays = warehouse.open(LADDER.name, play).arrays()
+    except MissingTableError:
+        return []
+    return list(zip(text_column(arrays, "names").to_pylist(), arrays["plies"].tolist(), strict=True))
+
+
+def build_ladder(
+    warehouse: Warehouse, players: Sequence[Player], play: str, games: int | None, seed: int, progress: Progress
+) -> tuple[Table, list[str]]:
+    """The ladder of these players and of the one that is rated 0, after playing those games of each pairing that are
+    missing, one part of them if no number is given; and lines about who could not be rated here.
+
+    Raises InvalidParameterError for an impossible play or number of games, UnknownPlayerError, MissingTableError for a
+    missing network, UsageError for less than two players, and what building raises.
+    """
+    kind, part = CUBELESS if play == "cubeless" else CUBEFUL, part_games(play)
+    games = part if games is None else games
+    check_games(games, part)
+    left_out: list[str] = []
+    if len(set(entered(warehouse, [ZERO, *players], play, left_out))) < 2:  # asked before anything is built
+        raise UsageError("; ".join(["expected two players to rate, got one", *left_out]))
+    prepare(warehouse, play, progress)
+    entrants = sorted(set(entered(warehouse, [ZERO, *players], play, [])))
+    found = []
+    for first, second in combinations(entrants, 2):
+        for number, start in enumerate(range(0, games, part)):
+            dice = dice_seed(first, second, seed, number)
+            recipe = series_of(first, second, play, min(part, games - start), dice)
+            found.append(VersionRef.parse(warehouse.build(kind.name, recipe, progress=progress).name))
+    sources = tuple(sorted(found, key=str))
+    parameters = LadderParameters(play, full_name(ZERO[0]), ZERO[1], sources)
+    return warehouse.build(LADDER.name, parameters, progress=progress), left_out
+
+
+def prepare(warehouse: Warehouse, play: str, progress: Progress) -> None:
+    """Build what measures luck, and the match equity table: players may use its bearoff tables."""
+    kind: Dataset[GameParameters] | Dataset[CubefulScoreParameters]
+    anybody = Entrant("pubeval", 0, "2")
+    recipe = series_of(anybody, anybody, play, part_games(play), 0)
+    kind = CUBELESS if play == "cubeless" else CUBEFUL
+    for needed, parameters in kind.inputs(recipe).values():  # type: ignore[arg-type]  # of this kind
+        warehouse.build(needed, parameters, progress=progress)
+
+
+def part_games(play: str) -> int:
+    """Games or matches of a part."""
+    return MATCHES if match_length(play) else MONEY_GAMES if play == "money" else CUBELESS_GAMES
+
+
+def dice_seed(first: Entrant, second: Entrant, seed: int, part: int) -> int:
+    """Seed of the dice of a part of a pairing. Each has its own: results with the same dice would depend on one another
+    where players are alike, and the intervals take them as independent."""
+    text = f"{seed} {part} {player_slug(*first[:2])} {player_slug(*second[:2])}"
+    return int.from_bytes(sha256(text.encode()).digest()[:4])
+
+
+def check_games(games: int, part: int) -> None:
+    """Raise InvalidParameterError for numbers that do not make parts of an even number of games, four at least."""
+    rest = games % part
+    if games < 4 or rest % 2 or rest == 2:
+        raise InvalidParameterError(f"expected an even number of at least 4 games, in parts of {part}, got {games}")
+
+
+def entered(warehouse: Warehouse, players: Sequence[Player], play: str, left_out: list[str]) -> Iterator[Entrant]:
+    """The players as they play here. Of the default ones, programs that are not installed are left out, and where there
+    is a cube those that do not evaluate positions."""
+    for name, ply in dict.fromkeys((full_name(name), ply) for name, ply in players):
+        try:
+            player = open_named_player(name, ply, warehouse)
+            if play != "cubeless":
+                as_evaluator(name, player)
+        except (UnknownPlayerError, UsageError) as error:
+            if isinstance(error, UnknownPlayerError) and (name, ply) not in DEFAULT_PLAYERS:
+                raise
+            left_out.append(f"{name} ({ply}-ply): {error}")
+            continue
+        yield Entrant(name, ply, player.version)
+
+
+def series_of(first: Entrant, second: Entrant, play: str, games: int, seed: int) -> Parameters:
+    """The recipe of one part of a pairing."""
+    if play == "cubeless":
+        return GameParameters(*first, *second, games, seed, True)
+    return CubefulScoreParameters(*first, *second, match_length(play), games, seed, True)

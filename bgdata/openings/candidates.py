@@ -1,0 +1,139 @@
+"""The candidate plays of one decision, rolled out with the same dice until each is known well enough.
+
+What is at stake is an `Objective`: money without a cube, or the game alone, as at double match point, where the rollout
+plays both sides for wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.evaluation.chances import turned_chances
+from bgdata.evaluation.choices import Chooser, networks_of, tables_of
+from bgdata.evaluation.lookahead_kernels import evaluations_ahead
+from bgdata.evaluation.roll_values import likely_plays
+from bgdata.evaluation.win_only import win_only_chooser
+from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.play_kernels import batch_plays
+from bgdata.selfplay.rollout import (
+    Limits,
+    RolloutSettings,
+    Values,
+    blocks_while_open,
+    difference_error,
+    equities_of,
+    mean_and_error,
+)
+from bgdata.selfplay.rollout_decisions import own_blocks
+from bgdata.selfplay.rollout_kernels import BLOCK
+
+LEAST_PLAYS = 2  # candidates, where there are as many plays
+SURE = 3.0  # standard errors of a difference, beyond which it is taken to be one
+
+
+class Objective(StrEnum):
+    """What a game is played for."""
+
+    MONEY = "money"  # points, without a cube
+    GAME = "double-match-point"  # to win it, whatever the size
+
+    def chooser(self, chooser: Chooser) -> Chooser:
+        """A player with networks as it plays for this."""
+        return chooser if self is Objective.MONEY else win_only_chooser(chooser)
+
+    def equities(self, chances: Values) -> Values:
+        """float64[...]: what float64[..., 5] chances are worth; a game alone is worth 1 or -1."""
+        return equities_of(chances) if self is Objective.MONEY else np.asarray(2.0 * chances[..., 0] - 1.0)
+
+
+class Wanted(NamedTuple):
+    """Rounds of trials are played until the standard error of a candidate is at most `limits.until`, or until it is
+    surely more than `within` points behind the best."""
+
+    limits: Limits
+    within: float
+
+
+class RolledPlays(NamedTuple):
+    """Candidates, the best first; chances and equities are those of the player who moves."""
+
+    boards: Boards  # [k, 26] after the play, the OPPONENT on roll
+    chances: Values  # [k, 5]
+    chance_errors: Values  # [k, 5] standard errors
+    equities: Values  # [k]
+    standard_errors: Values  # [k]
+    losses: Values  # [k] points behind the best, 0 and up
+    loss_standard_errors: Values  # [k] 0 for the best
+    trials: NDArray[np.int64]  # [k]
+
+
+def candidates_of(
+    board: Boards, roll: tuple[int, int], chooser: Chooser, objective: Objective, within: float, most: int
+) -> tuple[Boards, int]:
+    """(int8[k, 26] boards of the opponent after the plays of a roll that are within `within` points of the best one
+    roll ahead, at least LEAST_PLAYS and up to `most`, the best first; the number of legal plays). `chooser` plays for
+    the objective. Raises InvalidPositionError and InvalidRollError."""
+    _, after_play = batch_plays(np.ascontiguousarray(board[None]), np.array([roll], np.int8))
+    after = np.ascontiguousarray(flip_boards(after_play))
+    chances = evaluations_ahead(networks_of(chooser), tables_of(chooser), after, 1, likely_plays()).chances
+    equities = objective.equities(turned_chances(chances).astype(np.float64))
+    order = np.argsort(-equities, kind="stable")[:most]
+    is_near = equities[order[0]] - equities[order] <= within
+    is_near[:LEAST_PLAYS] = True
+    return after[order[is_near]], len(after)
+
+
+def roll_out_candidates(
+    boards: Boards,
+    chooser: Chooser,
+    objective: Objective,
+    wanted: Wanted,
+    settings: RolloutSettings,
+    seed: int,
+    item: int,
+) -> RolledPlays:
+    """Roll out int8[k, 26] boards of the opponent, those after the candidates of one decision, all with the dice of
+    `item` of the seed. `chooser` plays for the objective. The result depends on nothing else. Raises UsageError for
+    numbers out of range."""
+    boards = np.ascontiguousarray(boards)
+
+    def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
+        found = rolled_plays(boards, blocks, objective)
+        return ~is_known(found.standard_errors, found.losses, found.loss_standard_errors, wanted)
+
+    blocks = blocks_while_open(boards, chooser, settings, wanted.limits, seed, item, still_open)
+    found = rolled_plays(boards, blocks, objective)
+    order = np.argsort(found.losses, kind="stable")
+    columns: Iterator[Any] = (column[order] for column in found)
+    return RolledPlays(*columns)
+
+
+def rolled_plays(boards: Boards, blocks: list[Values], objective: Objective) -> RolledPlays:
+    """What the opponent's float64[blocks, 2, 5] of each candidate say, in the given order. Candidates may have
+    different numbers of blocks, at least two."""
+    found = [each[:, 0] - each[:, 1] for each in map(own_blocks, blocks)]
+    worth = [objective.equities(chances) for chances in found]
+    columns = [np.concatenate([chances, each[:, None]], axis=1) for chances, each in zip(found, worth, strict=True)]
+    means, errors = (np.stack(each) for each in zip(*map(mean_and_error, columns), strict=True))
+    equities, best = means[:, 5], int(np.argmax(means[:, 5]))
+    return RolledPlays(
+        boards,
+        means[:, :5],
+        errors[:, :5],
+        equities,
+        errors[:, 5],
+        equities[best] - equities,
+        np.array([0.0 if row == best else difference_error(worth[best], each) for row, each in enumerate(worth)]),
+        np.array([len(each) * BLOCK for each in worth], np.int64),
+    )
+
+
+def is_known(errors: Values, losses: Values, loss_errors: Values, wanted: Wanted) -> NDArray[np.bool_]:
+    """bool[k]: which candidates need no more games, by the standard errors of their equities, their losses and the
+    standard errors of these."""
+    return np.asarray((errors <= wanted.limits.until) | (losses - SURE * loss_errors > wanted.within))

@@ -1,0 +1,341 @@
+"""`bgdata openings`: the opening book, rolled out and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import click
+
+from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
+from bgdata.cli.completion import complete_players
+from bgdata.cli.options import format_option, plot_option, rollout_options, threads_option
+from bgdata.cli.output import show_rows
+from bgdata.errors import InvalidParameterError, UsageError, shown
+from bgdata.evaluation.rows.positions import play_lines_rows, rolled_out_columns
+from bgdata.game.dice import parse_roll
+from bgdata.game.plays import parse_play
+from bgdata.game.position import START
+from bgdata.openings.kinds.openings import DATASET, FIRST_ROLLS, OBJECTIVES, OpeningParameters, first_roll_of
+from bgdata.rows import COUNT, EQUITY, LOSS, Column, Row, table_lines
+from bgdata.selfplay.commands.labels import roller_parameters
+from bgdata.store.build import refresh_catalog
+from bgdata.store.progress import Progress
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+PUBLISHED = "published"  # of --beside: what others printed
+BOOK_COLUMNS = (
+    Column("first_roll", heading="roll", width=4),
+    Column("play", heading="best play", width=18),
+    Column("equity", EQUITY, width=7, gap=1),
+    Column("standard_error", LOSS, "+/-", width=6),
+    Column("second_play", heading="second best", width=18),
+    Column("second_loss", LOSS, "loss", width=6, gap=1),
+    Column("second_loss_standard_error", LOSS, "+/-", width=6),
+    Column("games", COUNT, width=9),
+)
+DIFFERENCE_COLUMNS = (
+    Column("source", width=16),
+    Column("decision", width=28),
+    Column("best_play", width=16),
+    Column("play", heading="their play", width=16),
+    Column("amount", heading="difference", width=18, is_right=True),
+)
+DEFAULTS = OpeningParameters()
+
+
+@click.command()
+@click.argument("roll", required=False)
+@click.argument("reply", required=False)
+@click.option("--after", default="", metavar="PLAY", help="The play of ROLL that is answered.  [default: the best one]")
+@click.option(
+    "--objective",
+    type=click.Choice(OBJECTIVES),
+    default=OBJECTIVES[0],
+    show_default=True,
+    help="What is at stake: points without a cube, or the game alone, whatever its size.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="ROLL",
+    help="Roll out only this first roll; can be given several times.  [default: ROLL, else all 15]",
+)
+@click.option(
+    "--sensible",
+    default=DEFAULTS.sensible,
+    show_default=True,
+    metavar="POINTS",
+    help="Roll out the replies to first plays that lose at most this much.",
+)
+@click.option(
+    "--sensible-plays",
+    default=DEFAULTS.sensible_plays,
+    show_default=True,
+    metavar="N",
+    help="Maximum number of plays of a first roll that are answered; 0: no replies.",
+)
+@click.option(
+    "--reply-until",
+    default=DEFAULTS.reply_until,
+    show_default=True,
+    metavar="ERROR",
+    help="Standard error, in points, that replies are rolled out to.",
+)
+@click.option(
+    "--beside",
+    multiple=True,
+    metavar="PLAYER[:PLY]",
+    shell_complete=complete_players,
+    help="List what PLAYER, such as gnubg:2, or published tables (published) say otherwise; "
+    "can be given several times.",
+)
+@plot_option
+@partial(rollout_options, trials=DEFAULTS.trials)
+@threads_option
+@format_option
+@click.pass_obj
+def openings(
+    warehouse: Warehouse,
+    /,
+    roll: str | None,
+    reply: str | None,
+    after: str,
+    plot: Path | None,
+    form: str,
+    **options: Any,
+) -> None:
+    """Roll out the opening book, and show it.
+
+    All candidates of the 15 first rolls are rolled out to a standard error of 0.002 points, or to --until, and those of
+    the 21 replies to each sensible play to 0.005. The books for money and for double match point come with bgdata;
+    another one takes hours, but only once. Each first roll is a table of its own. A stopped command resumes from its
+    last checkpoint when it is run again. With a ROLL, such as 31, all candidates of it are shown; with a REPLY, such as
+    64, those of the reply. For double-match-point, the network plays for wins, and an equity is the chance to win less
+    that to lose.
+
+    \b
+      bgdata openings
+      bgdata openings 31 64 --after "8/5 6/5"
+      bgdata openings --only 31 --until 0.01 --sensible-plays 0 --plot openings.svg
+      bgdata openings --beside published --beside gnubg:2
+    """
+    asked = Asked(first_roll_of(roll) if roll else "", str(parse_roll(reply)) if reply else "", after)
+    if asked.play and not asked.reply:
+        raise UsageError(f"expected a reply with --after, such as 31 64 --after PLAY, got {shown(after)}")
+    if asked.play:
+        play = parse_play(after, START, parse_roll(asked.roll))  # raises, before anything is rolled out
+        asked = asked._replace(play=str(play))
+    if plot and options["beside"]:
+        raise UsageError("expected either --plot or --beside, got both")
+    if asked.reply and options["beside"]:
+        raise UsageError("expected either a reply or --beside, got both")
+    judges = [judge_of(warehouse, name, options["objective"]) for name in options["beside"]]
+    only = dict.fromkeys(map(first_roll_of, options.pop("only")))
+    if only and asked.roll and asked.roll not in only:
+        raise UsageError(f"expected a first roll of --only ({', '.join(only)}), got {asked.roll}")
+    tables = built_book(warehouse, only or ((asked.roll,) if asked.roll else FIRST_ROLLS), options)
+    if judges:
+        print_differences(tables, judges, form)
+    else:
+        print_book(tables, asked, plot, form)
+
+
+Judge: TypeAlias = "Callable[[list[Any]], Iterable[Row]]"  # of the decisions of a book
+
+
+class Asked(NamedTuple):
+    """What is shown: all first rolls, the candidates of one, or those of a reply; empty texts for what is not asked."""
+
+    roll: str
+    reply: str
+    play: str
+
+
+def built_book(warehouse: Warehouse, first_rolls: Iterable[str], options: dict[str, Any]) -> list[Table]:
+    """The tables of these options for some first rolls, built where they are missing. Raises InvalidParameterError, and
+    MissingTableError for a network that is not there."""
+    roller = roller_parameters(warehouse, options["network"], options, DEFAULTS.until)
+    if not roller["until"] > 0:
+        raise InvalidParameterError(f"expected a standard error above 0, got {roller['until']}")
+    parameters = OpeningParameters(
+        **roller,
+        objective=options["objective"],
+        sensible=options["sensible"],
+        sensible_plays=options["sensible_plays"],
+        reply_until=options["reply_until"],
+        seed=options["seed"],
+    )
+    parameters.check_types()
+    DATASET.check_parameters(parameters)
+    recipes = [replace(parameters, first_roll=roll) for roll in first_rolls]
+    with progress_bars() as progress:
+        return [open_table(warehouse, recipe, progress) for recipe in recipes]
+
+
+def open_table(warehouse: Warehouse, recipe: OpeningParameters, progress: Progress) -> Table:
+    """The table of a first roll, built if it is missing; it becomes current."""
+    found = warehouse.find(DATASET, recipe)
+    if found is None:
+        return warehouse.build(DATASET.name, recipe, progress=progress)
+    if warehouse.use(found):
+        refresh_catalog(warehouse)
+    return found
+
+
+def print_book(tables: Sequence[Table], asked: Asked, plot: Path | None, form: str) -> None:
+    """Print the part of a book that is asked for, and draw it. Raises UsageError for what it does not have, and
+    StorageError."""
+    from bgdata.openings.steps import decisions_of, find_first_roll, find_reply, first_rolls
+
+    decisions = decisions_of(tables)
+    if asked.reply:
+        shown_decisions = [find_reply(decisions, asked.roll, asked.play, asked.reply)]
+    else:
+        shown_decisions = [find_first_roll(decisions, asked.roll)] if asked.roll else first_rolls(decisions)
+    title = title_of(shown_decisions[0][0], asked)
+    rows = [row for each in shown_decisions for row in each] if asked.roll else list(map(best_row, shown_decisions))
+    if asked.roll:
+        lines = [title, *candidate_lines(shown_decisions[0])]
+    else:
+        lines = [title, *table_lines(BOOK_COLUMNS, rows), *missed_lines(tables)]
+    show_rows(rows, form, lines)
+    if plot:
+        draw_decisions(title, shown_decisions, plot)
+
+
+def title_of(row: Row, asked: Asked) -> str:
+    """What is shown, and who rolled it out."""
+    what = "first rolls"
+    if asked.roll:
+        what = (
+            f"reply {asked.reply} to {row['first_roll']} {row['first_play']}"
+            if asked.reply
+            else f"first roll {asked.roll}"
+        )
+    return f"{what}, {row['objective']}, rolled out by {row['network']}"
+
+
+def best_row(decision: Sequence[Row]) -> Row:
+    """The best and the second best play of a decision, named as in the view `opening_book`."""
+    best, second = decision[0], decision[1] if len(decision) > 1 else {}
+    return {
+        **{name: best[name] for name in ("first_roll", "play", "equity", "standard_error")},
+        "second_play": second.get("play"),
+        "second_loss": second.get("loss"),
+        "second_loss_standard_error": second.get("loss_standard_error"),
+        "n_candidates": len(decision),
+        "games": sum(row["trials"] for row in decision),
+    }
+
+
+def candidate_lines(decision: Sequence[Row]) -> Iterator[str]:
+    """A line for each candidate: equity and loss with standard errors, chances in percent, games."""
+    columns = (*rolled_out_columns("equity", 18), Column("trials", COUNT, "games", width=9))
+    yield from table_lines(columns, play_lines_rows(decision))
+    more = decision[0]["n_legal_plays"] - len(decision)
+    if more:
+        yield f"     and {more} more that were not rolled out"
+
+
+def missed_lines(tables: Sequence[Table]) -> Iterator[str]:
+    """A line if some candidates are not known as exactly as was wanted."""
+    manifests = [table.manifest for table in tables]
+    missed = sum(round(manifest.rows * (1 - manifest.statistics["known_share"])) for manifest in manifests)
+    if missed:
+        parameters = manifests[0].parameters
+        most = parameters["most_trials"] or parameters["trials"]
+        yield (
+            f"expected all candidates as exact as was wanted, got larger standard errors for {missed:,} after {most:,} "
+            f"trials; try: --most-trials {4 * most}"
+        )
+
+
+def judge_of(warehouse: Warehouse, name: str, objective: str) -> Judge:
+    """What lists how a player, or published tables, differ from decisions. Raises UsageError for a player that only
+    chooses plays and for published tables where not money is at stake, which is what they are about, and
+    UnknownPlayerError."""
+    from bgdata.evaluation.player import open_named_evaluator
+    from bgdata.measures.steps.scores import full_name, opponent_of
+    from bgdata.openings.published import published_openings
+    from bgdata.openings.steps import evaluator_differences, published_differences
+
+    if name == PUBLISHED:
+        if objective != OBJECTIVES[0]:
+            raise UsageError(f"expected --objective {OBJECTIVES[0]} beside published tables, got {objective}")
+        sources = published_openings()
+        return lambda decisions: (row for source in sources for row in published_differences(decisions, source))
+    player, ply = opponent_of(name)
+    evaluator = open_named_evaluator(full_name(player), ply, warehouse)
+    return lambda decisions: evaluator_differences(decisions, name, evaluator)
+
+
+def print_differences(tables: Iterable[Table], judges: Sequence[Judge], form: str) -> None:
+    """Print what judges say otherwise than a book, by more than three standard errors."""
+    from bgdata.openings.steps import decisions_of
+
+    decisions = decisions_of(tables)
+    rows: list[Row] = [row for judge in judges for row in judge(decisions)]
+    show_rows(rows, form, difference_lines(decisions, rows))
+
+
+def difference_lines(decisions: Sequence[Sequence[Row]], rows: Sequence[Row]) -> Iterator[str]:
+    """A line for each difference."""
+    what = f"{len(decisions)} decisions rolled out by {decisions[0][0]['network']}"
+    yield f"{len(rows)} differences of more than 3 standard errors, or unknown, in {what}"
+    if rows:
+        yield from table_lines(DIFFERENCE_COLUMNS, map(difference_texts, rows))
+
+
+def difference_texts(row: Row) -> Row:
+    """A difference as the table has it."""
+    amount = "not rolled out"
+    if row["difference"] is not None:
+        amount = (EQUITY if row["quantity"] == "equity" else LOSS).text(row["difference"], row["standard_error"])
+    decision = " ".join(filter(None, (row["first_roll"], row["first_play"], row["reply_roll"])))
+    return {**row, "decision": decision, "amount": amount}
+
+
+class Drawn(NamedTuple):
+    """What is drawn of candidates: a line for each label, from top to bottom, and the place of each row."""
+
+    labels: Sequence[str]
+    rows: Sequence[Row]
+    places: Sequence[int]
+    names: Sequence[tuple[int, Row]]  # rows whose play is written beside them, with their places
+
+
+def drawn(decisions: Sequence[Sequence[Row]]) -> Drawn:
+    """A line for each roll with all of its candidates; of a single roll, a line for each candidate."""
+    rows = [row for decision in decisions for row in decision]
+    if len(decisions) == 1:
+        return Drawn([row["play"] for row in rows], rows, range(len(rows)), ())
+    labels, places = [each[0]["first_roll"] for each in decisions], enumerate(decisions)
+    names = [(place, each[0]) for place, each in enumerate(decisions)]
+    return Drawn(labels, rows, [place for place, each in places for _ in each], names)
+
+
+def draw_decisions(title: str, decisions: Sequence[Sequence[Row]], path: Path) -> None:
+    """Write a picture, PNG or SVG, of what candidates are worth, the best of each roll in red. Raises StorageError."""
+    labels, rows, places, names = drawn(decisions)
+    with new_figure(7.5, 0.34 * len(labels) + 1.4) as figure:
+        axes = figure.subplots()
+        for label, is_best, colour in (("other candidates", False, TEAL), ("best play", True, RED)):
+            points = [pair for pair in zip(rows, places, strict=True) if (pair[0]["rank"] == 0) is is_best]
+            equities, errors = ([row[name] for row, _ in points] for name in ("equity", "standard_error"))
+            heights = [place for _, place in points]
+            axes.errorbar(equities, heights, xerr=errors, fmt="o", color=colour, label=label)
+        for place, row in names:
+            offset: Any = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center", "va": "bottom"}
+            axes.annotate(row["play"], (row["equity"], place), color=GREY, fontsize=8, **offset)
+        axes.set_yticks(range(len(labels)), labels)
+        axes.invert_yaxis()
+        axes.set_xlabel("equity (points) ± 1 standard error")
+        figure.suptitle(title)
+        axes.legend()
+        write_figure(figure, path)

@@ -1,0 +1,119 @@
+"""Reading the tables of an opening book, and comparing it with what others say of the same decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from math import hypot
+from typing import TypeAlias
+
+import numpy as np
+
+from bgdata.errors import UsageError, shown
+from bgdata.evaluation.chances import turned_chances
+from bgdata.evaluation.evaluator import Evaluator
+from bgdata.game.position import Position
+from bgdata.openings.candidates import SURE, Objective
+from bgdata.openings.kinds.openings import DATASET
+from bgdata.openings.published import PublishedOpenings
+from bgdata.store.parquet import RowReader
+from bgdata.store.table import Table
+from bgdata.warehouse.queries import Row
+
+Decision: TypeAlias = list[Row]  # the candidates, the best first
+NAMES = ("first_roll", "first_play", "reply_roll")
+
+
+def decisions_of(tables: Iterable[Table]) -> list[Decision]:
+    """All decisions of the tables of a book, as rows of `openings`."""
+    names = [column.name for column in DATASET.columns]
+    found = []
+    for table in tables:
+        rows = RowReader(table.parquet).read(names, 0, table.manifest.rows).to_pylist()
+        found += [list(group) for _, group in groupby(rows, key=lambda row: row["decision"])]
+    return found
+
+
+def first_rolls(decisions: Iterable[Decision]) -> list[Decision]:
+    """The decisions of first rolls."""
+    return [decision for decision in decisions if decision[0]["reply_roll"] is None]
+
+
+def find_first_roll(decisions: Iterable[Decision], roll: str) -> Decision:
+    """The decision of a first roll. Raises UsageError for one that the book does not have."""
+    firsts = {decision[0]["first_roll"]: decision for decision in first_rolls(decisions)}
+    if roll not in firsts:
+        raise UsageError(f"expected a first roll of this book ({', '.join(firsts)}), got {roll}")
+    return firsts[roll]
+
+
+def find_reply(decisions: Sequence[Decision], first_roll: str, play: str, roll: str) -> Decision:
+    """The decision of a reply to a play of a first roll; without a play, to the best one. Raises UsageError for what
+    the book does not have."""
+    candidates = find_first_roll(decisions, first_roll)
+    place = {"first_roll": first_roll, "first_play": play or candidates[0]["play"]}
+    replies = [each for each in decisions if each[0]["reply_roll"] and place.items() <= each[0].items()]
+    if not replies:
+        answered = {each[0]["first_play"] for each in decisions if each[0]["first_roll"] == first_roll} - {None}
+        raise UsageError(
+            f"expected a play of {first_roll} that this book answers ({', '.join(sorted(answered)) or 'none'}), "
+            f"got {shown(place['first_play'])}"
+        )
+    return next(each for each in replies if each[0]["reply_roll"] == roll)
+
+
+def published_differences(decisions: Iterable[Decision], published: PublishedOpenings) -> Iterator[Row]:
+    """What a source says otherwise of first rolls: best plays that lose, and equities that are off, by more than SURE
+    standard errors; and plays that the book did not roll out, whose difference is not known."""
+    for decision in first_rolls(decisions):
+        roll = decision[0]["first_roll"]
+        if roll in published.plays:
+            yield from play_difference(decision, published.name, published.plays[roll])
+        for equity in (each for each in published.equities if each.roll == roll):
+            yield from equity_difference(decision, published.name, *equity[1:])
+
+
+def evaluator_differences(decisions: Sequence[Decision], name: str, evaluator: Evaluator) -> Iterator[Row]:
+    """The decisions in which an evaluator prefers a candidate that loses by more than SURE standard errors."""
+    objective = Objective(decisions[0][0]["objective"])
+    rows = [row for decision in decisions for row in decision]
+    boards = np.array([Position(row["next_position_id"]).board for row in rows], np.int8)
+    equities = iter(objective.equities(turned_chances(evaluator.evaluate_many(boards).chances).astype(np.float64)))
+    for decision in decisions:
+        preferred = int(np.argmax([next(equities) for _ in decision]))
+        yield from play_difference(decision, name, [decision[preferred]["play"]])
+
+
+def play_difference(decision: Decision, name: str, plays: Sequence[str]) -> Iterator[Row]:
+    """A row if the best of the plays that somebody prefers is not a candidate, or loses surely."""
+    found = [row for row in decision if row["play"] in plays]
+    if not found:
+        yield difference_row(decision, name, " or ".join(plays), "loss", {})
+    elif found[0]["loss"] > SURE * found[0]["loss_standard_error"]:
+        values = {"difference": found[0]["loss"], "standard_error": found[0]["loss_standard_error"]}
+        yield difference_row(decision, name, found[0]["play"], "loss", values)
+
+
+def equity_difference(decision: Decision, name: str, play: str, equity: float, error: float) -> Iterator[Row]:
+    """A row if the equity of a play is surely another one, or not known; the difference is theirs less ours."""
+    found = next((row for row in decision if row["play"] == play), None)
+    if found is None:
+        yield difference_row(decision, name, play, "equity", {})
+        return
+    values = {"difference": equity - found["equity"], "standard_error": hypot(error, found["standard_error"])}
+    if abs(values["difference"]) > SURE * values["standard_error"]:
+        yield difference_row(decision, name, play, "equity", values)
+
+
+def difference_row(decision: Decision, name: str, play: str, quantity: str, values: Mapping[str, float]) -> Row:
+    """A row of a comparison: the decision, who says what, and by how much it differs (null where that is not known)."""
+    best = decision[0]
+    return {
+        "source": name,
+        **{column: best[column] for column in NAMES},
+        "best_play": best["play"],
+        "play": play,
+        "quantity": quantity,
+        "difference": values.get("difference"),
+        "standard_error": values.get("standard_error"),
+    }

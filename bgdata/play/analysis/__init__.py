@@ -1,1 +1,0 @@
-"""Whole matches judged: luck and errors of every roll, play and cube decision, in mwc or points."""

@@ -1,1 +1,0 @@
-"""Luck: values of rolls and turns, and luck-adjusted results."""

@@ -1,0 +1,212 @@
+"""`bgdata fibs`: the player on FIBS, the First Internet Backgammon Server."""
+
+from __future__ import annotations
+
+import re
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from bgdata.cli.options import OUTPUT, met_option, player_options
+from bgdata.errors import EngineRefusedError, ExternalProgramError, MissingTableError, UsageError, shown
+from bgdata.protocols.commands.external import check_place, decisions_of, save_matches, write_matches
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.protocols.decisions import Decisions
+    from bgdata.protocols.fibs import Wish
+    from bgdata.protocols.record import Record
+
+PASSWORD = "BGDATA_FIBS_PASSWORD"
+_WORD = re.compile(r"[!-9;-~]{1,80}", re.ASCII)  # what a line of the server can hold: no space, no colon
+_NAME = re.compile(r"[A-Za-z_]{1,80}", re.ASCII)
+PAUSE_SECONDS = 2  # before it connects again
+
+
+class Account(NamedTuple):
+    """Where to log in, and as whom."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+
+
+@click.command()
+@click.argument("user")
+@click.option("--host", default="fibs.com", show_default=True, metavar="ADDRESS", help="The server.")
+@click.option(
+    "--port", default=4321, show_default=True, type=click.IntRange(1, 65535), metavar="N", help="Port of the server."
+)
+@click.option(
+    "--opponent",
+    default="",
+    metavar="NAME",
+    help="Play against NAME alone.  [default: whoever invites]",
+)
+@click.option("--invite", is_flag=True, help="Invite the opponent: to a saved match, or to one of --length points.")
+@click.option(
+    "--length",
+    type=click.IntRange(0, 64),
+    metavar="N",
+    help="With --invite, points of a new match; 0 is an unlimited one.  [default: a saved match]",
+)
+@click.option(
+    "--games",
+    default=0,
+    type=click.IntRange(0),
+    metavar="N",
+    help="Leave an unlimited match after so many games.  [default: when the opponent does]",
+)
+@click.option(
+    "--reconnect",
+    default=3,
+    show_default=True,
+    type=click.IntRange(0, 100),
+    metavar="N",
+    help="How many times to connect again, and go on, when the connection is lost.",
+)
+@click.option(
+    "--patience",
+    type=click.IntRange(1, 86_400),
+    default=600,
+    show_default=True,
+    metavar="SECONDS",
+    help="Give up on a server with which nothing goes on for so many seconds.",
+)
+@met_option
+@player_options
+@click.option(
+    "--save", type=OUTPUT, metavar="FILE", help="Write the match as a .mat file.  [default: fibs-OPPONENT-TIME.mat]"
+)
+@click.pass_obj
+def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) -> None:
+    """Play a match on FIBS, the First Internet Backgammon Server.
+
+    USER is the name of an account of yours there; its password is asked for, or is in the variable
+    BGDATA_FIBS_PASSWORD. The player waits to be invited, or invites, plays one match with the cube to its end, and logs
+    out. It is saved after every game, and whatever happens. Ask the people of a server first whether programs may play.
+
+    \b
+      bgdata fibs ann --opponent mary
+      bgdata fibs ann --opponent mary --invite --length 5 --ply 1
+      bgdata fibs ann --opponent mary --invite --host localhost --port 4321
+    """
+    from bgdata.protocols.fibs import Wish
+
+    account = account_of(user, options)
+    opponent, length = options["opponent"], options["length"]
+    if opponent and not _NAME.fullmatch(opponent):
+        raise UsageError(f"expected a name of letters and underscores, got {shown(opponent)}")
+    if options["invite"] and not opponent:
+        raise UsageError("expected --opponent with --invite, got none")
+    if length is not None and not options["invite"]:
+        raise UsageError(f"expected --invite with --length, got --length {length} alone")
+    wish, decisions = Wish(opponent, options["invite"], length, options["games"]), decisions_of(warehouse, options)
+    met = decisions.rules.met
+    if met is None and length != 0:
+        raise MissingTableError(f"no match equity table in {warehouse.root}; try: bgdata build match_equity")
+    if met and length and length > met.length:
+        raise UsageError(f"expected at most {met.length} points, as {met.name} has, got --length {length}")
+    play_match(account, decisions, wish, save, options["reconnect"], options["patience"])
+
+
+def account_of(user: str, options: dict[str, Any]) -> Account:
+    """The account, its password from the environment or the terminal. Raises UsageError."""
+    import os
+
+    if not _NAME.fullmatch(user):
+        raise UsageError(f"expected a name of letters and underscores, got {shown(user)}")
+    password = os.environ.get(PASSWORD) or ""
+    if not password and sys.stdin.isatty():
+        password = click.prompt(f"password of {user}", hide_input=True, err=True)
+    if not _WORD.fullmatch(password):
+        raise UsageError(f"expected a password in {PASSWORD} or at the prompt, without spaces and colons")
+    return Account(options["host"], options["port"], user, password)
+
+
+def play_match(
+    account: Account, decisions: Decisions, wish: Wish, save: Path | None, reconnects: int, patience: float
+) -> None:
+    """Play what is wished for, over as many connections as are allowed. Raises EngineRefusedError, InvalidGameError and
+    ExternalProgramError, with what was played saved."""
+    from bgdata.protocols.fibs import Wish
+
+    save_record = Saver(save)
+    while True:
+        try:
+            play_once(account, decisions, wish, save_record, patience)
+            return
+        except EngineRefusedError:
+            raise
+        except ExternalProgramError as error:
+            if not reconnects:
+                raise
+            reconnects -= 1
+            click.echo(f"{error}; connecting again", err=True)
+            time.sleep(PAUSE_SECONDS)
+            if save_record.record:  # the server has saved the match
+                wish = Wish(save_record.record.players[1], True, None, wish.games)
+
+
+class Saver:
+    """Keeps the record of a match over connections, and writes it into one file, aside first: it is whole always.
+    Raises StorageError where it cannot be written."""
+
+    def __init__(self, path: Path | None) -> None:
+        check_place(path or Path("match.mat"))
+        self.path, self.record = path, None  # type: Path | None, Record | None
+
+    def __call__(self, record: Record | None) -> None:
+        """Write what there is, and say where. Raises StorageError."""
+        if record and (path := self._path_for(record)):
+            write_matches(path, [record.match])
+            click.echo(f"saved {path}", err=True)
+
+    def after_game(self, record: Record) -> None:
+        """The same, but where it cannot be written the match goes on."""
+        if path := self._path_for(record):
+            save_matches(path, [record.match])
+
+    def _path_for(self, record: Record) -> Path | None:
+        """Where a record belongs, which is kept; None while there is nothing in it."""
+        self.record = record
+        if record.games and not self.path:
+            self.path = Path(time.strftime(f"fibs-{record.players[1]}-%Y%m%d-%H%M%S.mat"))
+        return self.path if record.games else None
+
+
+def play_once(account: Account, decisions: Decisions, wish: Wish, save_record: Saver, patience: float) -> None:
+    """One connection. What was played is saved, however it ends."""
+    from bgdata.evaluation.talk import Talk
+    from bgdata.protocols.fibs import FibsPlayer
+
+    with connected(account, patience) as connection:
+        talk = Talk(connection.fileno(), connection.fileno(), account.host)
+        tell: Callable[[str], None] = click.echo
+        player = FibsPlayer(talk, decisions, account.user, tell, patience, save_record.record, save_record.after_game)
+        try:
+            player.log_in(account.password)
+            click.echo(f"{decisions.player.label} is {account.user} on {account.host}")
+            player.play(wish)
+            player.leave()
+        finally:
+            save_record(player.record)
+
+
+def connected(account: Account, patience: float) -> socket.socket:
+    """A connection. Raises ExternalProgramError."""
+    try:
+        connection = socket.create_connection((account.host, account.port), timeout=patience)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ExternalProgramError(
+            f"expected a server at {account.host}:{account.port}, found none: {reason}"
+        ) from error
+    connection.settimeout(None)  # `Talk` has its own patience
+    return connection

@@ -1,0 +1,205 @@
+"""Programs in a session: what they decide, and a session between two of them to watch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from bgdata.game.dice import Roll
+from bgdata.game.match import MatchScore
+from bgdata.game.outcome import game_outcome
+from bgdata.game.plays import Play, legal_plays
+from bgdata.game.position import Position
+from bgdata.process import go_on
+from bgdata.protocols.session import DecisionKind, Moment, Session
+
+if TYPE_CHECKING:
+    from bgdata.equity.cube import CubeRules
+    from bgdata.evaluation.lookahead_player import LookaheadPlayer
+    from bgdata.evaluation.player import Player
+    from bgdata.protocols.decisions import Decisions
+
+_KINDS = ("", " a single game,", " a gammon,", " a backgammon,")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A player as a side of a session. It decides about the cube by its own chances; a network or an ONNX file chooses
+    plays by their value with the cube too."""
+
+    player: Player
+    decisions: Decisions | None = None  # with the cube
+
+    @staticmethod
+    def of(player: Player, rules: CubeRules | None) -> Program:
+        """The side of a player, with the cube if there are rules for it. Raises UsageError for a player that does not
+        evaluate positions, and so cannot decide about a cube."""
+        from bgdata.evaluation.lookahead_player import LookaheadPlayer
+        from bgdata.evaluation.player import as_evaluator
+        from bgdata.protocols.decisions import Decisions
+
+        if rules is None:
+            return Program(player)
+        judge = player if isinstance(player, LookaheadPlayer) else LookaheadPlayer(as_evaluator(player.label, player))
+        return Program(player, Decisions(judge, rules))
+
+    @property
+    def label(self) -> str:
+        """The name of the player."""
+        return self.player.label
+
+    def play(self, session: Session) -> Play:
+        """The play of the roll."""
+        now = session.now
+        if self.decisions and now.stakes and self.decisions.player is self.player:
+            return self.decisions.play(now.position, session.roll, now.stakes)
+        return chosen_play(self.player, now.position, session.roll, session.game, now.rolls)
+
+    def act(self, session: Session) -> str:
+        """Decide what is asked, and say what was done: nothing for a roll without a double."""
+        now = session.now
+        if now.kind is DecisionKind.PLAY:
+            roll, play = session.roll, self.play(session)
+            session.make(play)
+            return f"rolls {roll}: {play}"
+        assert self.decisions
+        assert now.stakes
+        if now.kind is not DecisionKind.TURN:
+            return self._answer(session)
+        if not self.decisions.doubles(now.position, now.stakes):
+            session.roll_dice()
+            return ""
+        session.double()
+        return f"doubles to {2 * now.stakes.cube.value}"
+
+    def _answer(self, session: Session) -> str:
+        from bgdata.protocols.decisions import Answer
+
+        now = session.now
+        assert self.decisions
+        assert now.stakes
+        answer = self.decisions.answer(now.position, now.stakes, by_roller=now.kind is DecisionKind.BEAVER)
+        if answer is Answer.PASS:
+            session.pass_double()
+            return "passes"
+        if answer is Answer.BEAVER and session.may_beaver:
+            session.beaver()
+            return f"beavers to {4 * now.stakes.cube.value}"
+        session.take()
+        return "takes"
+
+
+def watch_session(
+    session: Session, programs: tuple[Program, Program], player: LookaheadPlayer, keep: Callable[[], object]
+) -> None:
+    """Play a session to its end, and print every act, and after every play what the position is worth to the second of
+    the programs, the player (O). `keep` is called between games."""
+    other, own = programs
+    unit = "mwc" if session.record.length else "equity"
+    click.echo(f"{other.label} is X, {own.label} is O; the dice are those of seed {session.seed}.\n")
+    with until_left(session):
+        while True:
+            if session.record.length:
+                click.echo(describe_score(session))
+            click.echo(f"{'':>4} {'':<18}{'':<4}{'play':<26}{unit} of {own.label}")
+            while not session.ending:
+                if row := watched_act(session, programs[session.now.side], player):
+                    click.echo(row)
+            click.echo("\n" + describe_ending(session))
+            if session.is_over:
+                return
+            click.echo()
+            keep()
+            session.begin_next()
+
+
+@contextmanager
+def until_left(session: Session) -> Iterator[None]:
+    """What happens in a session. Ctrl-C leaves it, and where it was left is said."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        go_on()
+        session.is_left = True
+        click.echo()
+    if session.is_left:
+        click.echo(describe_leaving(session))
+
+
+def watched_act(session: Session, program: Program, player: LookaheadPlayer) -> str:
+    """Have a program decide what is asked, and say so: nothing for a roll without a double."""
+    if session.now.kind is not DecisionKind.PLAY:
+        said = program.act(session)
+        return f"{'':>3}  {program.label:<18}{said}" if said else ""
+    number, roll, play = session.now.rolls + 1, session.roll, program.play(session)
+    session.make(play)
+    worth = describe_worth(session.now, player, session_rules(program))
+    return f"{number:>3}  {program.label:<18}{roll}: {play!s:<26}{worth}"
+
+
+def session_rules(program: Program) -> CubeRules | None:
+    """The rules by which a program handles the cube, if there is one."""
+    return program.decisions.rules if program.decisions else None
+
+
+def describe_worth(now: Moment, player: LookaheadPlayer, rules: CubeRules | None) -> str:
+    """What a position is worth to side 1 by the chances of a player: points per unit cube, or mwc in a match."""
+    stakes, sign = now.stakes, 1 if now.on_roll else -1
+    if stakes is None or rules is None:
+        return f"{sign * player.evaluate(now.position).cubeless_equity:+.3f}"
+    outcome = game_outcome(now.position)
+    if not outcome:
+        value = player.decide_cube(now.position, stakes, rules).equity
+    elif isinstance(stakes.score, MatchScore):
+        assert rules.met
+        value = rules.met.after(stakes.score, stakes.points(outcome))
+    else:
+        value = stakes.points(outcome) / stakes.cube.value
+    if isinstance(stakes.score, MatchScore):
+        return f"{100 * (value if now.on_roll else 1 - value):.2f} %"
+    return f"{sign * value:+.3f}"
+
+
+def chosen_play(player: Player, position: Position, roll: Roll, game: int = 0, turn: int = 0) -> Play:
+    """The play that a player chooses for a roll; one that plays at random goes by the game and the turn too."""
+    from bgdata.kernel import threads
+    from bgdata.selfplay.games import checked_choices
+
+    boards, rolls = np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8)
+    with threads(1):  # as in `mapped_player.threads_for`
+        chosen = tuple(checked_choices(player, boards, rolls, np.array([game]), turn)[0].tolist())
+    return next(play for play in legal_plays(position, roll) if play.next_position.board == chosen)
+
+
+def describe_score(session: Session) -> str:
+    """`game 2: You 1, network-0ply 2, Crawford game`."""
+    scores = ", ".join(f"{name} {points}" for name, points in zip(session.players, session.points, strict=True))
+    is_crawford = isinstance(session.score, MatchScore) and session.score.is_crawford
+    return f"game {session.game} to {session.record.length} points: {scores}" + ", Crawford game" * is_crawford
+
+
+def describe_ending(session: Session) -> str:
+    """`You win a gammon, 2 points`, and who wins the match by that."""
+    assert session.ending
+    winner, size, points = session.ending
+    who = session.players[winner]
+    verb = "win" if who == "You" else "wins"
+    said = f"{who} {verb}{_KINDS[size]} {points} point{'s' * (points != 1)}"
+    if session.is_over and session.record.length:
+        said += f"\n{who} {verb} the match {session.points[winner]}-{session.points[1 - winner]}"
+    return said
+
+
+def describe_leaving(session: Session) -> str:
+    """Where a session was left, and how to have the same dice again."""
+    count, length = session.now.rolls, session.record.length
+    where = f"left game {session.game} after" if length else "left after"
+    option = f" --match-length {length}" if length else " --money" if session.score else ""
+    option += " --jacoby" * session.record.match.is_jacoby + " --beavers" * session.has_beavers
+    rolls = f"{count} roll{'s' * (count != 1)}"
+    return f"{where} {rolls}; the same dice again: bgdata play{option} --seed {session.seed}"

@@ -1,0 +1,368 @@
+"""`bgdata label` and `bgdata decisions`: positions of a table with the chances that an engine gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from bgdata.cli.completion import complete_tables
+from bgdata.cli.options import (
+    format_option,
+    most_trials_of,
+    plays_option,
+    refuse_without,
+    rollout_options,
+    threads_option,
+    within_option,
+)
+from bgdata.cli.output import print_built
+from bgdata.errors import UsageError, shown
+from bgdata.evaluation.players import PROGRAMS
+from bgdata.measures.kinds.rollout_decisions import DATASET as DECISIONS
+from bgdata.measures.kinds.rollout_decisions import DecisionParameters
+from bgdata.selfplay.commands.selfplay import found_corpus
+from bgdata.selfplay.kinds.bearoff_labels import DATASET as BEAROFFS
+from bgdata.selfplay.kinds.bearoff_labels import BearoffParameters
+from bgdata.selfplay.kinds.engine_labels import DATASET as ENGINES
+from bgdata.selfplay.kinds.engine_labels import EngineParameters
+from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEADS
+from bgdata.selfplay.kinds.lookahead_labels import LookaheadParameters
+from bgdata.selfplay.kinds.rollout_labels import DATASET as LABELS
+from bgdata.selfplay.kinds.rollout_labels import RolloutLabelParameters
+from bgdata.selfplay.kinds.shared.rollouts import RollerParameters
+from bgdata.selfplay.kinds.shared.sources import find_source
+from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import Parameters
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+
+@click.command()
+@click.argument("source", shell_complete=complete_tables)
+@click.option(
+    "--engine",
+    type=click.Choice(["rollout", "lookahead", "tables", *PROGRAMS]),
+    default="rollout",
+    show_default=True,
+    help="What evaluates the positions; gnubg and bgsage have to be installed.",
+)
+@click.option(
+    "--ply",
+    type=click.IntRange(0, 4),
+    metavar="N",
+    help="How many rolls the player looks ahead.  [default: lookahead 1, programs 0]",
+)
+@click.option(
+    "--least-change",
+    default=0.0,
+    metavar="POINTS",
+    help="With lookahead: keep only positions whose equity changes by at least this much.  [default: keep all]",
+)
+@click.option(
+    "--pairs",
+    default=400_000,
+    show_default=True,
+    type=click.IntRange(0),
+    metavar="N",
+    help="With tables: number of pairs of layouts, 0 for each layout once; an exact table adds a quarter more.",
+)
+@rollout_options
+@threads_option
+@format_option
+@click.pass_context
+def label(context: click.Context, /, source: str, engine: str, form: str, **options: Any) -> None:
+    """Label the positions of a SOURCE by an engine.
+
+    SOURCE is a table of positions, such as positions/NAME, or, but for rollouts, of turns, such as a corpus. Engines,
+    and the tables that they fill:
+
+    \b
+      rollout    rollout_labels: played out many times, with standard errors
+      lookahead  lookahead_labels: the network at 1-ply, and at 0-ply
+      tables     bearoff_labels: pairs from a SOURCE such as bearoff_one_sided/10x15
+      gnubg, bgsage  engine_labels: the installed program; lookahead at ply 2, 3 too
+
+    A stopped command resumes from its last checkpoint when it is run again; the labels are the same on any number of
+    threads. Each position is labelled once, and belongs to the split of its game. Rollouts label every row; a position
+    that does not reach the standard error of --until is kept with the one that it has.
+
+    \b
+      bgdata label positions/mine --trials 360
+      bgdata label bearoff_one_sided/10x15 --engine tables
+    """
+    given = {name for name in options if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    label_positions(context.obj, source, engine, options, given, form)
+
+
+@click.command()
+@click.argument("corpus", shell_complete=complete_tables)
+@click.option(
+    "--class",
+    "position_class",
+    type=click.Choice(["contact", "crashed", "race"]),
+    default="contact",
+    show_default=True,
+    help="Class of the positions.",
+)
+@click.option(
+    "--decisions",
+    "count",
+    default=40,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="Maximum number of decisions.",
+)
+@rollout_options
+@within_option
+@plays_option(2)
+@click.option("--one-per-game", is_flag=True, help="Take no two decisions of one game, so that they are independent.")
+@click.option(
+    "--settled-at",
+    type=float,
+    metavar="N",
+    help="Standard errors that a play is behind when it gets no more games.  [default: all get as many]",
+)
+@threads_option
+@format_option
+@click.pass_obj
+def decisions(
+    warehouse: Warehouse,
+    /,
+    corpus: str,
+    position_class: str,
+    count: int,
+    network: str,
+    form: str,
+    **options: Any,
+) -> None:
+    """Make a benchmark: decisions of a CORPUS, rolled out.
+
+    CORPUS is a corpus of self-play, such as selfplay/network-10000-seed-1. The better plays of each decision are rolled
+    out until their standard errors are at most 0.005 points, or what --until says. With --settled-at 4 plays that are
+    clearly behind get fewer games than close ones, and the set takes about half as long. Decisions are chosen by a hash
+    from the test games of the corpus: a larger set contains the smaller ones, and another --seed chooses other
+    decisions. A stopped command resumes from its last checkpoint when it is run again; the set is the same on any
+    number of threads.
+
+    \b
+    Make one, score a player on it, write it as a gnubg benchmark file:
+      bgdata decisions selfplay/network-10000-seed-1 --class race --decisions 60 --settled-at 4 --one-per-game
+      bgdata benchmark network --on rollout_decisions/NAME
+      bgdata export text rollout_decisions/NAME --format gnubg-benchmark -o contact.bm
+    """
+    make_decisions(warehouse, corpus, position_class, count, network, options, form)
+
+
+# options of the command line that an engine takes beside those that all take
+OPTIONS = {
+    "rollout": {"network", "trials", "until", "most_trials", "truncate", "stop", "no_luck", "play_ply", "seed"},
+    "lookahead": {"network", "ply", "least_change"},
+    "tables": {"pairs", "seed"},
+    **{program: {"ply"} for program in PROGRAMS},
+}
+ONE_SIDED = "bearoff_one_sided"
+
+
+def label_positions(
+    warehouse: Warehouse, source: str, engine: str, options: dict[str, Any], given: set[str], form: str
+) -> None:
+    """Build a table of labels and print a summary; `given` names the options that are not defaults.
+
+    Raises UsageError for options of another engine, InvalidParameterError, UnknownPlayerError for a program that is not
+    installed, and MissingTableError for a source or a network that is not there.
+    """
+    check_options(engine, given)
+    if engine == "rollout":
+        label_by_rollouts(warehouse, source, options["network"], options, form)
+    elif engine == "tables":
+        label_by_tables(warehouse, source, options["pairs"], options["seed"], form)
+    elif engine == "lookahead" and options["ply"] in (None, 1):
+        label_by_lookahead(warehouse, source, options["network"], options["least_change"], form)
+    else:
+        label_by_engine(warehouse, source, engine, options, form)
+
+
+def check_options(engine: str, given: set[str]) -> None:
+    """Raise UsageError for an option that the engine does not take."""
+    wrong = sorted(given - OPTIONS[engine])
+    if wrong:
+        known = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(OPTIONS[engine]))
+        raise UsageError(f"expected options of --engine {engine}: {known}, got --{wrong[0].replace('_', '-')}")
+
+
+def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_change: float, form: str) -> None:
+    """Build a version of `lookahead_labels`, and print a summary. Raises as `label_positions` does."""
+    from bgdata.training.steps.networks import network_parameters
+
+    place, recipe = find_source(warehouse, source)
+    parameters = LookaheadParameters(
+        source=place,
+        **network_parameters(warehouse, network),
+        source_recipe=recipe,
+        least_change=least_change,
+    )
+    table = built(warehouse, LOOKAHEADS, parameters)
+    found = table.manifest.statistics
+    line = f"{table.manifest.rows:,} positions, {found['lookahead']:,.0f} of them looked into"
+    if found["lookahead"]:
+        line += (
+            f": the equity changes by {found['mean_absolute_change']:.4f} on average, at most "
+            f"{found['largest_absolute_change']:.4f}"
+        )
+    print_built(table, [line], form)
+
+
+def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Mapping[str, Any], form: str) -> None:
+    """Build a version of `engine_labels`, and print a summary. Raises as `label_positions` does."""
+    from bgdata.evaluation.lookahead import MOST_PLY
+    from bgdata.evaluation.player import open_named_player
+    from bgdata.training.steps.networks import network_parameters
+
+    ply, (place, recipe) = options["ply"] or 0, find_source(warehouse, source)
+    if engine == "lookahead":
+        if options["least_change"]:
+            raise UsageError(f"expected --least-change with --ply 1, got it with --ply {ply}")
+        if ply > MOST_PLY:
+            raise UsageError(f"expected --ply 0 to {MOST_PLY} for lookahead, got {ply}")
+        network = network_parameters(warehouse, options["network"])
+        parameters = EngineParameters(place, "network", ply, **network, source_recipe=recipe)
+    else:
+        version = open_named_player(engine, ply).version
+        parameters = EngineParameters(place, engine, ply, version, source_recipe=recipe)
+    table = built(warehouse, ENGINES, parameters)
+    who = table.array("engine").tobytes().decode()
+    print_built(table, [f"{table.manifest.rows:,} positions by {who}, {ply}-ply"], form)
+
+
+def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, form: str) -> None:
+    """Build a version of `bearoff_labels`, and print a summary. Raises as `label_positions` does."""
+    from bgdata.evaluation.bearoff import SIZE
+    from bgdata.measures.steps.scores import table_size
+
+    kind, _, size = source.partition("/")
+    named = SIZE.fullmatch(size)
+    if kind != ONE_SIDED or not named:
+        raise UsageError(f"expected a table of distributions, such as {ONE_SIDED}/10x15, got {shown(source)}")
+    points, checkers = table_size(warehouse, "", "to label by")
+    exact_pairs = (pairs or BearoffParameters.pairs) // 4
+    parameters = BearoffParameters(int(named[1]), points, checkers, pairs, exact_pairs, seed)
+    BEAROFFS.check_parameters(parameters)
+    warehouse.open(ONE_SIDED, size)
+    table = built(warehouse, BEAROFFS, parameters)
+    found = table.manifest.statistics
+    line = (
+        f"{table.manifest.rows:,} positions: {found['exact']:,.0f} exact, {found['combined']:,.0f} combined; "
+        f"{found['with_gammons']:,.0f} with gammons"
+    )
+    print_built(table, [line], form)
+
+
+def built(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters) -> Table:
+    """Build a version, or find it, with a progress bar."""
+    kind.check_parameters(parameters)
+    with progress_bars() as progress:
+        return warehouse.build(kind.name, parameters, progress=progress)
+
+
+UNTIL = 0.005  # points
+
+
+def make_decisions(
+    warehouse: Warehouse,
+    corpus: str,
+    position_class: str,
+    count: int,
+    network: str,
+    options: Mapping[str, Any],
+    form: str = "table",
+) -> None:
+    """Build a set of decisions and say how exact it is.
+
+    Raises UsageError, and MissingTableError for a corpus or a network that is not there.
+    """
+    roller = roller_parameters(warehouse, network, options, UNTIL)
+    parameters = DecisionParameters(
+        **vars(found_corpus(warehouse, corpus)),
+        **roller,
+        position_class=position_class,
+        decisions=count,
+        sample_seed=options["seed"],
+        within=options["within"],
+        most_plays=options["plays"],
+        one_per_game=options["one_per_game"],
+        settled_at=options["settled_at"],
+    )
+    DECISIONS.check_parameters(parameters)
+    with progress_bars() as progress:
+        table = warehouse.build(DECISIONS.name, parameters, progress=progress)
+    print_built(table, [describe_decisions(table.manifest.rows, table.manifest.statistics, parameters)], form)
+
+
+def describe_decisions(rows: int, found: Mapping[str, float], parameters: DecisionParameters) -> str:
+    """How exact a set is, in a line or two."""
+    plays = round(found["plays"])
+    return (
+        f"{rows:,} decisions, {plays:,} plays, {found['games']:,.0f} games: standard errors of "
+        f"{found['mean_standard_error']:.4f} on average, at most {found['largest_standard_error']:.4f}"
+    ) + describe_missed(plays, "plays", found, parameters)
+
+
+def label_by_rollouts(warehouse: Warehouse, source: str, network: str, options: dict[str, Any], form: str) -> None:
+    """Build a table of labels and say how exact it is. Raises InvalidParameterError, and MissingTableError for a source
+    or a network that is not there."""
+    roller, (place, recipe) = roller_parameters(warehouse, network, options), find_source(warehouse, source)
+    parameters = RolloutLabelParameters(**roller, source=place, seed=options["seed"], source_recipe=recipe)
+    LABELS.check_parameters(parameters)
+    with progress_bars() as progress:
+        table = warehouse.build(LABELS.name, parameters, progress=progress)
+    print_built(table, [describe_labels(table.manifest.rows, table.manifest.statistics, parameters)], form)
+
+
+def roller_parameters(
+    warehouse: Warehouse, network: str, options: Mapping[str, Any], usual: float | None = None
+) -> dict[str, Any]:
+    """Which network rolls out, and the settings of the rollouts, from the options of a command; the standard error to
+    reach is the `usual` one unless they name another. Raises MissingTableError."""
+    from bgdata.training.steps.networks import network_parameters
+
+    until = usual if options["until"] is None else options["until"]
+    if until is None:
+        refuse_without("--until", "most_trials")
+    return {
+        **network_parameters(warehouse, network),
+        "trials": options["trials"],
+        "until": until,
+        "most_trials": 0 if until is None else most_trials_of(options),
+        "stop": options["stop"],
+        "turns": options["truncate"],
+        "with_luck": not options["no_luck"],
+        "play_ply": options["play_ply"],
+    }
+
+
+def describe_labels(rows: int, found: Mapping[str, float], parameters: RolloutLabelParameters) -> str:
+    """How exact labels are, in a line or two."""
+    if not rows:
+        return "no positions"
+    line = (
+        f"{rows:,} positions, {found['games']:,.0f} games: standard errors of {found['mean_standard_error']:.4f} on "
+        f"average, at most {found['largest_standard_error']:.4f}"
+    )
+    return line + describe_missed(rows, "positions", found, parameters)
+
+
+def describe_missed(rows: int, what: str, found: Mapping[str, float], parameters: RollerParameters) -> str:
+    """A second line if standard errors are larger than wanted, else an empty text."""
+    missed = round(rows * (1 - found["reached_share"]))
+    if not missed:
+        return ""
+    most = parameters.limits().most
+    return (
+        f"\nexpected standard errors of at most {parameters.until}, got larger ones for {missed:,} {what} after "
+        f"{most:,} trials; try: --most-trials {4 * most}"
+    )

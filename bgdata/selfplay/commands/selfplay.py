@@ -1,0 +1,310 @@
+"""`bgdata selfplay` and `bgdata rescore`: a corpus of games, and its labels, rescored by exact tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from bgdata.cli.completion import complete_tables
+from bgdata.cli.options import (
+    executor_option,
+    force_option,
+    format_option,
+    games_option,
+    jacoby_option,
+    luck_option,
+    match_length_option,
+    player_option,
+    ply_option,
+    seed_option,
+    table_option,
+    threads_option,
+)
+from bgdata.cli.output import print_built
+from bgdata.errors import MissingTableError, UsageError, shown
+from bgdata.rows import COUNT, EQUITY, LOSS, Column, Quantity, table_lines
+from bgdata.selfplay.kinds.cubeful_selfplay import DATASET as CUBEFUL
+from bgdata.selfplay.kinds.cubeful_selfplay import MOST_PLY, CubefulParameters
+from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
+from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
+from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
+from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
+from bgdata.selfplay.kinds.shared.cube_players import CubePlayerParameters
+from bgdata.selfplay.kinds.shared.sources import leads_to
+from bgdata.store.executors import open_executor
+from bgdata.store.names import quoted
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+
+@click.command()
+@player_option()
+@games_option(10_000)
+@seed_option(1)
+@luck_option
+@click.option(
+    "--cube-model",
+    default="",
+    metavar="MODEL[,MODEL]",
+    help="Play with the cube, by a cube life index such as 0.7, by jump:0.08 (a volatility), by local:0.08 (that of "
+    "each position), by first:0.7 (Janowski's rule as Higgins first had it), or by money:0.7, which ignores the match "
+    "score; cubeful:MODEL chooses plays by it, too; one model for both sides, or one each.  "
+    "[default: without the cube]",
+)
+@match_length_option("money games")
+@jacoby_option
+@ply_option(MOST_PLY)
+@executor_option
+@threads_option
+@force_option
+@format_option
+@click.pass_obj
+def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **options: Any) -> None:
+    """Let a player play itself, and keep every turn.
+
+    The result is in the tables `games` and `turns`. The games of a seed are the same from any executor and any number
+    of threads. A stopped command, run again, plays only the missing games.
+
+    \b
+    The luck of the dice, game by game, and the openings:
+      bgdata selfplay --games 500 --seed 2 --luck
+      bgdata query "from luck_by_game limit 5"
+      bgdata query "from opening_plays"
+
+    With --cube-model a network plays money games or matches, and cube actions are turns too. Plays are chosen by
+    cubeless equity, or with cubeful:MODEL by the value that positions have with the cube. With --ply both are found so
+    many rolls ahead, as are the chances by which the cube is turned. The cube goes up to 64, and there are no beavers:
+
+    \b
+      bgdata selfplay --cube-model cubeful:0.7
+      bgdata selfplay --cube-model cubeful:0.7 --ply 1 --games 1000
+      bgdata selfplay --cube-model 0.7,money:0.7 --match-length 7
+    """
+    how = {"luck": options["luck"], "executor": executor, "force": options["force"], "form": form}
+    if options["cube_model"]:
+        counts = {"games": options["games"], "seed": options["seed"]}
+        counts |= {"length": options["match_length"] or 0, "jacoby": int(options["jacoby"] or 0), "ply": options["ply"]}
+        play_with_cube(warehouse, player, options["cube_model"], counts, **how)
+        return
+    for name in (name for name in ("match_length", "jacoby", "ply") if options[name]):
+        raise UsageError(f"expected --cube-model with --{name.replace('_', '-')}, got none")
+    play_corpus(warehouse, player, options["games"], options["seed"], **how)
+
+
+@click.command()
+@click.argument("corpus", shell_complete=complete_tables)
+@table_option
+@click.option(
+    "--combined", is_flag=True, help="Beyond it, use one-sided tables as well: they are nearly exact, and cover more."
+)
+@threads_option
+@force_option
+@format_option
+@click.pass_obj
+def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **options: bool) -> None:
+    """Label a CORPUS with outcomes, rescored by exact tables.
+
+    CORPUS is a corpus of self-play, such as selfplay/network-10000-seed-1; the labels are in the table
+    `selfplay_labels`. The label of a position is the outcome of its game. If the game reached a position that bearoff
+    tables cover, the exact chances of that position replace the outcome, there and in all positions before. The command
+    prints how much of the variance this removes. Where the corpus has luck, each label is also given luck-adjusted:
+    less the luck of the rolls that led to it.
+
+    \b
+      bgdata rescore selfplay/network-10000-seed-1
+      bgdata query "from selfplay_labels_summary"
+      bgdata export text selfplay_labels/network-10000-seed-1-6x9 --format gnubg-training --output labels.gz
+    """
+    rescore_corpus(warehouse, corpus, table, form, combined=options["combined"], force=options["force"])
+
+
+def play_corpus(
+    warehouse: Warehouse, player: str, games: int, seed: int, *, luck: bool, executor: str, force: bool, form: str
+) -> None:
+    """Build the corpus, and print where it is and a summary.
+
+    Raises InvalidParameterError, MissingTableError for a network that is not there, and what executors raise.
+    """
+    from bgdata.evaluation.player import open_named_player
+
+    parameters = SelfPlayParameters(player, "", games, seed, luck)
+    SELFPLAY.check_parameters(parameters)
+    if player != "network":
+        parameters = parameters.with_changes({"version": open_named_player(player, 0, warehouse).version})
+    with open_executor(executor) as workers, progress_bars() as progress:
+        table = warehouse.build(SELFPLAY.name, parameters, progress=progress, force=force, executor=workers)
+    print_built(table, [summary(games, table.manifest.statistics)], form)
+
+
+def summary(games: int, found: Mapping[str, float]) -> str:
+    """How the games ended, and the mean result of player 0."""
+    shares = ", ".join(f"{100 * found[f'{kind}_share']:.1f} % {kind}s" for kind in ("single", "gammon", "backgammon"))
+    points = f"{EQUITY.text(found['points_per_game'], found['standard_error'])} points per game"
+    if "hedged_standard_error" in found:
+        error = found["hedged_standard_error"]
+        points += f"; luck-adjusted {EQUITY.text(found['hedged_points_per_game'], error)}"
+        points += f", {found['standard_error'] / error:.1f} times less noise" if error else ""
+    return f"{games:,} games of {found['turns_per_game']:.1f} turns: {shares}\nplayer 0: {points}"
+
+
+def play_with_cube(
+    warehouse: Warehouse,
+    player: str,
+    cube: str,
+    counts: dict[str, int],
+    *,
+    luck: bool,
+    executor: str,
+    force: bool,
+    form: str,
+) -> None:
+    """Build a corpus with the cube, and print where it is and a summary; the keys of `counts` are `games`, `seed`,
+    `length`, `jacoby` and `ply`. Raises what `play_corpus` raises, and UsageError for players and options that do not
+    go with a cube."""
+    if luck:
+        raise UsageError("expected --cube-model or --luck, which is that of cubeless games, got both")
+    found = network_of(warehouse, player)
+    settings: dict[str, Any] = {**counts, "jacoby": bool(counts["jacoby"])}
+    parameters = CubefulParameters(found.network, found.network_version, cube=" ".join(cube.split(",")), **settings)
+    CUBEFUL.check_parameters(parameters)
+    with open_executor(executor) as workers, progress_bars() as progress:
+        table = warehouse.build(CUBEFUL.name, parameters, progress=progress, force=force, executor=workers)
+    print_built(table, [cubeful_summary(table.manifest.statistics, table.manifest.rows)], form)
+
+
+def network_of(warehouse: Warehouse, player: str) -> CubePlayerParameters:
+    """The network that plays as `network` or `network/NAME`, with the default tables. Raises UsageError for a player
+    that is not a network, and MissingTableError."""
+    from bgdata.evaluation.networks.named import KIND, find_network
+
+    if player.partition("/")[0] != KIND:
+        raise UsageError(f"expected a network to handle the cube, got {shown(player)}")
+    if player == KIND:
+        return CubePlayerParameters()
+    found = find_network(player, warehouse)
+    return CubePlayerParameters(network=found.folder.parent.name, network_version=found.folder.name)
+
+
+def cubeful_summary(found: Mapping[str, float], games: int) -> str:
+    """How the games ended, and the mean result of player 0."""
+    if "matches_won_share" in found:
+        won = f"{100 * found['matches_won_share']:.1f} +/- {100 * found['standard_error']:.1f} % of matches won"
+    else:
+        won = f"{EQUITY.text(found['points_per_game'], found['standard_error'])} points per game"
+    return (
+        f"{games:,} games of {found['turns_per_game']:.1f} turns: {100 * found['passed_share']:.1f} % passed, "
+        f"average cube {found['mean_cube_value']:.2f}\nplayer 0: {won}"
+    )
+
+
+NAME = re.compile(r"(?P<player>pubeval|random|network(-[a-z0-9-]+)?)-(?P<games>\d+)-seed-(?P<seed>\d+)(?P<luck>-luck)?")
+CLASS_COLUMNS = (
+    Column("class", width=8),
+    Column("positions", COUNT, gap=2),
+    Column("covered", COUNT, width=8),
+    Column("rescored", COUNT),
+    Column("outcome_variance", LOSS, "before", width=7),
+    Column("label_variance", LOSS, "after", width=7),
+    Column("removed_share", Quantity(1, 100, unit=" %"), "removed", missing="-"),
+)
+BY_CLASS = """
+select class, positions, covered, rescored, outcome_variance, label_variance, removed_share
+from selfplay_labels_summary where variant = {variant} order by positions desc
+"""
+
+
+def rescore_corpus(warehouse: Warehouse, source: str, table: str, form: str, *, combined: bool, force: bool) -> None:
+    """Build the labels of a corpus and print where they are, and how much variance rescoring removed. The two-sided
+    table is named by its size, such as 6x9 (the largest if empty); with `combined` the largest one-sided tables are
+    used, too.
+
+    Raises UsageError for a text that is no size, MissingTableError for a missing corpus or table, and CorruptFileError
+    for a damaged corpus.
+    """
+    from bgdata.measures.steps.scores import table_size
+
+    corpus = found_corpus(warehouse, source)
+    points, checkers = table_size(warehouse, table, "to rescore by")
+    race_points = one_sided_points(warehouse) if combined else 0
+    parameters = SelfPlayLabelParameters(**vars(corpus), points=points, checkers=checkers, one_sided_points=race_points)
+    with progress_bars() as progress:
+        labels = warehouse.build(LABELS.name, parameters, progress=progress, force=force)
+    print_built(labels, [*described(parameters, labels.manifest.statistics), "", *by_class(warehouse, labels)], form)
+
+
+def found_corpus(warehouse: Warehouse, source: str) -> SelfPlayParameters:
+    """The parameters of a corpus that is there, undamaged, and made by the current recipe, as the labels name their
+    input."""
+    kind, variant, *_ = [*source.split("/"), ""]
+    if kind != SELFPLAY.name or not variant:
+        raise UsageError(f"expected a corpus such as selfplay/network-10000-seed-1, got {shown(source)}")
+    if next(warehouse.versions(kind, variant), None) is None:
+        warehouse.require()
+        have = ", ".join(warehouse.variants(kind)) or "none"
+        raise MissingTableError(f"no {source} in {warehouse.root} (have: {have}); try: bgdata {command_for(variant)}")
+    table = warehouse.open_reference(source)
+    table.check_sizes()
+    parameters = SelfPlayParameters.from_manifest(table.manifest.parameters)
+    if not leads_to(warehouse, table):
+        raise MissingTableError(
+            f"expected {source} as the player plays now, found {table.folder.name} by another network or tables; "
+            f"try: bgdata {command_for(variant)}"
+        )
+    return parameters
+
+
+def command_for(variant: str) -> str:
+    """The arguments of `bgdata` that make a corpus of this name, as far as the name tells them."""
+    name = NAME.fullmatch(variant)
+    if not name:
+        return "selfplay"
+    player = name["player"].replace("network-", "network/", 1)
+    chosen = "" if player == "network" else f" --player {player}"
+    return f"selfplay{chosen} --games {name['games']} --seed {name['seed']}" + (" --luck" if name["luck"] else "")
+
+
+def one_sided_points(warehouse: Warehouse) -> int:
+    """The points of the largest one-sided table for which there is a gammon table of the same size. Raises
+    MissingTableError."""
+    from bgdata.evaluation.bearoff import sizes
+
+    found = sizes(warehouse, "bearoff_one_sided") & sizes(warehouse, "bearoff_gammon")
+    if not found:
+        raise MissingTableError(
+            f"expected bearoff_one_sided and bearoff_gammon of the same size in {warehouse.root} to combine, found "
+            "none; try: bgdata build bearoff_gammon --points 10"
+        )
+    return max(points for points, _ in found)
+
+
+def described(parameters: SelfPlayLabelParameters, found: Mapping[str, float]) -> Iterator[str]:
+    """The result as lines of text."""
+    race = f" and, combined, bearoff_one_sided/{parameters.one_sided_points}x15" if parameters.one_sided_points else ""
+    yield (
+        f"{found['positions']:,.0f} positions of {parameters.games:,} games, by bearoff_two_sided/{parameters.points}x"
+        f"{parameters.checkers}{race}:"
+    )
+    share = found["rescored"] / found["positions"]
+    rescored = f"{found['rescored']:,.0f} rescored ({100 * share:.1f} %)"
+    yield f"{found['covered']:,.0f} covered, {rescored}; the others keep the outcome of their game"
+    line = (
+        f"label variance {found['variance_before']:.4f} before, {found['variance_after']:.4f} after: "
+        f"{100 * found['removed_share']:.1f} % removed"
+    )
+    if "variance_hedged" in found:
+        share = 1 - found["variance_hedged"] / found["variance_before"]
+        line += f"; luck-adjusted {found['variance_hedged']:.4f}: {100 * share:.1f} %"
+    yield line
+
+
+def by_class(warehouse: Warehouse, labels: Table) -> list[str]:
+    """The variances for each class of positions, as lines of a table."""
+    query = BY_CLASS.format(variant=quoted(labels.folder.parent.name))
+    with warehouse.connect(for_query=query) as connection:
+        found = connection.sql(query)
+        rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    return table_lines(CLASS_COLUMNS, rows)

@@ -1,0 +1,324 @@
+"""Rollouts with the cube in play: the value of a position when a player with networks plays both sides to the end, and
+both turn the cube by a model.
+
+Plays are chosen by their value with the cube, statically or one roll ahead; the cube is turned by static chances. The
+luck of every roll, in points of the game or in mwc, is subtracted: it averages to zero whatever the model, so the mean
+stays the same and the standard error falls. First and second rolls are stratified as in `rollout`, and positions of one
+item have the same dice.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.equity.cube import CubeRules, check_rules
+from bgdata.equity.doubling import best_equity, check_money
+from bgdata.equity.match_cube import MatchGame, mwc_after
+from bgdata.equity.worth import normalised_point
+from bgdata.errors import InvalidParameterError, UsageError
+from bgdata.evaluation.answers import choose_by_chances, fill_chances
+from bgdata.evaluation.choices import Chooser, networks_of, require_networks, tables_of
+from bgdata.evaluation.cube_lookahead_kernels import CubeTree, fill_play_ahead, new_cube_tree
+from bgdata.evaluation.cube_values import exact_equities
+from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.lookahead_player import RankedPlay
+from bgdata.evaluation.roll_values import fill_roll_values, roll_place
+from bgdata.game.board import CHECKERS
+from bgdata.game.board_kernels import outcome_of
+from bgdata.game.codec import Boards, flip_into
+from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.play_kernels import fill_plays
+from bgdata.game.position import Position
+from bgdata.game.random import random_stream
+from bgdata.kernel import in_threads, kernel
+from bgdata.selfplay.cubeful_games import (
+    NOBODY,
+    Moment,
+    Terms,
+    doubles,
+    owner_code,
+    play_stakes,
+    roll_luck,
+    takes,
+    way_of,
+)
+from bgdata.selfplay.cubeful_series import CubefulRules, CubeSide, terms_of
+from bgdata.selfplay.rollout import PLAIN, Limits, RolloutSettings, Values, numbers_of
+from bgdata.selfplay.rollout_kernels import (
+    BLOCK,
+    MOST_TRIALS,
+    KernelSettings,
+    fill_order,
+    fill_statistics,
+    first_rolls,
+    roll_at,
+)
+
+_EXACT = int(AnswerSource.EXACT)
+_OWNERS = {CubeOwner.CENTERED: NOBODY, CubeOwner.ON_ROLL: 0, CubeOwner.OPPONENT: 1}
+
+
+class CubefulStart(NamedTuple):
+    """A position to roll out, and what is played for, both seen by the player on roll."""
+
+    board: Boards  # [26]
+    stakes: Stakes
+    may_double: bool = True  # whether it may turn the cube before the first roll
+
+
+def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStart]:
+    """The actions of the player on roll before the roll, by name."""
+    board = np.array(position.board, np.int8)
+    starts = {"no double": CubefulStart(board, stakes, may_double=False)}
+    if stakes.may_double:
+        starts["double, take"] = CubefulStart(board, stakes.after_take(), may_double=False)
+    return starts
+
+
+def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: int) -> dict[str, CubefulStart]:
+    """The better plays by name, two or more if there are; the opponent is on roll after them, and may double."""
+    chosen = [row for place, row in enumerate(ranked[:most]) if place < 2 or row.loss <= within]
+    return {
+        str(row.play): CubefulStart(np.array(row.play.next_position.board, np.int8), stakes.flip()) for row in chosen
+    }
+
+
+class CubefulRollout(NamedTuple):
+    """One row a position, for the player on roll: points per unit of the first position's cube, or mwc. `point` is what
+    a point of normalised equity is in that unit: 1, or mwc."""
+
+    values: Values  # [n]
+    standard_errors: Values  # [n]
+    plain_standard_errors: Values  # [n] what those were if luck had not been subtracted
+    trials: NDArray[np.int64]  # [n]
+    blocks: Values  # [n, blocks] means of 36 trials less luck: differences between rows are more accurate
+    point: float
+
+
+def roll_out_with_cube(
+    starts: list[CubefulStart],
+    chooser: Chooser,
+    rules: CubeRules,
+    limits: Limits,
+    seed: int = 0,
+    settings: RolloutSettings = PLAIN,
+    items: NDArray[np.int64] | None = None,
+) -> CubefulRollout:
+    """Roll out positions, at least one, all for the same score, in rounds of `limits.trials` until every standard error
+    is at most `limits.until` points of normalised equity, up to `limits.most_trials`. In matches both sides go by the
+    score unless `rules` are as for money.
+
+    Position i has the dice of items[i] of the seed (by default i). The result does not depend on the number of threads.
+    Of the settings, games are not cut short: they go to their end, in money play to an exact table. Raises UsageError
+    for numbers out of range, a player without networks and games that are cut short, InvalidParameterError for rules
+    that do not fit the stakes, and InvalidPositionError.
+    """
+    limits.check()
+    if (settings.stop, settings.turns) != (PLAIN.stop, PLAIN.turns):
+        raise UsageError(
+            "expected neither --stop nor --truncate with the cube in play, whose games go to an end; try: --cubeless"
+        )
+    require_networks(chooser, "to handle the cube")
+    boards = np.array([start.board for start in starts], np.int8)
+    numbers, stakes = numbers_of(boards, items), starts[0].stakes
+    terms = rollout_terms(stakes, rules, with_luck=settings.with_luck, ply=settings.play_ply)
+    rows = []
+    for start in starts:
+        cube, score = start.stakes.cube, start.stakes.score
+        game = (0, 0, False) if isinstance(score, Money) else (score.away, score.opponent_away, score.is_crawford)
+        rows.append((cube.value, _OWNERS[cube.owner], start.may_double, *game))
+    arrays = boards, np.array(rows, np.int64), numbers
+    kernel_settings, count = settings.for_kernels(seed), 0
+    blocks = np.empty((len(boards), 0, 2))
+    while True:
+        found = np.empty((len(boards), limits.trials // BLOCK, 2))
+        size = found.shape[0] * found.shape[1]
+        in_threads(fill_cubeful_blocks, size, chooser, terms, kernel_settings, *arrays, count, found)
+        blocks, count = np.concatenate([blocks, found], axis=1), count + found.shape[1]
+        result = result_of(blocks, stakes, rules)
+        if count * BLOCK >= limits.most_trials or (result.standard_errors <= limits.until * result.point).all():
+            return result
+
+
+def rollout_terms(stakes: Stakes, rules: CubeRules, *, with_luck: bool, ply: int) -> Terms:
+    """What the games are played for, and how both sides play at a ply and handle the cube. Raises UsageError and
+    InvalidParameterError, also for what the games do not know: beavers, two cube life indexes, local volatility."""
+    check_rules(stakes, rules)
+    if rules.has_beavers:
+        raise InvalidParameterError("expected rollouts without beavers, got them")
+    model = rules.strategy
+    if (model.cube_life_index, model.volatility) != (model.opponent_cube_life_index, model.local_volatility):
+        raise InvalidParameterError("expected rollouts with one cube life index, and one volatility, got two")
+    score = stakes.score
+    length = max(score.away, score.opponent_away) if isinstance(score, MatchScore) else 0
+    is_jacoby = isinstance(score, Money) and score.is_jacoby
+    check_money(rules.strategy, stakes.cube.owner, is_jacoby=is_jacoby)
+    side = CubeSide(rules.strategy, rules.as_money, cubeful_plays=True)
+    played = CubefulRules(length, is_jacoby, rules.met)
+    played.check((side, side))
+    if length:
+        played.check_met()
+    return terms_of((side, side), played, with_luck=with_luck, ply=ply)
+
+
+def result_of(blocks: Values, stakes: Stakes, rules: CubeRules) -> CubefulRollout:
+    """Means and standard errors from float64[n, blocks, (value, luck)], values as trials have them; those of the result
+    are per unit of the cube of `stakes`."""
+    n, count = blocks.shape[:2]
+    plain, luck = (blocks[:, :, place] for place in (0, 1))
+    is_money = isinstance(stakes.score, Money)
+    scale, shift = (1.0 / stakes.cube.value, 0.0) if is_money else (0.5, 0.5)
+    values = np.stack([scale * (plain - luck) + shift, scale * plain + shift], axis=2)
+    means, errors = np.empty((n, 2)), np.empty((n, 2))
+    fill_statistics(values, means, errors)
+    trials = np.full(n, count * BLOCK, np.int64)
+    point = 1.0 if is_money else normalised_point(stakes, rules)
+    return CubefulRollout(means[:, 0], errors[:, 0], errors[:, 1], trials, values[:, :, 0], point)
+
+
+def difference(result: CubefulRollout, row: int, other: int) -> tuple[float, float]:
+    """How much more the value of a row is than that of another, and the standard error, block by block."""
+    gaps = result.blocks[row] - result.blocks[other]
+    return float(gaps.mean()), float(gaps.std(ddof=1) / math.sqrt(len(gaps)))
+
+
+class Start(NamedTuple):
+    """Where trials begin: with the first player on roll, player 0."""
+
+    game: MatchGame  # seen by player 0; of no meaning in money play
+    cube_value: int
+    owner: int  # 0, 1 or NOBODY
+    may_double: bool  # whether player 0 may turn the cube before the first roll
+
+
+@kernel()
+def fill_cubeful_blocks(
+    begin: int,
+    end: int,
+    chooser: Chooser,
+    terms: Terms,
+    settings: KernelSettings,
+    boards: Boards,
+    starts: NDArray[np.int64],
+    items: NDArray[np.int64],
+    first: int,
+    blocks: Values,
+) -> None:
+    """Fills blocks[row, block, 0] with the mean value for the player on roll of the 36 trials of block first + block of
+    item items[row], from boards[row, slot] and starts[row, (cube value, owner, whether it may double, fields of a
+    `MatchGame`)], and blocks[row, block, 1] with the mean of its luck in them; for the pairs of row and block
+    begin:end, in their order."""
+    tree, order = new_cube_tree(networks_of(chooser), terms.ply), np.empty(BLOCK, np.int64)
+    board, chosen = np.empty(26, np.int8), np.empty(26, np.int8)
+    for place in range(begin, end):
+        row, column = place // blocks.shape[1], place % blocks.shape[1]
+        block, given = first + column, starts[row]
+        start = Start(MatchGame(given[3], given[4], given[5] != 0), given[0], given[1], given[2] != 0)
+        stream: Any = random_stream(settings.seed, items[row])  # the seed of others
+        fill_order(random_stream(stream, MOST_TRIALS + block // BLOCK), order)
+        total, luck = 0.0, 0.0
+        for trial in range(block * BLOCK, (block + 1) * BLOCK):
+            for slot in range(26):
+                board[slot] = boards[row, slot]
+            dice = random_stream(stream, trial), first_rolls(trial, order)
+            found = trial_of(chooser, terms, settings, start, dice, tree, board, chosen)
+            total, luck = total + found[0], luck + found[1]
+        blocks[row, column, 0], blocks[row, column, 1] = total / BLOCK, luck / BLOCK
+
+
+@kernel(borrows=True)
+def trial_of(
+    chooser: Chooser,
+    terms: Terms,
+    settings: KernelSettings,
+    start: Start,
+    dice: tuple[np.uint64, tuple[int, int]],
+    tree: CubeTree,
+    board: Boards,
+    chosen: Boards,
+) -> tuple[float, float]:
+    """(value at the end, luck of all rolls) of player 0 in one game from board[slot], which it overwrites as it does
+    chosen[slot]. `dice` are the stream of rolls, and the places of the first two among all 36. Values are points, or
+    from -1 to 1 in a match. In money play a game ends where the two-sided table knows its value."""
+    seen = start.game, MatchGame(start.game.opponent_away, start.game.away, start.game.is_crawford)
+    over = outcome_of(board, CHECKERS)
+    if over != 0:  # after a play that ends the game
+        winner = 0 if over > 0 else 1
+        value = won(terms, Moment(winner, start.cube_value, start.owner, seen[winner]), abs(over))
+        return value if winner == 0 else -value, 0.0
+    on_roll, cube_value, owner, turn, luck = 0, start.cube_value, start.owner, 0, 0.0
+    networks, tables, evaluation = networks_of(chooser), tables_of(chooser), tree.rolls.evaluation
+    chances = evaluation.chances[0]
+    while True:
+        sign = 1.0 if on_roll == 0 else -1.0
+        moment = Moment(on_roll, cube_value, owner, seen[on_roll])
+        source = fill_chances(networks, tables, board, evaluation, chances)
+        may_double = turn > 0 or start.may_double
+        if terms.length == 0 and source == _EXACT:
+            known = exact_equities(tables, board, owner_code(moment))
+            return sign * cube_value * (best_equity(known) if may_double else known.no_double), luck
+        if may_double and doubles(terms, moment, chances, terms.sides[on_roll, 2]):
+            if not takes(terms, moment, chances):
+                return sign * result(terms, moment, cube_value), luck
+            cube_value, owner = 2 * cube_value, 1 - on_roll
+        place = dice[1][turn] if turn < 2 else roll_at(dice[0], turn)
+        opponent = Moment(1 - on_roll, cube_value, owner, seen[1 - on_roll])
+        luck += sign * play(chooser, terms, settings, opponent, place, tree, board, chosen)
+        outcome, turn = outcome_of(chosen, CHECKERS), turn + 1
+        if outcome != 0:
+            return sign * won(terms, Moment(on_roll, cube_value, owner, seen[on_roll]), outcome), luck
+        flip_into(chosen, board)
+        on_roll = 1 - on_roll
+
+
+@kernel(borrows=True)
+def won(terms: Terms, moment: Moment, outcome: int) -> float:
+    """The value of a single game, gammon or backgammon (1 to 3) for the player on roll who has won it."""
+    return result(terms, moment, way_of(terms, moment.owner, outcome) * moment.cube_value)
+
+
+@kernel(borrows=True)
+def result(terms: Terms, moment: Moment, points: int) -> float:
+    """The value of winning points for the player on roll."""
+    return 2.0 * mwc_after(terms.cells, moment.game, points) - 1.0 if terms.length > 0 else float(points)
+
+
+@kernel(borrows=True)
+def play(
+    chooser: Chooser,
+    terms: Terms,
+    settings: KernelSettings,
+    opponent: Moment,
+    place: int,
+    tree: CubeTree,
+    board: Boards,
+    chosen: Boards,
+) -> float:
+    """Fills chosen[slot] with the play of the roll at `place` among all 36 from board[slot]; returns its luck, 0 unless
+    it is measured. `opponent` is the moment after it."""
+    die, other_die, rolls, luck = place // 6 + 1, place % 6 + 1, tree.rolls, 0.0
+    networks, tables, stakes = (
+        networks_of(chooser),
+        tables_of(chooser),
+        play_stakes(terms, opponent, 1 - opponent.on_roll),
+    )
+    if terms.with_luck:
+        roll = roll_place(die, other_die)
+        played = roll if terms.ply == 0 else -1
+        fill_roll_values(networks, tables, settings.likely, board, rolls, stakes, played)
+        luck = roll_luck(terms, opponent, rolls, roll, False)
+    if terms.ply > 0:
+        fill_play_ahead(networks, tables, settings.ahead, stakes, terms.ply, board, (die, other_die), tree, chosen)
+        return luck
+    after = rolls.played
+    if not terms.with_luck:
+        n = fill_plays(board, max(die, other_die), min(die, other_die), rolls.after, rolls.notes)
+        best, _ = choose_by_chances(networks, tables, rolls.after, n, rolls.evaluation, stakes)
+        after = rolls.after[best]
+    for slot in range(26):
+        chosen[slot] = after[slot]
+    return luck

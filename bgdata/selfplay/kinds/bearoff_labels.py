@@ -1,0 +1,103 @@
+"""Bearoffs with chances from tables: labels without noise for a race network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bgdata.bearoff.index import MAX_CHECKERS, layout_count
+from bgdata.bearoff.kinds.bearoff_one_sided import DATASET as ONE_SIDED
+from bgdata.bearoff.kinds.bearoff_two_sided import DATASET as TWO_SIDED
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.errors import InvalidParameterError
+from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
+from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS, SPLITS_ARRAY
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
+
+MOST_POINTS = 12  # of layouts that have passed each other whatever they are
+MOST_PAIRS = 1 << 28
+
+
+@dataclass(frozen=True)
+class BearoffParameters(Parameters):
+    """How many pairs are taken from the one-sided table of `points`, 0 for each of its layouts once on roll, and how
+    many more from the two-sided table of `table_points` and `table_checkers`, 0 for none. `seed` decides the pairs."""
+
+    points: int = 10
+    table_points: int = 6
+    table_checkers: int = 9
+    pairs: int = 400_000
+    exact_pairs: int = 100_000
+    seed: int = 1
+
+    def two_sided_parameters(self) -> TwoSidedParameters | None:
+        """The parameters of the two-sided table."""
+        if not self.table_points and not self.table_checkers:
+            return None
+        return TwoSidedParameters(self.table_points, self.table_checkers)
+
+
+class BearoffLabels(Dataset[BearoffParameters]):
+    """One row for each pair: first those from the one-sided table, by the layouts' indexes, then the others."""
+
+    name = "bearoff_labels"
+    revision = 1
+    summary = "Bearoffs of a player against another with the chances of tables, gammons too: exact, or nearly."
+    source = "Computed: pairs of layouts decided by a seed, answered by two-sided and combined one-sided tables"
+    columns = (
+        Column("row", "INTEGER", "", "Number of the row, from 0"),
+        *POSITION_COLUMNS,
+        CLASS_COLUMN,
+        *CHANCE_COLUMNS,
+        Column("cubeless_equity", "FLOAT", "points", "What the five chances are worth to the player on roll"),
+        Column("label_source", "VARCHAR", "", "exact (two-sided table) or combined (two one-sided distributions)"),
+        Column("split", "VARCHAR", "", "train, validation or test: by the position"),
+    )
+    key = ("row",)
+    arrays = (
+        *POSITION_ARRAYS,
+        CHANCES_ARRAY,
+        FlatArray("sources", "uint8", "row", "Exact or combined: 0 or 1"),
+        SPLITS_ARRAY,
+    )
+    parameters = BearoffParameters
+    defaults = ()
+    smallest = BearoffParameters(3, 3, 3, 0, 100, 1)
+
+    def slug(self, parameters: BearoffParameters) -> str:
+        two_sided = parameters.two_sided_parameters()
+        exact = f"-and-{parameters.exact_pairs}-of-{TWO_SIDED.slug(two_sided)}" if two_sided else ""
+        return f"{parameters.points}x15-{parameters.pairs or 'all'}{exact}-seed-{parameters.seed}"
+
+    def check_parameters(self, parameters: BearoffParameters) -> None:
+        if not 1 <= parameters.points <= MOST_POINTS:
+            raise InvalidParameterError(f"expected 1 to {MOST_POINTS} points, got {parameters.points}")
+        two_sided = parameters.two_sided_parameters()
+        if two_sided:
+            TWO_SIDED.check_parameters(two_sided)
+            if two_sided.points > MOST_POINTS:
+                raise InvalidParameterError(f"expected 1 to {MOST_POINTS} points, got {two_sided.points}")
+        for name, count in (("pairs", parameters.pairs), ("exact pairs", parameters.exact_pairs)):
+            if not 0 <= count <= MOST_PAIRS:
+                raise InvalidParameterError(f"expected 0 to {MOST_PAIRS:,} {name}, got {count}")
+        if not 0 <= parameters.seed < 1 << 63:
+            raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
+
+    def inputs(self, parameters: BearoffParameters) -> Mapping[str, tuple[str, Parameters]]:
+        race, two_sided = RaceParameters(parameters.points), parameters.two_sided_parameters()
+        found: dict[str, tuple[str, Parameters]] = {
+            "one_sided": (ONE_SIDED.name, race),
+            "gammon": ("bearoff_gammon", race),
+        }
+        return found | ({"two_sided": (TWO_SIDED.name, two_sided)} if two_sided else {})
+
+    def estimate(self, parameters: BearoffParameters) -> Estimate:
+        layouts = layout_count(parameters.points, MAX_CHECKERS)
+        rows = (parameters.pairs or layouts - 1) + (parameters.exact_pairs if parameters.two_sided_parameters() else 0)
+        return Estimate(rows, 100 * rows, (1 << 28) + 250 * rows + 60 * layouts)
+
+
+DATASET = BearoffLabels()

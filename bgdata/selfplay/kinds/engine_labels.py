@@ -1,0 +1,125 @@
+"""Positions with the chances of another evaluator: an installed program, or a network at a higher ply."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bgdata.errors import InvalidParameterError
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
+from bgdata.evaluation.players import PLAYERS, PROGRAMS
+from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY
+from bgdata.kinds.columns import CHANCE_COLUMNS, EQUITY_COLUMN, SPLITS_ARRAY
+from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
+from bgdata.selfplay.kinds.shared.sources import (
+    PLACE_ARRAYS,
+    PLACE_COLUMNS,
+    SPLIT_COLUMN,
+    UNNAMED,
+    check_splits,
+    source_input,
+)
+from bgdata.store.dataset import Dataset, Estimate, Input
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
+
+MOST_PLY = max(player.most_ply for player in PLAYERS.values())
+
+
+@dataclass(frozen=True)
+class EngineParameters(Parameters):
+    """The source of the positions, and the engine: a program with the version that it reports and its ply (0 is
+    static), or `network` with its bearoff tables, as in `common.rollouts.NetworkChoice`.
+
+    `source_recipe` has the parameters of the source for `common.sources.source_input`.
+    """
+
+    source: VersionRef = UNNAMED
+    engine: str = "gnubg"
+    ply: int = 0
+    version: str = ""
+    network: str = ""
+    network_version: str = ""
+    table_points: int = 6
+    table_checkers: int = 6
+    source_recipe: Given = NONE_GIVEN
+
+    def choice(self) -> NetworkChoice:
+        """The network and its tables; by default the one of the package."""
+        return NetworkChoice(
+            network=self.network or DEFAULT_NETWORK,
+            network_version=self.network_version,
+            table_points=self.table_points,
+            table_checkers=self.table_checkers,
+        )
+
+    def check_determined(self) -> None:
+        """Raise InvalidParameterError for a network that does not come with bgdata without its version."""
+        self.choice().check_determined()
+
+
+class EngineLabels(Dataset[EngineParameters]):
+    """One row for each position, in the order of the source."""
+
+    name = "engine_labels"
+    revision = 2
+    summary = (
+        "Positions evaluated by another program, or by a network that looks further: five chances before the roll."
+    )
+    source = "Computed: answers of the installed program that the column engine names, for cubeless money play"
+    columns = (
+        *PLACE_COLUMNS,
+        *CHANCE_COLUMNS,
+        EQUITY_COLUMN,
+        Column("engine", "VARCHAR", "", "Program or network, and its version"),
+        Column("ply", "INTEGER", "", "How many rolls it looked ahead; 0 is the static evaluation"),
+        SPLIT_COLUMN,
+    )
+    key = ("row",)
+    arrays = (
+        *PLACE_ARRAYS,
+        CHANCES_ARRAY,
+        SPLITS_ARRAY,
+        FlatArray("engine", "uint8", "byte", "Program or network, and its version: UTF-8"),
+    )
+    parameters = EngineParameters
+    defaults = ()
+    smallest = EngineParameters(
+        VersionRef("positions", "sample"), "network", 0, network="tiny", table_points=3, table_checkers=3
+    )
+
+    def slug(self, parameters: EngineParameters) -> str:
+        source = re.sub(r"[^a-z0-9]+", "-", str(parameters.source))
+        engine = parameters.choice().network if parameters.engine == "network" else parameters.engine
+        return f"{source}-by-{engine}-{parameters.ply}ply"
+
+    def check_parameters(self, parameters: EngineParameters) -> None:
+        if parameters.engine not in (*PROGRAMS, "network"):
+            raise InvalidParameterError(
+                f"expected an engine among {', '.join(PROGRAMS)} and network, got {parameters.engine!r}"
+            )
+        if not 0 <= parameters.ply <= MOST_PLY:
+            raise InvalidParameterError(f"expected a ply of 0 to {MOST_PLY}, got {parameters.ply}")
+        if bool(parameters.version) != (parameters.engine in PROGRAMS):
+            raise InvalidParameterError(
+                f"expected a version of a program, and none of a network, got {parameters.version!r} of "
+                f"{parameters.engine}"
+            )
+        parameters.choice().check_network()
+        if parameters.engine != "network":
+            for name in ("network", "network_version", "table_points", "table_checkers"):  # a program asks neither
+                if (given := getattr(parameters, name)) != getattr(self.parameters, name):
+                    raise InvalidParameterError(f"expected no {name} with the program {parameters.engine}, got {given}")
+        source_input(parameters.source, parameters.source_recipe)
+        check_splits(parameters.source)
+
+    def inputs(self, parameters: EngineParameters) -> Mapping[str, Input]:
+        source = {"source": source_input(parameters.source, parameters.source_recipe)}
+        return source | (parameters.choice().network_inputs() if parameters.engine == "network" else {})
+
+    def estimate(self, _parameters: EngineParameters) -> Estimate:
+        return Estimate(0, 0, 1 << 28)  # as many rows as the source has positions
+
+
+DATASET = EngineLabels()

@@ -1,0 +1,104 @@
+"""Asks another program, or a network that looks ahead, about each position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.errors import CheckSkippedError, InvalidParameterError, UnknownPlayerError
+from bgdata.evaluation.chances import cubeless_equities, ordered_chances
+from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.lookahead import evaluate_ahead
+from bgdata.evaluation.player import as_evaluator, open_player_of_version
+from bgdata.kinds.column_values import chance_columns, constant
+from bgdata.kinds.rechecking import check_arrays, check_chances
+from bgdata.selfplay.kinds.engine_labels import EngineParameters
+from bgdata.selfplay.kinds.shared.games_compute import slices
+from bgdata.selfplay.kinds.shared.rollouts_compute import SAMPLE_ROWS, network_text, open_roller
+from bgdata.selfplay.kinds.shared.sources_compute import place_columns, places_of, split_column
+from bgdata.store.arrays import Array
+from bgdata.store.context import Build, Computed, Context, Recheck
+from bgdata.store.dataset import Computation, sampled
+from bgdata.store.table import Table
+
+STEP = 4096  # positions asked for at a time at ply 0, between which a killed run goes on: programs are slow to start
+
+
+class EngineLabelsComputation(Computation[EngineParameters]):
+    """Computation of `engine_labels`."""
+
+    def compute(self, build: Build[EngineParameters]) -> None:
+        parameters, inputs, job = build.parameters, build.inputs, build.job
+        engine = open_engine(build)
+        places = places_of(inputs["source"])
+        n, step = len(places.boards), max(1, STEP >> 3 * parameters.ply)
+        state: dict[str, Array] = {"chances": np.zeros((n, 5), np.float32)}
+
+        def ask(rows: slice) -> dict[str, Array]:
+            return {"chances": chances_by(engine, parameters, places.boards[rows])}
+
+        job.fill("positions", state, step, ask)
+        for name, values in {**places._asdict(), **state}.items():
+            job.save(name, values)
+        job.save("engine", engine_text(parameters, inputs))
+
+    def batches(self, computed: Computed[EngineParameters]) -> Iterator[pa.RecordBatch]:
+        arrays = computed.arrays
+        engine = np.asarray(arrays["engine"]).tobytes().decode()
+        for rows in slices(len(arrays["rows"]), self.kind.row_group_rows):
+            found = {name: np.asarray(values[rows]) for name, values in arrays.items() if name != "engine"}
+            count = len(found["rows"])
+            yield pa.record_batch(
+                {
+                    **place_columns(found),
+                    **chance_columns(found["chances"]),
+                    "cubeless_equity": cubeless_equities(found["chances"]),
+                    "engine": constant(engine, "VARCHAR", count),
+                    "ply": np.full(count, computed.parameters.ply, np.int32),
+                    "split": split_column(found["splits"]),
+                }
+            )
+
+    def check_sample(self, recheck: Recheck[EngineParameters]) -> str:
+        """Find the places again, and ask for some of them where the program of that version is installed."""
+        table = recheck.table
+        places = places_of(recheck.inputs["source"])
+        check_arrays(table, places._asdict() | {"engine": engine_text(recheck.parameters, recheck.inputs)})
+        try:
+            engine = open_engine(recheck)
+        except (UnknownPlayerError, InvalidParameterError) as error:
+            raise CheckSkippedError(
+                f"the positions are those of the source, but the engine cannot be asked: {error}"
+            ) from error
+        chosen = np.sort(recheck.generator.permutation(len(places.rows))[: min(recheck.rows, 10 * SAMPLE_ROWS)])
+        check_chances(table, chosen, chances_by(engine, recheck.parameters, places.boards[chosen]))
+        return sampled(len(chosen), len(places.rows))
+
+
+def open_engine(context: Context[EngineParameters]) -> Evaluator:
+    """Who is asked. Raises UnknownPlayerError for a program that is not installed or does not look so far,
+    InvalidParameterError for another version of it, and MissingTableError for a network that is not there."""
+    parameters = context.parameters
+    if parameters.engine == "network":
+        return open_roller(Context(parameters.choice(), context.inputs, context.warehouse))
+    return as_evaluator(
+        parameters.engine, open_player_of_version(parameters.engine, parameters.ply, parameters.version)
+    )
+
+
+def chances_by(engine: Evaluator, parameters: EngineParameters, boards: Array) -> Array:
+    """float32[n, 5]: chances of any boards, held to 0 to 1 and to their order, which moves them by rounding alone."""
+    ahead = parameters.ply if parameters.engine == "network" else 0  # programs look ahead by themselves
+    return ordered_chances(evaluate_ahead(engine, boards, ahead).chances)
+
+
+def engine_text(parameters: EngineParameters, inputs: Mapping[str, Table]) -> Array:
+    """uint8[n]: name and version of the engine."""
+    if parameters.engine == "network":
+        return network_text(parameters.choice(), inputs)
+    return np.frombuffer(f"{parameters.engine} {parameters.version}".encode(), np.uint8)
+
+
+COMPUTATION = EngineLabelsComputation

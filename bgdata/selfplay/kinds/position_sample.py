@@ -1,0 +1,72 @@
+"""Distinct positions of self-play, a number of each class, for labelling; split by game."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bgdata.errors import InvalidParameterError
+from bgdata.kinds.columns import (
+    CLASS_COLUMN,
+    GAME_SPLIT_COLUMN,
+    POSITION_COLUMNS,
+    SPLITS_ARRAY,
+    TURN_COLUMN,
+    TURN_PLACE_ARRAYS,
+)
+from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
+from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
+
+
+@dataclass(frozen=True)
+class SampleParameters(SelfPlayParameters):
+    """A corpus, and the maximum number of positions of each class."""
+
+    most: int = 2000
+
+
+class PositionSample(Dataset[SampleParameters]):
+    """One row for each position, in the order of the games."""
+
+    name = "position_sample"
+    revision = 1
+    summary = "Distinct positions of self-play, of each class as many, split into train, validation and test by game."
+    source = "Computed: chosen from a version of selfplay by a hash of the position"
+    columns = (
+        Column("game", "INTEGER", "", "Number of the first game of the corpus that has the position"),
+        TURN_COLUMN,
+        *POSITION_COLUMNS,
+        CLASS_COLUMN,
+        GAME_SPLIT_COLUMN,
+    )
+    key = ("game", "turn")
+    arrays = (
+        FlatArray("boards", "int8", "row, 26 integers", "Boards of the player on roll"),
+        FlatArray("classes", "uint8", "row", "Class of the position, numbered as by gnubg"),
+        *TURN_PLACE_ARRAYS,
+        SPLITS_ARRAY,
+    )
+    parameters = SampleParameters
+    defaults = (SampleParameters(),) if SELFPLAY.defaults else ()
+    smallest = SampleParameters(**vars(SELFPLAY.smallest), most=40)
+
+    def slug(self, parameters: SampleParameters) -> str:
+        return f"{SELFPLAY.slug(parameters.corpus)}-most-{parameters.most}"
+
+    def check_parameters(self, parameters: SampleParameters) -> None:
+        SELFPLAY.check_parameters(parameters.corpus)
+        if not 1 <= parameters.most < 1 << 31:
+            raise InvalidParameterError(f"expected at least 1 position of each class, got {parameters.most}")
+
+    def inputs(self, parameters: SampleParameters) -> Mapping[str, tuple[str, Parameters]]:
+        return {"games": (SELFPLAY.name, parameters.corpus)}
+
+    def estimate(self, parameters: SampleParameters) -> Estimate:
+        rows = min(3 * parameters.most, 40 * parameters.games)
+        return Estimate(rows, 80 * rows, (1 << 28) + 6000 * parameters.games)
+
+
+DATASET = PositionSample()

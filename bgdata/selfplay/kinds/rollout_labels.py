@@ -1,0 +1,73 @@
+"""Positions with chances by rollouts: labels with standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
+from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.selfplay.kinds.shared.rollouts import (
+    EQUITY_COLUMNS,
+    ERROR_COLUMNS,
+    NETWORK_ARRAY,
+    NETWORK_COLUMN,
+    RolloutParameters,
+)
+from bgdata.store.dataset import Dataset, Estimate, Input
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import VersionRef
+
+
+@dataclass(frozen=True)
+class RolloutLabelParameters(RolloutParameters):
+    """The positions that are rolled out, and the settings of the rollouts."""
+
+
+class RolloutLabels(Dataset[RolloutLabelParameters]):
+    """One row for each position of the source."""
+
+    name = "rollout_labels"
+    revision = 2  # 2: luck in races is seen by likely plays too
+    summary = "Positions rolled out by a network: five chances with standard errors, luck subtracted from each."
+    source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
+    columns = (
+        Column("row", "INTEGER", "", "Row of the source, from 0"),
+        *POSITION_COLUMNS,
+        CLASS_COLUMN,
+        *CHANCE_COLUMNS,
+        *ERROR_COLUMNS,
+        *EQUITY_COLUMNS,
+        NETWORK_COLUMN,
+    )
+    key = ("row",)
+    arrays = (
+        *POSITION_ARRAYS,
+        CHANCES_ARRAY,
+        FlatArray("standard_errors", "float32", "row, chance", "Standard errors of `chances`"),
+        FlatArray("equities", "float64", "row", "Cubeless money equities"),
+        FlatArray("equity_standard_errors", "float64", "row", "Standard errors of `equities`"),
+        FlatArray("plain_standard_errors", "float64", "row", "What they were if luck had not been subtracted"),
+        FlatArray("trials", "int64", "row", "Games played"),
+        NETWORK_ARRAY,
+    )
+    parameters = RolloutLabelParameters
+    defaults = ()
+    smallest = RolloutLabelParameters(
+        "tiny", "", 3, 3, 72, 0.02, 144, turns=2, source=VersionRef("positions", "sample")
+    )
+
+    def slug(self, parameters: RolloutLabelParameters) -> str:
+        return parameters.slug
+
+    def check_parameters(self, parameters: RolloutLabelParameters) -> None:
+        parameters.check()
+
+    def inputs(self, parameters: RolloutLabelParameters) -> Mapping[str, Input]:
+        return parameters.inputs()
+
+    def estimate(self, _parameters: RolloutLabelParameters) -> Estimate:
+        return Estimate(0, 0, 1 << 28)  # as many rows as the source has
+
+
+DATASET = RolloutLabels()

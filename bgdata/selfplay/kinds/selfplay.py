@@ -1,0 +1,104 @@
+"""Games of one player against itself: every position, roll and play, with its evaluation and the luck of the roll."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.errors import InvalidParameterError
+from bgdata.evaluation.players import PLAIN_PLAYERS
+from bgdata.kinds.columns import text_declarations
+from bgdata.selfplay.kinds.shared.games import GAMES, TURNS, check_count, check_seed
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import FlatArray, TableShape
+from bgdata.store.parameters import Parameters
+from bgdata.store.versions import VERSION
+from bgdata.training.kinds.shared.networks import default_network
+
+PLAYERS = re.compile(rf"network(/[a-z0-9-]+(/{VERSION.pattern})?)?|{'|'.join(PLAIN_PLAYERS)}")
+SESSION_GAMES = 10_000  # that make one money session in files of other programs
+TABLES = {  # what the network of the package plays bearoffs by, wherever it plays
+    "two_sided": ("bearoff_two_sided", TwoSidedParameters(6, 6)),
+    "one_sided": ("bearoff_one_sided", RaceParameters(6)),
+    "gammon": ("bearoff_gammon", RaceParameters(6)),
+}
+
+
+@dataclass(frozen=True)
+class SelfPlayParameters(Parameters):
+    """The player, the version that it reports (empty for `network`: the recipe depends on that network), the number and
+    the seed of the games, and whether the luck of every roll is measured, which takes ten times as long. It is measured
+    by the player itself, or, if that has no networks, by the network of the package."""
+
+    player: str = "network"
+    version: str = ""
+    games: int = 10_000
+    seed: int = 1
+    luck: bool = False
+
+    @property
+    def corpus(self) -> SelfPlayParameters:
+        """The games alone, of parameters of a kind that is made from them."""
+        return SelfPlayParameters(**{name: getattr(self, name) for name in SelfPlayParameters.names()})
+
+
+class SelfPlay(Dataset[SelfPlayParameters]):
+    """One row for each game, and one for each turn."""
+
+    name = "selfplay"
+    revision = 2  # 2: luck is seen by 8 plays of each roll
+    summary = "Cubeless money games of a player against itself, every turn recorded, with the luck of the dice."
+    source = "Computed: every choice by cubeless money equity; luck as Zare measures it (GammonVillage 2000)"
+    columns = GAMES.columns
+    key = GAMES.key
+    arrays = (
+        FlatArray("outcomes", "int8", "game", "Points to player 0, -3 to 3"),
+        FlatArray("begins", "int8", "game", "Who rolls first: 0 or 1"),
+        FlatArray("first_turns", "int64", "game, and one past the last", "Where the game's turns begin"),
+        *text_declarations("players", "player 0 and player 1", "Their names and versions"),
+        FlatArray("turn_boards", "int8", "turn, 26 integers", "Board of the player on roll before the turn"),
+        FlatArray("turn_classes", "uint8", "turn", "Class of the position, numbered as by gnubg"),
+        FlatArray(
+            "turn_moves", "int8", "turn, 4 checker moves, (from, to, hits)", "Points, 25 the bar, 0 off; -1: no move"
+        ),
+        FlatArray("dice", "int8", "turn, 2", "Dice; in the first turn the first is that of player 0"),
+        FlatArray("equities", "float32", "turn", "Cubeless equity before the roll, NaN where it was not evaluated"),
+        FlatArray("lucks", "float32", "turn", "Luck of the roll for the player on roll, NaN where not measured"),
+    )
+    parameters = SelfPlayParameters
+    # luck for 10,000 games would take minutes: as many without it, and others with it, take seconds each
+    defaults = (SelfPlayParameters(), SelfPlayParameters(games=500, seed=2, luck=True))
+    smallest = SelfPlayParameters("pubeval", "2", 20, 3)
+
+    @property
+    def tables(self) -> tuple[TableShape, ...]:
+        return GAMES, TURNS
+
+    def slug(self, parameters: SelfPlayParameters) -> str:
+        luck = "-luck" if parameters.luck else ""
+        return f"{parameters.player.replace('/', '-')}-{parameters.games}-seed-{parameters.seed}{luck}"
+
+    def check_parameters(self, parameters: SelfPlayParameters) -> None:
+        if not PLAYERS.fullmatch(parameters.player):
+            raise InvalidParameterError(
+                f"expected the player network, network/NAME, pubeval or random, got {parameters.player!r}"
+            )
+        check_count(parameters.games)
+        check_seed(parameters.seed)
+        if parameters.player == "network" and parameters.version:
+            raise InvalidParameterError(f"expected no version of network, got {parameters.version!r}")
+
+    def inputs(self, parameters: SelfPlayParameters) -> Mapping[str, tuple[str, Parameters]]:
+        if parameters.player == "network" or (parameters.luck and parameters.player in PLAIN_PLAYERS):
+            return {"network": default_network(), **TABLES}
+        return {}
+
+    def estimate(self, parameters: SelfPlayParameters) -> Estimate:
+        turns = (120 if parameters.player == "random" else 55) * parameters.games
+        return Estimate(parameters.games, 90 * turns, (1 << 28) + 200 * turns, 60 * turns)
+
+
+DATASET = SelfPlay()

@@ -1,0 +1,103 @@
+"""Positions of self-play with labels: the outcome of the game, or rescored by exact tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bgdata.bearoff.kinds.bearoff_one_sided import DATASET as ONE_SIDED
+from bgdata.bearoff.kinds.bearoff_two_sided import DATASET as TWO_SIDED
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
+from bgdata.kinds.columns import (
+    CHANCE_COLUMNS,
+    CLASS_COLUMN,
+    EQUITY_COLUMN,
+    GAME_SPLIT_COLUMN,
+    POSITION_COLUMNS,
+    SPLITS_ARRAY,
+    TURN_COLUMN,
+    TURN_PLACE_ARRAYS,
+)
+from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
+from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
+from bgdata.selfplay.kinds.shared.sources import CORPUS
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters
+
+
+@dataclass(frozen=True)
+class SelfPlayLabelParameters(SelfPlayParameters):
+    """A corpus, the size of the two-sided table, and the points of the one-sided and gammon tables that are combined
+    beyond it; 0 for exact chances alone."""
+
+    points: int = 6
+    checkers: int = 9
+    one_sided_points: int = 0
+
+
+class SelfPlayLabels(Dataset[SelfPlayLabelParameters]):
+    """One row for each turn, in the order of the games; see `selfplay.rescoring`."""
+
+    name = "selfplay_labels"
+    revision = 1
+    summary = (
+        "Every turn of self-play labelled with how its game ended, or with the chances of tables once it got there."
+    )
+    source = "Computed: games rescored by bearoff tables, as Lc0 rescores its own by endgame tablebases"
+    columns = (
+        Column("game", "INTEGER", "", f"Number of the game in its corpus, from 0; {CORPUS}"),
+        TURN_COLUMN,
+        *POSITION_COLUMNS,
+        CLASS_COLUMN,
+        Column("outcome", "TINYINT", "points", "Points that the player on roll won in the end, -3 to 3"),
+        *CHANCE_COLUMNS,
+        EQUITY_COLUMN,
+        Column("label_source", "VARCHAR", "", "Where they are from: outcome, exact (two-sided table) or combined"),
+        Column("turns_later", "INTEGER", "turns", "When the table covers the game, 0: here; null for the outcome"),
+        Column("hedged_equity", "FLOAT", "points", "The label less the luck of the rolls up to it, null if unknown"),
+        GAME_SPLIT_COLUMN,
+    )
+    key = ("game", "turn")
+    arrays = (
+        *POSITION_ARRAYS,
+        CHANCES_ARRAY,
+        *TURN_PLACE_ARRAYS,
+        FlatArray("outcomes", "int8", "row", "Points that the player on roll won, -3 to 3"),
+        FlatArray("sources", "uint8", "row", "Outcome, exact or combined: 0, 1 or 2"),
+        FlatArray("turns_later", "int32", "row", "Turns until a table covers the game; -1: never"),
+        FlatArray("hedged_equities", "float32", "row", "The label less the luck of the rolls up to it, NaN if unknown"),
+        SPLITS_ARRAY,
+    )
+    parameters = SelfPlayLabelParameters
+    defaults = tuple(SelfPlayLabelParameters(**vars(corpus)) for corpus in SELFPLAY.defaults)
+    smallest = SelfPlayLabelParameters(**vars(SELFPLAY.smallest), points=6, checkers=6, one_sided_points=6)
+
+    def slug(self, parameters: SelfPlayLabelParameters) -> str:
+        combined = f"-combined-{parameters.one_sided_points}" if parameters.one_sided_points else ""
+        return f"{SELFPLAY.slug(parameters.corpus)}-{parameters.points}x{parameters.checkers}{combined}"
+
+    def check_parameters(self, parameters: SelfPlayLabelParameters) -> None:
+        SELFPLAY.check_parameters(parameters.corpus)
+        TWO_SIDED.check_parameters(TwoSidedParameters(parameters.points, parameters.checkers))
+        if parameters.one_sided_points:
+            ONE_SIDED.check_parameters(RaceParameters(parameters.one_sided_points))
+
+    def inputs(self, parameters: SelfPlayLabelParameters) -> Mapping[str, tuple[str, Parameters]]:
+        found: dict[str, tuple[str, Parameters]] = {
+            "games": (SELFPLAY.name, parameters.corpus),
+            "two_sided": (TWO_SIDED.name, TwoSidedParameters(parameters.points, parameters.checkers)),
+        }
+        if parameters.one_sided_points:
+            race = RaceParameters(parameters.one_sided_points)
+            found |= {"one_sided": (ONE_SIDED.name, race), "gammon": ("bearoff_gammon", race)}
+        return found
+
+    def estimate(self, parameters: SelfPlayLabelParameters) -> Estimate:
+        rows = (120 if parameters.player == "random" else 55) * parameters.games
+        return Estimate(rows, 90 * rows, (1 << 28) + 300 * rows)
+
+
+DATASET = SelfPlayLabels()

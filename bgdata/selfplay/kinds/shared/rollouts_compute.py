@@ -1,0 +1,79 @@
+"""Opens the network that rolls out, and stores its name in a version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.choices import Chooser
+from bgdata.evaluation.networks.named import KIND, find_network
+from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
+from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, RollerParameters
+from bgdata.selfplay.rollout import Through, roll_out
+from bgdata.store.arrays import Array
+from bgdata.store.context import Context
+from bgdata.store.table import Table
+
+BEAROFF_ROLES = ("two_sided", "one_sided", "gammon")
+SAMPLE_ROWS = 3  # that `verify` rolls out again: each takes seconds
+ROLLED = {  # what rollouts fill: dtype, and how many values a row
+    "chances": (np.float32, (5,)),
+    "standard_errors": (np.float32, (5,)),
+    "equities": (np.float64, ()),
+    "equity_standard_errors": (np.float64, ()),
+    "plain_standard_errors": (np.float64, ()),
+    "trials": (np.int64, ()),
+}
+
+
+def network_table(context: Context[NetworkChoice]) -> Table:
+    """The version of the chosen network. Raises MissingTableError."""
+    parameters, table = context.parameters, context.inputs.get("network")
+    if table is not None:
+        return table
+    return find_network(f"{KIND}/{parameters.network}", context.warehouse, parameters.network_version or None)
+
+
+def open_roller(context: Context[NetworkChoice]) -> NetworkPlayer:
+    """The chosen network as a player. Raises MissingTableError for a missing version."""
+    return MappedNetwork(network_table(context), BearoffEvaluator(*(context.inputs[role] for role in BEAROFF_ROLES)))
+
+
+def network_text(parameters: NetworkChoice, inputs: Mapping[str, Table]) -> Array:
+    """uint8[n]: name and version of the network."""
+    version = inputs["network"].folder.name if "network" in inputs else parameters.network_version
+    return np.frombuffer(f"network/{parameters.network}/{version}".encode(), np.uint8)
+
+
+def empty_rollouts(names: Iterable[str], count: int) -> dict[str, Array]:
+    """Some of the arrays of ROLLED for so many positions, to be filled."""
+    return {name: np.zeros((count, *ROLLED[name][1]), ROLLED[name][0]) for name in names}
+
+
+def rolled_out(
+    parameters: RollerParameters,
+    seed: int,
+    chooser: Chooser,
+    boards: Array,
+    items: Array,
+    names: Iterable[str],
+    through: Through = lambda rolled: rolled,
+) -> dict[str, Array]:
+    """Some of the arrays of ROLLED for int8[n, 26] boards with the dice of int64[n] items of a seed; what a row has
+    depends on its board and item alone."""
+    limits = parameters.limits()
+    result = roll_out(
+        np.ascontiguousarray(boards),
+        chooser,
+        limits.trials,
+        seed,
+        parameters.how(),
+        until=limits.until,
+        most_trials=limits.most_trials,
+        items=items,
+        through=through,
+    )
+    values = {**result._asdict(), "chances": result.legal_chances()}
+    return {name: values[name].astype(ROLLED[name][0]) for name in names}

@@ -1,0 +1,164 @@
+"""Positions to learn from: turns of games begun anywhere, labelled by looking ahead and by how the games went on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from bgdata.errors import InvalidParameterError
+from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
+from bgdata.kinds.columns import (
+    CHANCE_COLUMNS,
+    CLASS_COLUMN,
+    EQUITY_COLUMN,
+    GAME_SPLIT_COLUMN,
+    POSITION_COLUMNS,
+    SPLITS_ARRAY,
+    TURN_COLUMN,
+    TURN_PLACE_ARRAYS,
+)
+from bgdata.selfplay.kinds.shared.games import check_count
+from bgdata.selfplay.kinds.shared.rollouts import NETWORK_ARRAY, NETWORK_COLUMN, NetworkChoice
+from bgdata.store.dataset import Dataset, Estimate, Input
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import VersionRef, number_text
+
+STARTS = (  # in the order of `selfplay.starts.Start`, which imports kernels
+    *("opening", "random-plays", "back-game", "ace-point", "containment", "blitz"),
+    *("primes", "holding", "bear-in", "crashed", "anywhere", "doubtful"),
+)
+DOUBTFUL = STARTS[-1]
+MOST_LIKELY = 21  # as in `evaluation.roll_values`, which imports kernels
+TURNS = 40  # of a game, about: set-ups are over sooner than games from the opening
+
+
+@dataclass(frozen=True)
+class StartShare:
+    """A kind of start, and how many games begin so in proportion to the others, as in `back-game:3`."""
+
+    start: str
+    share: float = 1.0
+
+    def __str__(self) -> str:
+        return f"{self.start}:{number_text(self.share)}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The share of a text `START:SHARE`. Raises InvalidParameterError."""
+        start, _, share = text.partition(":")
+        try:
+            return cls(start, float(share or 1))
+        except ValueError:
+            raise InvalidParameterError(f"expected START:SHARE, such as back-game:3, got {text!r}") from None
+
+
+MIXED = (
+    *(
+        StartShare("opening", 3),
+        StartShare("random-plays", 6),
+        StartShare("back-game", 4),
+        StartShare("containment", 2),
+    ),
+    *(StartShare(start) for start in STARTS[3:] if start not in ("containment", DOUBTFUL)),
+)
+
+
+@dataclass(frozen=True)
+class TrainingGameParameters(NetworkChoice):
+    """The network that plays and looks ahead, its tables, and the games.
+
+    `likely` plays of each roll are looked at, by PubEval's choice; 0 for all. `overlooked` is the share of
+    turns played without seeing half of the plays, so that games leave the beaten track.
+    `td_lambda` is how much of the label is from how the game went on: 0 for 1-ply chances, 1 for the outcome less all
+    luck. Games that begin as doubtful do so at positions of `doubts`, a version of training_games.
+    """
+
+    name: str = "mixed"
+    games: int = 10_000
+    seed: int = 1
+    starts: tuple[StartShare, ...] = MIXED
+    likely: int = 12
+    overlooked: float = 0.1
+    td_lambda: float = 0.95  # sees twenty turns, with a fraction of the noise of outcomes
+    doubts: VersionRef | None = None
+
+
+class TrainingGames(Dataset[TrainingGameParameters]):
+    """One row for each turn of each game, until the game is over or a bearoff table knows its chances."""
+
+    name = "training_games"
+    revision = 3  # 3: the likely plays are looked at in races too
+    summary = "Positions to learn from: games begun anywhere, every turn labelled by looking ahead, free of luck."
+    source = "Computed: TD(lambda) returns over 1-ply chances; see play.training_games"
+    columns = (
+        Column("game", "INTEGER", "", "Number of the game, from 0"),
+        TURN_COLUMN,
+        *POSITION_COLUMNS,
+        CLASS_COLUMN,
+        Column("start", "VARCHAR", "", f"Where the game began: {', '.join(STARTS)}"),
+        *CHANCE_COLUMNS,
+        EQUITY_COLUMN,
+        Column("lookahead_equity", "FLOAT", "points", "Equity by the network at 1-ply"),
+        Column("static_equity", "FLOAT", "points", "Equity by the network at 0-ply"),
+        NETWORK_COLUMN,
+        GAME_SPLIT_COLUMN,
+    )
+    key = ("game", "turn")
+    arrays = (
+        *POSITION_ARRAYS,
+        CHANCES_ARRAY,
+        *TURN_PLACE_ARRAYS,
+        FlatArray("starts", "uint8", "row", f"How the game began: {', '.join(STARTS)} from 0 on"),
+        FlatArray("lookahead_equities", "float32", "row", "Cubeless equity at 1-ply"),
+        FlatArray("static_equities", "float32", "row", "Cubeless equity at 0-ply"),
+        SPLITS_ARRAY,
+        NETWORK_ARRAY,
+    )
+    parameters = TrainingGameParameters
+    defaults = ()
+    smallest = TrainingGameParameters(
+        "tiny", "", 3, 3, games=22, name="tiny", starts=tuple(map(StartShare, STARTS[:-1]))
+    )
+
+    def slug(self, parameters: TrainingGameParameters) -> str:
+        return f"{parameters.name}-by-{parameters.network}-{parameters.games}-seed-{parameters.seed}"
+
+    def check_parameters(self, parameters: TrainingGameParameters) -> None:
+        parameters.check_network()
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", parameters.name):
+            raise InvalidParameterError(f"expected a name of small letters, digits and -, got {parameters.name!r}")
+        check_count(parameters.games)
+        if not 0 <= parameters.seed < 1 << 62:
+            raise InvalidParameterError(f"expected a seed from 0 to 2^62 - 1, got {parameters.seed}")
+        if not 0 <= parameters.likely <= MOST_LIKELY:
+            raise InvalidParameterError(
+                f"expected 1 to {MOST_LIKELY} likely plays of a roll, or 0 for all, got {parameters.likely}"
+            )
+        for name in ("overlooked", "td_lambda"):
+            if not 0 <= getattr(parameters, name) <= 1:
+                raise InvalidParameterError(f"expected {name} from 0 to 1, got {getattr(parameters, name)}")
+        if not parameters.starts:
+            raise InvalidParameterError("expected starts of games, got none")
+        for each in parameters.starts:
+            if each.start not in STARTS or not 0 < each.share < float("inf"):
+                raise InvalidParameterError(f"expected START:SHARE of {', '.join(STARTS)}, got '{each}'")
+
+        is_doubtful, doubts = any(each.start == DOUBTFUL for each in parameters.starts), parameters.doubts
+        if is_doubtful != (doubts is not None) or (doubts and not (doubts.kind == self.name and doubts.version)):
+            raise InvalidParameterError(
+                f"expected a version training_games/VARIANT/VERSION where games begin as {DOUBTFUL}, and only there, "
+                f"got {doubts or 'none'}"
+            )
+
+    def inputs(self, parameters: TrainingGameParameters) -> Mapping[str, Input]:
+        doubts: dict[str, Input] = {"doubts": parameters.doubts} if parameters.doubts else {}
+        return {**parameters.network_inputs(), **doubts}
+
+    def estimate(self, parameters: TrainingGameParameters) -> Estimate:
+        rows = TURNS * parameters.games
+        return Estimate(rows, 100 * rows, (1 << 28) + 300 * rows)
+
+
+DATASET = TrainingGames()

@@ -1,0 +1,167 @@
+"""Plays games begun anywhere, and labels every turn."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
+from bgdata.game.board_kernels import position_classes
+from bgdata.kinds.column_values import (
+    chance_columns,
+    chosen_texts,
+    class_column,
+    constant,
+    position_columns,
+)
+from bgdata.kinds.rechecking import check_arrays, check_replayed
+from bgdata.selfplay.kinds.shared.cube_players_compute import folders_of
+from bgdata.selfplay.kinds.shared.games_compute import slices
+from bgdata.selfplay.kinds.shared.rollouts_compute import BEAROFF_ROLES, network_text, open_roller
+from bgdata.selfplay.kinds.training_games import STARTS, TrainingGameParameters
+from bgdata.selfplay.splits import SPLITS, game_hashes, splits_of_games
+from bgdata.selfplay.training_games import NO_POSITIONS, training_games
+from bgdata.store.arrays import Array
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Computation, sampled
+from bgdata.store.shards import Settings, Work, compute_shards, ranges
+from bgdata.store.table import Table
+
+SHARD_GAMES = 400  # some seconds of work on one core
+DOUBTED = 50  # one position of so many of a version is doubtful
+MOST_REPLAYED = 50  # games that a verification plays again
+ROW_ARRAYS = (
+    *("boards", "classes", "chances", "games", "turns", "starts"),
+    *("lookahead_equities", "static_equities", "splits"),
+)
+
+
+class TrainingGamesComputation(Computation[TrainingGameParameters]):
+    """Computation of `training_games`."""
+
+    def compute(self, build: Build[TrainingGameParameters]) -> None:
+        parameters, job = build.parameters, build.job
+        settings = {**folders_of(build), "parameters": json.dumps(parameters.to_json())}
+        work = Work(f"{__name__}:play_shard", settings)
+        shards = list(compute_shards(job, "games", work, ranges(parameters.games, SHARD_GAMES)))
+        for name in ROW_ARRAYS:
+            job.save(name, np.concatenate([shard[name] for shard in shards]))
+        job.save("network", network_text(parameters, build.inputs))
+
+    def batches(self, computed: Computed[TrainingGameParameters]) -> Iterator[pa.RecordBatch]:
+        arrays = computed.arrays
+        network = np.asarray(arrays["network"]).tobytes().decode()
+        for rows in slices(len(arrays["games"]), self.kind.row_group_rows):
+            found = {name: np.asarray(arrays[name][rows]) for name in ROW_ARRAYS}
+            yield pa.record_batch(
+                {
+                    "game": found["games"],
+                    "turn": found["turns"],
+                    **position_columns(found["boards"]),
+                    "class": class_column(found["classes"]),
+                    "start": chosen_texts(pa.array(STARTS), found["starts"].astype(np.int32)),
+                    **chance_columns(found["chances"]),
+                    "cubeless_equity": cubeless_equities(found["chances"]),
+                    "lookahead_equity": found["lookahead_equities"],
+                    "static_equity": found["static_equities"],
+                    "network": constant(network, "VARCHAR", len(found["games"])),
+                    "split": chosen_texts(pa.array(SPLITS), found["splits"].astype(np.int32)),
+                }
+            )
+
+    def statistics(self, computed: Computed[TrainingGameParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
+        labels = cubeless_equities(np.asarray(arrays["chances"])).astype(np.float64)
+        counts = np.bincount(np.asarray(arrays["starts"]), minlength=len(STARTS))
+        found = {f"positions_from_{name}": float(count) for name, count in zip(STARTS, counts, strict=True)}
+        for name in ("static", "lookahead"):
+            changes = labels - np.asarray(arrays[f"{name}_equities"])
+            found[f"rms_change_from_{name}"] = float(np.sqrt((changes**2).mean()))
+        return found | {"turns_per_game": len(labels) / computed.parameters.games}
+
+    def check_sample(self, recheck: Recheck[TrainingGameParameters]) -> str:
+        """Play some games again."""
+        table, parameters = recheck.table, recheck.parameters
+        check_arrays(table, {"network": network_text(parameters, recheck.inputs)})
+        player, games = open_roller(recheck), np.asarray(table.array("games"))
+        doubts = doubtful_positions(recheck.inputs["doubts"].folder) if parameters.doubts else None
+        count = min(recheck.rows, MOST_REPLAYED, parameters.games)
+        for game in recheck.generator.permutation(parameters.games)[:count].tolist():
+            rows = slice(*np.searchsorted(games, [game, game + 1]).tolist())
+            check_replayed(
+                table, f"game {game}", rows, play_and_label(player, parameters, range(game, game + 1), doubts)
+            )
+        return sampled(count, parameters.games, "games")
+
+
+def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """The rows of games begin to end - 1, by array."""
+    tables = {role: Table(Path(str(settings[role]))) for role in ("network", *BEAROFF_ROLES)}
+    player = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
+    parameters = TrainingGameParameters.from_manifest(json.loads(str(settings["parameters"])))
+    doubts = doubtful_positions(Path(str(settings["doubts"]))) if parameters.doubts else None
+    return play_and_label(player, parameters, range(begin, end), doubts)
+
+
+@functools.lru_cache(1)  # a worker finds them once for all its shards
+def doubtful_positions(folder: Path) -> Array:
+    """int8[n, 26]: the positions of a version of training games, for training, that 0-ply and 1-ply of their network
+    disagreed about most: one of DOUBTED, at least one."""
+    table = Table(folder)
+    rows = np.flatnonzero(np.asarray(table.array("splits")) == SPLITS.index("train"))
+    values = (np.asarray(table.array(f"{name}_equities")[rows]) for name in ("lookahead", "static"))
+    order = np.argsort(-np.abs(np.subtract(*values)), kind="stable")
+    return np.asarray(table.array("boards")[np.sort(rows[order[: max(1, len(rows) // DOUBTED)]])])
+
+
+def play_and_label(
+    player: NetworkPlayer, parameters: TrainingGameParameters, games: range, doubts: Array | None = None
+) -> dict[str, Array]:
+    """The rows of some games, by array; `doubts` are the positions to begin at where a game begins as doubtful."""
+    starts, positions = starts_of(parameters, games), NO_POSITIONS
+    if doubts is not None:
+        hashes = game_hashes(parameters.seed, np.arange(games.start, games.stop))
+        positions = doubts[(hashes % np.uint64(len(doubts))).astype(np.int64)]
+    found = training_games(
+        player.networks,
+        player.tables,
+        starts,
+        parameters.seed,
+        games.start,
+        positions=positions,
+        likely=parameters.likely,
+        overlooked=parameters.overlooked,
+        td_lambda=parameters.td_lambda,
+    )
+    counts = np.diff(found.offsets)
+    numbers = np.repeat(np.arange(games.start, games.stop, dtype=np.int32), counts)
+    return {
+        "boards": found.boards,
+        "classes": position_classes(found.boards).astype(np.uint8),
+        "chances": found.returns,
+        "games": numbers,
+        "turns": (np.arange(len(numbers)) - np.repeat(found.offsets[:-1], counts)).astype(np.int32),
+        "starts": np.repeat(starts, counts).astype(np.uint8),
+        "lookahead_equities": cubeless_equities(found.lookahead),
+        "static_equities": cubeless_equities(found.static),
+        "splits": splits_of_games(parameters.seed, numbers),
+    }
+
+
+def starts_of(parameters: TrainingGameParameters, games: range) -> Array:
+    """int8[games]: the numbers of `Start`, in proportion to their shares: game g has the start at the place g x golden
+    ratio modulo 1 on the line of shares, so that any range of games has its part of each."""
+    places = (np.arange(games.start, games.stop) * 0.6180339887498949) % 1.0
+    shares = np.cumsum([each.share for each in parameters.starts])
+    numbers = np.array([STARTS.index(each.start) for each in parameters.starts], np.int8)
+    return numbers[np.minimum(np.searchsorted(shares / shares[-1], places, side="right"), len(numbers) - 1)]
+
+
+COMPUTATION = TrainingGamesComputation

@@ -1,0 +1,376 @@
+"""Rollouts: the value of a position when a player with networks plays both sides to the end, many times.
+
+The luck of every roll, which averages to zero, is subtracted from each of the five chances (variance reduction, see
+`roll_values`): the mean stays the same, and the standard error falls to a fraction. First and second rolls are
+stratified.
+
+A standard error comes from blocks of 36 trials, each of which has every first and every second roll once. Blocks also
+share the pairs of these two rolls evenly, which makes the true error a little smaller than the stated one, never
+larger.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import UsageError
+from bgdata.evaluation.bearoff_kernels import BearoffSource
+from bgdata.evaluation.chances import ordered_chances
+from bgdata.evaluation.choices import Chooser, require_networks
+from bgdata.evaluation.roll_values import LIKELY, likely_plays
+from bgdata.game.codec import Boards, check_boards, check_legal_boards
+from bgdata.kernel import in_threads
+from bgdata.selfplay.games import LOCKSTEP, checked_choices
+from bgdata.selfplay.rollout_kernels import (
+    BLOCK,
+    LAST_TURN,
+    MOST_TRIALS,
+    SUPERBLOCK,
+    KernelSettings,
+    fill_blocks,
+    fill_ends,
+    fill_rolls,
+    fill_statistics,
+)
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.player import Player
+
+Values = NDArray[np.float64]
+Rolled = Callable[[NDArray[np.int64], int, int], Values]
+"""float64[rows, blocks, 2, 5] of int64[rows] boards, from a first block up to the one behind the last."""
+Through = Callable[[Rolled], Rolled]
+STOPS = {"end": BearoffSource.NONE, "exact": BearoffSource.EXACT, "tables": BearoffSource.COMBINED}
+BATCH_BLOCKS = 1 << 16  # blocks held at a time: bounds the memory
+_EQUITY = np.array([2.0, 1.0, 1.0, -1.0, -1.0])
+
+
+class RolloutResult(NamedTuple):
+    """One row a position, for the player on roll before the roll.
+
+    Chances are unbiased means, so a chance near 0 may come out slightly negative; `legal_chances` are limited to 0 to
+    1.
+    """
+
+    chances: Values  # [n, 5]
+    standard_errors: Values  # [n, 5]
+    equities: Values  # [n] cubeless
+    equity_standard_errors: Values  # [n]
+    plain_standard_errors: Values  # [n] what those of the equities were if luck had not been subtracted
+    trials: NDArray[np.int64]  # [n]
+
+    def legal_chances(self) -> NDArray[np.float32]:
+        """float32[n, 5]: chances limited to 0 to 1 and to their order, as files of training data need them."""
+        return ordered_chances(self.chances)
+
+    def rows(self, chosen: NDArray[np.int64]) -> Self:
+        """The chosen rows, in the given order."""
+        columns: Iterator[Any] = (column[chosen] for column in self)
+        return type(self)(*columns)
+
+    @classmethod
+    def joined(cls, results: list[Self]) -> Self:
+        """The rows of all results, of which there must be at least one."""
+        return cls(*map(np.concatenate, zip(*results, strict=True)))
+
+
+class RolloutSettings(NamedTuple):
+    """Settings of a rollout; by default every game is played to an exact table or to its end."""
+
+    stop: str = "exact"  # of STOPS: where a trial ends before the game does: nowhere, at exact tables, at any
+    turns: int = 0  # rolls after which the static evaluation stands for the rest; 0: any number
+    with_luck: bool = True  # whether to subtract luck; the games are the same
+    likely: int = 6  # plays of each roll that luck is seen by, by PubEval's choice; 0: all
+    play_ply: int = 0  # 0 or 1: how far the plays of both sides are chosen ahead
+
+    def for_kernels(self, seed: int) -> KernelSettings:
+        """The settings as numbers for kernels. Raises UsageError for values out of range or unknown words."""
+        if self.stop not in STOPS:
+            raise UsageError(f"expected a rollout to stop at one of {', '.join(STOPS)}, got {self.stop!r}")
+        if not 0 <= seed < 1 << 63:
+            raise UsageError(f"expected a seed from 0 to 2^63 - 1, got {seed}")
+        if not 0 <= self.turns < LAST_TURN:
+            raise UsageError(f"expected 0 turns (to the end) or more, up to {LAST_TURN - 1}, got {self.turns}")
+        if self.play_ply not in (0, 1):
+            raise UsageError(f"expected plays chosen at 0-ply or 1-ply, got {self.play_ply}-ply")
+        turns, likely = self.turns or LAST_TURN, likely_plays(self.likely)
+        ahead = likely_plays(LIKELY if self.likely else 0)
+        return KernelSettings(seed, turns, int(STOPS[self.stop]), self.with_luck, likely, ahead, self.play_ply)
+
+
+PLAIN = RolloutSettings()
+LEAST_ERROR, MOST_ERROR = 1e-50, 1e3  # points that may be asked for: the number of games goes with their square
+
+
+class Limits(NamedTuple):
+    """The number of trials: rounds of `trials` until the standard error is small enough."""
+
+    trials: int = SUPERBLOCK
+    until: float = math.inf  # points that the standard error of the equity may have
+    most_trials: int = 0  # a multiple of `trials`; 0: one round
+
+    @classmethod
+    def rounds(cls, trials: int, until: float | None, most_trials: int) -> Limits:
+        """One round of `trials`, or, with a standard error to reach, rounds of them up to `most_trials`."""
+        return cls(trials) if until is None else cls(trials, until, most_trials)
+
+    @property
+    def most(self) -> int:
+        """Trials that there are at most."""
+        return self.most_trials or self.trials
+
+    def check(self) -> None:
+        """Raise UsageError unless these trials give a standard error, and come to an end."""
+        if self.trials > MOST_TRIALS:
+            raise UsageError(f"expected at most {MOST_TRIALS:,} trials, got {self.trials}")
+        if self.trials < 2 * BLOCK or self.trials % BLOCK:
+            raise UsageError(f"expected a multiple of {BLOCK} trials, at least {2 * BLOCK}, got {self.trials}")
+        if not self.until > 0:
+            raise UsageError(f"expected a standard error above 0, got {self.until}")
+        if not (LEAST_ERROR <= self.until <= MOST_ERROR or self.until == math.inf):
+            raise UsageError(f"expected a standard error from {LEAST_ERROR:g} to {MOST_ERROR:g}, got {self.until}")
+        if self.most_trials % self.trials or not 0 <= self.most_trials <= MOST_TRIALS:
+            raise UsageError(f"expected most trials to be a multiple of {self.trials}, got {self.most_trials}")
+
+
+def roll_out(
+    boards: Boards,
+    chooser: Chooser,
+    trials: int = SUPERBLOCK,
+    seed: int = 0,
+    settings: RolloutSettings = PLAIN,
+    *,
+    until: float = math.inf,
+    most_trials: int = 0,
+    items: NDArray[np.int64] | None = None,
+    through: Through = lambda rolled: rolled,
+) -> RolloutResult:
+    """Roll out int8[n, 26] boards, each with `trials` trials: a multiple of 36, at least 72.
+
+    With `until` there are more rounds of `trials`, up to `most_trials` in all (a multiple of `trials`), until the
+    standard error of the equity is at most `until` points; a position that does not reach it keeps its larger one.
+    Board i has the dice of items[i] of the seed (int64[n], 0 or more; by default i). The result of a position depends
+    on nothing else, neither on other positions nor on threads; but with `until`, boards of one item have as many rounds
+    as the slowest of those that are rolled out together, in the same batch. `through` is that of `rolled_blocks`, once
+    for each batch, with rows of all boards. Raises UsageError for numbers out of range and for a player without
+    networks, and InvalidPositionError.
+    """
+    numbers = numbers_of(boards, items)
+    limits = Limits(trials, until, most_trials)
+    step = max(1, BATCH_BLOCKS * BLOCK // max(trials, most_trials, 1))
+    results = []
+    for start in range(0, max(len(boards), 1), step):
+
+        def of_batch(rolled: Rolled, start: int = start) -> Rolled:
+            roll = through(lambda rows, begin, end: rolled(rows - start, begin, end))
+            return lambda rows, begin, end: roll(rows + start, begin, end)
+
+        part = slice(start, start + step)
+        blocks = rolled_blocks(boards[part], chooser, seed, settings, limits, numbers[part], numbers[part], of_batch)
+        results += [result_of(found[None]) for found in blocks]
+    return RolloutResult.joined(results) if results else result_of(np.empty((0, 2, 2, 5)))
+
+
+def rolling(
+    board: Boards, chooser: Chooser, trials: int, most_trials: int, seed: int = 0, settings: RolloutSettings = PLAIN
+) -> Iterator[RolloutResult]:
+    """The result of `roll_out` for one int8[26] board after each round of `trials`, up to `most_trials` in all: whoever
+    watches it may stop at any time. Raises what `roll_out` raises."""
+    Limits(trials, most_trials=most_trials).check()
+    require_networks(chooser, "to roll out")
+    count, blocks = trials // BLOCK, np.empty((1, 0, 2, 5))
+    rolled = rolled_in_kernel(board[None], chooser, seed, settings, numbers_of(board[None], None))
+    for begin in range(0, most_trials // BLOCK, count):
+        blocks = np.concatenate([blocks, rolled(np.arange(1), begin, begin + count)], axis=1)
+        yield result_of(blocks)
+
+
+def rolled_blocks(
+    boards: Boards,
+    chooser: Chooser,
+    seed: int,
+    settings: RolloutSettings,
+    limits: Limits,
+    items: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    through: Through = lambda rolled: rolled,
+) -> list[Values]:
+    """float64[blocks, 2, 5] for each int8[n, 26] board: means of the final chances and of the luck in blocks of 36
+    trials. Boards of a group (int64[n]) have the same number of blocks: as many as the slowest of their standard errors
+    needs.
+
+    `through` is given the function that rolls out blocks and returns a function to call in its place, which may ask for
+    fewer blocks at a time, watch them, and have some of them from before.
+
+    Raises UsageError for wrong limits and for a player without networks.
+    """
+    limits.check()
+    require_networks(chooser, "to roll out")
+    roll = through(rolled_in_kernel(boards, chooser, seed, settings, items))
+    rows, blocks = np.arange(len(boards)), [np.empty((0, 2, 5))] * len(boards)
+    count = limits.trials // BLOCK
+    for begin in range(0, limits.most // BLOCK, count):
+        found = roll(rows, begin, begin + count)
+        for row, more in zip(rows.tolist(), found, strict=True):
+            blocks[row] = np.concatenate([blocks[row], more])
+        errors = [result_of(blocks[row][None]).equity_standard_errors[0] for row in rows.tolist()]
+        rows = rows[np.isin(groups[rows], groups[rows][~(np.array(errors) <= limits.until)])]
+        if not len(rows):
+            break
+    return blocks
+
+
+def blocks_while_open(
+    boards: Boards,
+    chooser: Chooser,
+    settings: RolloutSettings,
+    limits: Limits,
+    seed: int,
+    item: int,
+    still_open: Callable[[list[Values]], NDArray[np.bool_]],
+) -> list[Values]:
+    """float64[blocks, 2, 5] as in `rolled_blocks` for each of int8[k, 26] boards, the plays of one decision, all with
+    the dice of `item` of the seed.
+
+    There is a round of `limits.trials` for all of them, then more for those that are still open, up to
+    `limits.most_trials` each. `still_open` is given the blocks of all and says in bool[k] which need more games. A play
+    that needed none may need them again: it goes on with its own next games, so what a play has depends on its number
+    of games alone. Raises UsageError for numbers out of range.
+    """
+    limits.check()
+    kernel_settings, count = settings.for_kernels(seed), limits.trials // BLOCK
+    blocks, rows = [np.empty((0, 2, 5))] * len(boards), np.arange(len(boards))
+    while len(rows):
+        begins = np.array([len(blocks[row]) for row in rows.tolist()], np.int64)
+        found = np.empty((len(rows), count, 2, 5))
+        items = np.full(len(rows), item, np.int64)
+        in_threads(fill_blocks, len(rows) * count, chooser, kernel_settings, boards[rows], items, begins, found)
+        for row, more in zip(rows.tolist(), found, strict=True):
+            blocks[row] = np.concatenate([blocks[row], more])
+        rows = np.flatnonzero(still_open(blocks) & (np.array([len(each) for each in blocks]) < limits.most // BLOCK))
+    return blocks
+
+
+def rolled_in_kernel(
+    boards: Boards, chooser: Chooser, seed: int, settings: RolloutSettings, items: NDArray[np.int64]
+) -> Rolled:
+    """A function that rolls out blocks of int8[n, 26] boards with a network for both sides."""
+    kernel_settings, boards = settings.for_kernels(seed), np.ascontiguousarray(boards)
+
+    def rolled(rows: NDArray[np.int64], begin: int, end: int) -> Values:
+        found = np.empty((len(rows), end - begin, 2, 5))
+        arrays = boards[rows], items[rows], np.full(len(rows), begin, np.int64), found
+        in_threads(fill_blocks, found.shape[0] * found.shape[1], chooser, kernel_settings, *arrays)
+        return found
+
+    return rolled
+
+
+def rolled_by(
+    player: Player, boards: Boards, chooser: Chooser, seed: int, settings: RolloutSettings, items: NDArray[np.int64]
+) -> Rolled:
+    """A function that rolls out blocks of int8[n, 26] boards, as `rolled_blocks` takes one by `through`, with any
+    player for both sides, such as gnubg and bgsage, which are asked for the plays of many games at a time.
+
+    `chooser` has the networks and tables that see the luck and the ends of games: luck averages to zero whoever plays.
+    Raises UsageError for wrong settings, and InvalidPositionError for answers of the player that are no positions.
+    """
+    kernel_settings = settings.for_kernels(seed)
+
+    def rolled(rows: NDArray[np.int64], begin: int, end: int) -> Values:
+        numbers = np.arange(begin * BLOCK, end * BLOCK)
+        trials, games = np.tile(numbers, len(rows)), rows.repeat(len(numbers))
+        found = np.empty((len(trials), 2, 5))
+        for start in range(0, len(trials), LOCKSTEP):
+            part = slice(start, start + LOCKSTEP)
+            own_boards, own_items = boards[games[part]], items[games[part]]
+            found[part] = played_trials(player, own_boards, chooser, kernel_settings, own_items, trials[part])
+        blocks = found.reshape(len(rows), end - begin, BLOCK, 2, 5)
+        total = np.zeros((len(rows), end - begin, 2, 5))
+        for number in range(BLOCK):  # in the order of the kernel: sums of rounded numbers depend on it
+            total += blocks[:, :, number]
+        return total / BLOCK
+
+    return rolled
+
+
+def played_trials(
+    player: Player,
+    boards: Boards,
+    chooser: Chooser,
+    settings: KernelSettings,
+    items: NDArray[np.int64],
+    trials: NDArray[np.int64],
+) -> Values:
+    """float64[n, 2, 5]: chances at the end of int64[n] trials of items from int8[n, 26] boards, and their luck, both
+    seen by the player first on roll."""
+    ends, lucks = np.zeros((2, len(boards), 5))
+    rows, boards, turn = np.arange(len(boards)), np.ascontiguousarray(boards), 0
+    while True:
+        is_end, chances = np.empty(len(rows), np.bool_), np.empty((len(rows), 5))
+        in_threads(fill_ends, len(rows), chooser, settings, turn, boards, is_end, chances)
+        ends[rows[is_end]] = chances[is_end]
+        rows, boards = rows[~is_end], boards[~is_end]
+        if not len(rows):
+            return np.stack([ends, lucks], axis=1)
+        rolls, luck = np.empty((len(rows), 2), np.int8), lucks[rows]
+        in_threads(fill_rolls, len(rows), chooser, settings, turn, boards, items[rows], trials[rows], rolls, luck)
+        lucks[rows] = luck
+        boards = checked_choices(player, boards, rolls, trials[rows], turn)
+        turn += 1
+
+
+def numbers_of(boards: Boards, items: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """int64[n]: the given items, or 0 to n - 1. Raises UsageError and InvalidPositionError."""
+    check_legal_boards(np.ascontiguousarray(check_boards(boards)))
+    numbers = np.arange(len(boards), dtype=np.int64) if items is None else np.asarray(items, np.int64)
+    if numbers.shape != (len(boards),) or (numbers < 0).any():
+        raise UsageError(f"expected {len(boards)} items not below 0, got {numbers.tolist()[:5]}")
+    return numbers
+
+
+def result_of(blocks: Values) -> RolloutResult:
+    """Means and standard errors from the float64[n, blocks, 2, 5] of `rolled_blocks`, at least two blocks for each
+    board."""
+    n, count = blocks.shape[:2]
+    values = np.empty((n, count, 7))
+    plain, luck = blocks[:, :, 0], blocks[:, :, 1]
+    values[:, :, :5] = plain - luck
+    for place, chances in ((5, values), (6, plain)):
+        values[:, :, place] = equities_of(chances)
+    means, errors = np.empty((n, 7)), np.empty((n, 7))
+    fill_statistics(values, means, errors)
+    trials = np.full(n, count * BLOCK, np.int64)
+    return RolloutResult(means[:, :5], errors[:, :5], means[:, 5], errors[:, 5], errors[:, 6], trials)
+
+
+def equities_of(chances: Values) -> Values:
+    """float64[...]: cubeless equity of float64[..., 5 or more] chances, summed in their order."""
+    total = 2.0 * chances[..., 0] - 1.0
+    for place in range(1, 5):
+        total = total + _EQUITY[place] * chances[..., place]
+    return np.asarray(total)
+
+
+def mean_and_error(values: Values) -> tuple[Values, Values]:
+    """(float64[columns] means of float64[n, columns], their standard errors), summed in order."""
+    means, errors = np.empty((2, 1, values.shape[1]))
+    fill_statistics(np.ascontiguousarray(values[None]), means, errors)
+    return means[0], errors[0]
+
+
+def difference_error(first: Values, second: Values) -> float:
+    """Standard error of the mean of float64[n] less that of float64[m], whose values up to the smaller of n and m are
+    pairs with the same dice."""
+    if len(first) < len(second):
+        first, second = second, first
+    n, m = len(first), len(second)
+    # the mean of the first is m/n times that of its pairs, and the rest, which depends on nothing else
+    _, paired = mean_and_error((first[:m] * (m / n) - second)[:, None])
+    _, alone = mean_and_error(first[:, None])
+    return float(np.sqrt(paired[0] ** 2 + (n - m) / n * alone[0] ** 2))

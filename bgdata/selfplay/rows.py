@@ -1,0 +1,51 @@
+"""Rollouts as rows of data, and how exact they are in words."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.networks.player import NetworkPlayer
+    from bgdata.selfplay.rollout import Limits, RolloutResult
+
+
+def is_reached(error: float, limits: Limits) -> bool:
+    """Whether a standard error is as small as wanted."""
+    return error <= limits.until
+
+
+def describe_limits(worst: float, limits: Limits) -> list[str]:
+    """A line if the wanted standard error was not reached, but only the `worst`, in points."""
+    if is_reached(worst, limits):
+        return []
+    return [
+        f"expected a standard error of at most {limits.until:g}, got {worst:.4f} after {limits.most:,} trials; "
+        f"try: --most-trials {math.ceil((worst / limits.until) ** 2) * limits.most}"
+    ]
+
+
+def rollout_row(result: RolloutResult, row: int, limits: Limits) -> dict[str, Any]:
+    """The result of a position as one row of data."""
+    from bgdata.evaluation.chances import CHANCES
+
+    error = float(result.equity_standard_errors[row])
+    return {
+        **dict(zip(CHANCES, result.chances[row].tolist(), strict=True)),
+        **{f"{name}_standard_error": value for name, value in zip(CHANCES, result.standard_errors[row], strict=True)},
+        "cubeless_equity": float(result.equities[row]),
+        "standard_error": error,
+        "plain_standard_error": float(result.plain_standard_errors[row]),
+        "trials": int(result.trials[row]),
+        "is_reached": is_reached(error, limits),
+    }
+
+
+def who_rolled(player: NetworkPlayer) -> dict[str, Any]:
+    """Who rolled out, for a row of data: results depend on the network and on the tables that are there."""
+    return {"player": player.label, "version": player.version, "tables": ", ".join(player.table_names)}
+
+
+def describe_player(player: NetworkPlayer) -> str:
+    """The same as a line."""
+    return f"by {player.label}, with {', '.join(player.table_names) or 'no tables'}"

@@ -1,0 +1,90 @@
+"""Corpora in steps: games, with the cube too, labels rescored by tables, and rollouts of a sample of positions. Work in
+parts takes an executor; each step builds one version, or finds it already built."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from bgdata.evaluation.networks.named import network_name
+from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.players import NETWORK
+from bgdata.measures.steps.scores import table_size
+from bgdata.selfplay.kinds.cubeful_selfplay import DATASET as CUBEFUL
+from bgdata.selfplay.kinds.cubeful_selfplay import CubefulParameters
+from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLES
+from bgdata.selfplay.kinds.position_sample import SampleParameters
+from bgdata.selfplay.kinds.rollout_labels import DATASET as ROLLOUTS
+from bgdata.selfplay.kinds.rollout_labels import RolloutLabelParameters
+from bgdata.selfplay.kinds.selfplay import DATASET as CORPORA
+from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
+from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
+from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
+from bgdata.selfplay.kinds.shared.sources import find_source
+from bgdata.store.progress import Progress
+from bgdata.store.table import Table
+from bgdata.training.steps.networks import network_parameters
+from bgdata.warehouse import Warehouse
+
+
+@dataclass(frozen=True)
+class CorpusPlan:
+    """Which corpora are made. `player` is network or network/NAME; 0 leaves a step out."""
+
+    player: str = NETWORK
+    games: int = 10_000
+    seed: int = 1  # of all games and rollouts
+    cubeful_games: int = 10_000
+    most: int = 300  # positions of each class that are rolled out
+    trials: int = 1296  # of each rollout
+
+
+def build_games(warehouse: Warehouse, plan: CorpusPlan, executor: Executor, progress: Progress) -> Table:
+    """Cubeless games of the player against itself. Raises UnknownPlayerError for a player that is not a network."""
+    return warehouse.build(CORPORA.name, games_of(warehouse, plan), progress=progress, executor=executor)
+
+
+def games_of(warehouse: Warehouse, plan: CorpusPlan) -> SelfPlayParameters:
+    """The recipe of the games."""
+    network_name(plan.player)
+    version = "" if plan.player == NETWORK else open_named_player(plan.player, 0, warehouse).version
+    return SelfPlayParameters(plan.player, version, plan.games, plan.seed)
+
+
+def build_cubeful_games(warehouse: Warehouse, plan: CorpusPlan, executor: Executor, progress: Progress) -> Table:
+    """Money games with the cube of the player against itself."""
+    network = network_parameters(warehouse, network_part(plan))
+    parameters = CubefulParameters(**network, games=plan.cubeful_games, seed=plan.seed)
+    return warehouse.build(CUBEFUL.name, parameters, progress=progress, executor=executor)
+
+
+def build_labels(warehouse: Warehouse, corpus: str, progress: Progress) -> Table:
+    """Every turn of a version of games labelled with how its game ended, rescored by the largest exact table. Raises
+    MissingTableError where there is none."""
+    games = SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
+    points, checkers = table_size(warehouse, "", "to rescore by")
+    parameters = SelfPlayLabelParameters(**vars(games), points=points, checkers=checkers)
+    return warehouse.build(LABELS.name, parameters, progress=progress)
+
+
+def build_sample(warehouse: Warehouse, plan: CorpusPlan, corpus: str, progress: Progress) -> Table:
+    """Positions of a version of games, of each class as many."""
+    games = SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
+    return warehouse.build(SAMPLES.name, SampleParameters(**vars(games), most=plan.most), progress=progress)
+
+
+def build_rollouts(
+    warehouse: Warehouse, plan: CorpusPlan, sample: str, executor: Executor, progress: Progress
+) -> Table:
+    """The positions of a sample rolled out by the player."""
+    network = network_parameters(warehouse, network_part(plan))
+    source, recipe = find_source(warehouse, sample)
+    parameters = RolloutLabelParameters(
+        **network, trials=plan.trials, source=source, seed=plan.seed, source_recipe=recipe
+    )
+    return warehouse.build(ROLLOUTS.name, parameters, progress=progress, executor=executor)
+
+
+def network_part(plan: CorpusPlan) -> str:
+    """The name of the network without `network/`. Raises UnknownPlayerError for a player that is no network."""
+    return network_name(plan.player).partition("/")[2]

@@ -1,1 +1,0 @@
-"""Steps that commands and flows share: they resolve names, and build versions from them."""

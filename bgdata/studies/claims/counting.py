@@ -1,0 +1,132 @@
+"""Claims that arithmetic answers: counts of positions, sizes of files, binomial chances, ratings, luck.
+
+Every function returns one number or word; definitions refer to it by name, see `register`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import count
+from math import comb
+
+from bgdata.bearoff.index import layout_count
+from bgdata.evaluation.networks.escapes import escape_counts
+from bgdata.game.dice import Roll
+from bgdata.selfplay.luck.formulas import rating_gap
+
+HEADER_BYTES = 40  # of gnubg's bearoff files
+FILE_LIMIT_BYTES = 1 << 31  # of the program that makes them
+
+
+def layouts(points: int, checkers: int) -> int:
+    """Layouts of 1 to `checkers` on `points` points."""
+    return comb(points + checkers, points) - 1
+
+
+def full_layouts(points: int) -> int:
+    """Layouts of exactly 15 checkers."""
+    return layout_count(points, 15) - layout_count(points, 14)
+
+
+def full_layout_share(points: int) -> float:
+    """The share of the layouts of 1 to 15 checkers that have all 15."""
+    return full_layouts(points) / layouts(points, 15)
+
+
+def pairs(points: int, checkers: int) -> int:
+    """Ordered pairs of layouts, neither side empty."""
+    return layouts(points, checkers) ** 2
+
+
+def pairs_with_empty(points: int, checkers: int) -> int:
+    """Ordered pairs of layouts, the empty one included, as gnubg counts."""
+    return comb(points + checkers, points) ** 2
+
+
+def legal_positions() -> int:
+    """Positions of 15 checkers a side: one side holds m of the 24 points, the rest of it is on the bar or off, and the
+    other side has the remaining points, bar and off."""
+    return sum(comb(24, m) * comb(16, m + 1) * comb(40 - m, 15) for m in range(16))
+
+
+def two_sided_bytes(points: int, checkers: int) -> int:
+    """Size of gnubg's two-sided file with cubeful equities: four numbers of two bytes a pair."""
+    return HEADER_BYTES + 8 * pairs_with_empty(points, checkers)
+
+
+def most_two_sided_checkers() -> int:
+    """How many checkers fit into a two-sided file of six points below 2 GB."""
+    return next(n for n in count(1) if two_sided_bytes(6, n + 1) >= FILE_LIMIT_BYTES)
+
+
+def hypergammon_bytes(checkers: int) -> int:
+    """Size of gnubg's hypergammon file: seven numbers of four bytes a pair of placements on 24 points, bar and off."""
+    return HEADER_BYTES + 28 * comb(25 + checkers, checkers) ** 2
+
+
+def distinct_rolls() -> int:
+    """The number of rolls of two dice that are played differently."""
+    return len({Roll(max(one, other), min(one, other)) for one in range(1, 7) for other in range(1, 7)})
+
+
+def binomial(n: int, chance: str, least: int, most: int) -> float:
+    """Chance of `least` to `most` successes in `n` trials, each with a chance given as text, exactly."""
+    p = Fraction(chance)
+    terms: list[Fraction] = [comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(least, most + 1)]
+    return float(sum(terms))
+
+
+def far_from_mean(n: int, chance: str, by: int) -> float:
+    """The chance that the number of successes in `n` trials differs from its mean by at least `by`."""
+    mean = Fraction(chance) * n
+    far = [k for k in range(n + 1) if abs(k - mean) >= by]
+    return sum(binomial(n, chance, k, k) for k in far)
+
+
+def difference(one: float, other: float) -> float:
+    """One printed figure minus another."""
+    return one - other
+
+
+def share_by_errors(loser: float, winner: float) -> float:
+    """The percentage of matches won by a player whose errors cost less than the opponent's; both costs are in
+    percent."""
+    return 50 + loser - winner
+
+
+def matches_without_hedging(chance: float, coin: float) -> float:
+    """How many times as many matches are needed for the same accuracy without luck adjustment (hedging): the variance
+    of a match over that of two coins."""
+    return chance * (1 - chance) / (2 * coin**2)
+
+
+def escape_patterns() -> int:
+    """The number of patterns of points in our table of escaping rolls."""
+    return len(escape_counts())
+
+
+def average_cube(percentages: Sequence[float]) -> float:
+    """The mean of cubes 1, 2, 4, ..., from the percentage of games with each."""
+    return sum(share * (1 << n) for n, share in enumerate(percentages)) / 100
+
+
+def rest_of_percent(percentages: Sequence[float]) -> float:
+    """100 percent minus these percentages."""
+    return 100 - sum(percentages)
+
+
+def parabola_top(places: Sequence[float], heights: Sequence[float], top: float) -> float:
+    """The height at its top of a parabola through two points, from the place of the top."""
+    (one, other), (low, high) = ((place - top) ** 2 for place in places), heights
+    return low - (high - low) / (other - one) * one
+
+
+FORMULAS = {
+    function.__name__: function
+    for function in (
+        *(layouts, full_layouts, full_layout_share, pairs, pairs_with_empty, legal_positions, two_sided_bytes),
+        *(most_two_sided_checkers, hypergammon_bytes, distinct_rolls, binomial, far_from_mean, rating_gap, difference),
+        *(share_by_errors, matches_without_hedging, escape_patterns, average_cube, rest_of_percent, parabola_top),
+    )
+}

@@ -1,0 +1,208 @@
+"""Claims about a generator of plays that drops those which waste pips, by solving with and without them.
+
+Every function of READINGS takes the tables as first argument, by dataset/variant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.bearoff.index import position_index
+from bgdata.bearoff.layouts import all_layouts, pip_counts
+from bgdata.bearoff.plays import Plays, all_plays
+from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
+from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.kernel import kernel
+from bgdata.studies.claims.bearoff import Tables, figures, open_table, stated_error
+from bgdata.studies.claims.definitions import Found
+
+WEIGHTS = np.where(np.arange(ROLL_COUNT) < NON_DOUBLES, 2, 1) / 36  # of the rolls of `Plays`
+LONGEST = 48  # rolls that the chances of layouts here have room for
+SAME = 1e-7  # means that differ by less are the same
+CHANGED = 1e-12  # equities that differ by less are the same: sums of float64 are right to 1e-15
+
+
+def results_of_roll(tables: Tables, layout: Sequence[int], high: int, low: int, keeps_wasting: bool) -> int:  # noqa: ARG001
+    """How many results a roll of two different dice has; without those that waste pips where they are dropped."""
+    plays, _ = plays_of(len(layout), sum(layout))
+    place = position_index(layout) * ROLL_COUNT + (high - 1) * (high - 2) // 2 + low - 1
+    begin, end = plays.start[place : place + 2]
+    return int(end - begin if keeps_wasting else keeps_pips(len(layout), sum(layout))[begin:end].sum())
+
+
+@lru_cache(maxsize=2)
+def plays_of(points: int, checkers: int) -> tuple[Plays, NDArray[np.int64]]:
+    """All plays, and the pips of every layout."""
+    return all_plays(points, checkers), pip_counts(all_layouts(points, checkers)).astype(np.int64)
+
+
+@lru_cache(maxsize=2)
+def keeps_pips(points: int, checkers: int) -> NDArray[np.bool_]:
+    """Which of the results of `Plays` a generator keeps that drops those which do not use the most pips."""
+    plays, pips = plays_of(points, checkers)
+    left = pips[plays.results]
+    least = np.minimum.reduceat(left, plays.start[:-1])
+    return np.asarray(left == np.repeat(least, np.diff(plays.start)))
+
+
+def dropped_results(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
+    """Legal results, over all layouts and rolls, that such a generator does not have."""
+    return int((~keeps_pips(points, checkers)).sum())
+
+
+class Rolls(NamedTuple):
+    """The fewest expected rolls of every layout, and the chances of so many."""
+
+    means: NDArray[np.float64]  # [positions]
+    chances: NDArray[np.float64]  # [positions, rolls]
+
+
+@lru_cache(maxsize=2)
+def solved_rolls(points: int, checkers: int, is_filtered: bool) -> Rolls:
+    """One-sided tables from all plays, or from those that such a generator has."""
+    plays, _ = plays_of(points, checkers)
+    dropped = ~keeps_pips(points, checkers) if is_filtered else np.zeros(len(plays.results), bool)
+    count = (len(plays.start) - 1) // ROLL_COUNT
+    means, chances = np.zeros(count), np.zeros((count, LONGEST))
+    chances[0, 0] = 1
+    for index in range(1, count):
+        starts = plays.start[index * ROLL_COUNT : (index + 1) * ROLL_COUNT + 1]
+        results = plays.results[starts[0] : starts[-1]]
+        values = np.where(dropped[starts[0] : starts[-1]], np.inf, means[results])
+        ends = starts - starts[0]
+        best = [int(results[begin + values[begin:end].argmin()]) for begin, end in pairwise(ends.tolist())]
+        means[index] = 1 + WEIGHTS @ means[best]
+        chances[index, 1:] = WEIGHTS @ chances[best, :-1]
+    return Rolls(means, chances)
+
+
+def changed_means(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
+    """Layouts whose mean rolls change when such results are dropped."""
+    before, after = (solved_rolls(points, checkers, is_filtered).means for is_filtered in (False, True))
+    return int((after - before > SAME).sum())
+
+
+def largest_mean_change(tables: Tables, points: int, checkers: int) -> float:  # noqa: ARG001
+    """The most rolls that it costs a layout."""
+    before, after = (solved_rolls(points, checkers, is_filtered).means for is_filtered in (False, True))
+    return float((after - before).max())
+
+
+@lru_cache(maxsize=1)
+def filtered_differences(points: int, checkers: int) -> dict[str, float]:
+    """The `figures` of one-sided minus exact equity if neither side had the plays that are dropped."""
+    from bgdata.bearoff.combine import one_sided_equities
+
+    differences = one_sided_equities(solved_rolls(points, checkers, True).chances[1:])
+    differences -= filtered_equities(points, checkers)
+    return figures(differences)
+
+
+def filtered_difference(tables: Tables, points: int, checkers: int, what: str) -> float:  # noqa: ARG001
+    """A figure of `filtered_differences`."""
+    return filtered_differences(points, checkers)[what]
+
+
+def largest_filtered_change(tables: Tables, points: int, checkers: int) -> Found:
+    """The largest error of an equity if neither side had the plays that are dropped."""
+    table = open_table(tables, f"bearoff_two_sided/{points}x{checkers}")
+    exact = TwoSidedTable(table)
+    changes = np.abs(filtered_equities(points, checkers) - exact.decode(exact.stored[1:, 1:, 0]))
+    return Found(float(changes.max()), bound=stated_error(table))
+
+
+def changed_pairs(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
+    """Pairs of layouts, none empty, whose equity changes if neither side has the plays that waste pips."""
+    changes = exact_equities(plays_of(points, checkers)[0])
+    changes -= filtered_equities(points, checkers)
+    return int((np.abs(changes, out=changes) > CHANGED).sum())
+
+
+@lru_cache(maxsize=1)
+def filtered_equities(points: int, checkers: int) -> NDArray[np.float64]:
+    """`exact_equities` without the plays that are dropped, cached for the next claim."""
+    return exact_equities(filtered_plays(points, checkers))
+
+
+def filtered_plays(points: int, checkers: int) -> Plays:
+    """All plays but those that such a generator drops."""
+    plays, _ = plays_of(points, checkers)
+    kept = keeps_pips(points, checkers)
+    counts = np.add.reduceat(kept, plays.start[:-1], dtype=np.int64)
+    return Plays(np.concatenate([[0], np.cumsum(counts)]), plays.results[kept])
+
+
+def exact_equities(plays: Plays) -> NDArray[np.float64]:
+    """float64[layouts, layouts]: cubeless equities of the player on roll (first), no layout empty."""
+    count = (len(plays.start) - 1) // ROLL_COUNT
+    equities, turned = np.empty((count, count)), np.empty((count, count))  # and with the opponent first
+    equities[1:, 0] = turned[0, 1:] = -1  # the opponent is off
+    fill_equities(plays.start, plays.results.astype(np.int32), WEIGHTS, equities, turned)
+    return equities[1:, 1:]
+
+
+@kernel()
+def fill_equities(
+    start: NDArray[np.int64],
+    results: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    equities: NDArray[np.float64],
+    turned: NDArray[np.float64],
+) -> None:
+    """Fills equities[player, opponent] and turned[opponent, player] from layout 1 on; `start` and `results` are those
+    of `Plays`.
+
+    Plays lead to lower indexes. So the equities of a layout against all before it follow from those of the ones before
+    it against what it plays to, which are known; then those of all up to it against it.
+    """
+    count = (len(start) - 1) // ROLL_COUNT
+    least = np.empty(count)  # that each opponent has after the best play
+    for layout in range(1, count):
+        row = equities[layout]
+        row[1:layout] = 0
+        for roll in range(ROLL_COUNT):
+            begin, end = start[layout * ROLL_COUNT + roll], start[layout * ROLL_COUNT + roll + 1]
+            least[1:layout] = turned[results[begin], 1:layout]
+            for play in range(begin + 1, end):
+                after = turned[results[play]]
+                for opponent in range(1, layout):
+                    least[opponent] = min(least[opponent], after[opponent])
+            for opponent in range(1, layout):
+                row[opponent] -= weights[roll] * least[opponent]
+        turned[1:layout, layout] = row[1:layout]
+        for player in range(1, layout + 1):
+            equities[player, layout] = turned[layout, player] = mean_of_best(start, results, weights, player, row)
+
+
+@kernel()
+def mean_of_best(
+    start: NDArray[np.int64],
+    results: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    player: int,
+    row: NDArray[np.float64],
+) -> float:
+    """The equity of a layout on roll against an opponent that has `row` against each layout."""
+    total = 0.0
+    for roll in range(ROLL_COUNT):
+        begin, end = start[player * ROLL_COUNT + roll], start[player * ROLL_COUNT + roll + 1]
+        least = row[results[begin]]
+        for play in range(begin + 1, end):
+            least = min(least, row[results[play]])
+        total -= weights[roll] * least
+    return total
+
+
+READINGS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        *(results_of_roll, dropped_results, changed_means, largest_mean_change),
+        *(filtered_difference, largest_filtered_change, changed_pairs),
+    )
+}

@@ -1,0 +1,56 @@
+"""Claims about how games go, answered from self-play.
+
+Every function of READINGS takes the tables as first argument, by dataset/variant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.store.table import Table
+from bgdata.studies.claims.bearoff import Tables, open_table
+from bgdata.studies.claims.definitions import Found
+
+WINDOWS = ((0.2, 0.35), (0.65, 0.8))  # of winning chances: near the take and the cash point
+ROUND = 2  # turns from a player's roll to its next one
+
+
+def volatility_percent(tables: Tables, games: str, network: str) -> Found:
+    """Mean absolute change of the winning chance from a player's roll to its next, in percent, of positions in WINDOWS,
+    by a network at 0-ply. The standard error treats games as observations, since the turns of a game are correlated."""
+    table = open_table(tables, games)
+    wins = 100 * win_chances(table, open_table(tables, network))
+    first = table.array("first_turns")
+    game = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    before, after = wins[:-ROUND], wins[ROUND:]
+    chosen = is_near_a_cube_point(before / 100) & (game[:-ROUND] == game[ROUND:])
+    return mean_by_game(np.abs(after - before)[chosen], game[:-ROUND][chosen], len(first) - 1)
+
+
+def win_chances(games: Table, network: Table) -> NDArray[np.float64]:
+    """float64[turns]: cubeless winning chance of each turn's player on roll, by a network without tables."""
+    player = NetworkPlayer(open_networks(network), BearoffEvaluator().arrays)
+    return player.evaluate_many(games.array("turn_boards")).chances[:, 0].astype(np.float64)
+
+
+def is_near_a_cube_point(chances: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which chances are in one of WINDOWS."""
+    return np.asarray(np.any([(low < chances) & (chances < high) for low, high in WINDOWS], axis=0))
+
+
+def mean_by_game(values: NDArray[np.float64], game: NDArray[np.int64], games: int) -> Found:
+    """The mean of all values, with the standard error of a ratio of sums over games."""
+    sums, counts = np.bincount(game, values, games), np.bincount(game, minlength=games)
+    mean = sums.sum() / counts.sum()
+    error = np.sqrt(((sums - mean * counts) ** 2).sum()) / counts.sum()
+    return Found(float(mean), float(error), games)
+
+
+READINGS: dict[str, Callable[..., Any]] = {volatility_percent.__name__: volatility_percent}

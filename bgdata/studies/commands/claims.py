@@ -1,0 +1,164 @@
+"""`bgdata claims`: the register of published numbers, printed and recomputed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+
+from bgdata.cli.options import format_option
+from bgdata.cli.output import write_rows
+from bgdata.errors import MissingTableError
+from bgdata.rows import COUNT, Column, table_lines
+from bgdata.store.progress_bars import progress_bars
+from bgdata.studies import rows as register
+from bgdata.studies.claims.definitions import KINDS, STATUSES
+from bgdata.studies.kinds.claims import DATASET
+from bgdata.studies.rows import (
+    Row,
+    answer_text,
+    check_claim_names,
+    chosen_claims,
+    current_register,
+    rows_of,
+    rows_without_tables,
+)
+from bgdata.warehouse import Warehouse
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only claims of this status.")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only claims of this kind.")
+@click.option("--erratum", is_flag=True, help="Only claims that were published wrongly, or withdrawn.")
+@click.option("--explain", is_flag=True, help="Print everything about each claim: source, query, explanation.")
+@click.option("--recompute", is_flag=True, help="Compute the answers again, from all that the warehouse has.")
+@format_option
+@click.pass_obj
+def claims(
+    warehouse: Warehouse,
+    names: tuple[str, ...],
+    statuses: tuple[str, ...],
+    kinds: tuple[str, ...],
+    erratum: bool,
+    explain: bool,
+    recompute: bool,
+    form: str,
+) -> None:
+    """Print published numbers, and whether they can be reproduced.
+
+    NAMES are beginnings of claims' names, such as A8 or A2.mean; without NAMES all claims are printed. --recompute also
+    answers claims that need data which only some warehouses have, such as imported match equity tables (met_xml) or
+    scores of other players.
+
+    The kinds of claims are counted separately: published, a figure that somebody published; published_twice, the same
+    figure as in another row; own_oracle, never published but computed for the register by an independent program;
+    identity, true by definition.
+
+    \b
+      bgdata claims --status corrected
+      bgdata claims A8.crawford --explain
+      bgdata claims --kind published --status open
+    """
+    which = {"is_erratum": erratum, "is_recomputed": recompute, "is_explained": explain}
+    print_claims(warehouse, names, statuses, kinds, form=form, **which)
+
+
+WIDEST = 24  # letters of a value in the list
+SHOWN = (  # of a claim that is explained
+    *("subject", "source", "source_date", "place", "restates", "published", "published_error", "tolerance"),
+    *("answer", "our_error", "our_bound", "correction", "explanation", "query"),
+)
+
+
+def register_rows(warehouse: Warehouse, *, is_recomputed: bool) -> list[Row]:
+    """The current register, see `current_register`; if `is_recomputed`, it is built again from all that the warehouse
+    has. Without one, what can be answered without tables, and a line that says what is missing. Raises what building
+    raises."""
+    if is_recomputed:
+        with progress_bars() as progress:
+            complete = DATASET.completed(register.WHOLE, warehouse)
+            return rows_of(warehouse.build(DATASET.name, complete, progress=progress, force=True))
+    try:
+        return rows_of(current_register(warehouse))
+    except MissingTableError:
+        wanted = [(DATASET.name, register.WHOLE), *DATASET.inputs(register.WHOLE).values()]
+        missing = [f"{kind}/{warehouse.kind(kind).slug(each)}" for kind, each in wanted
+                   if not warehouse.find_input((kind, each))]  # fmt: skip
+        click.echo(
+            f"not built: {', '.join(missing)}; answers are those that need no tables; try: bgdata build {DATASET.name}",
+            err=True,
+        )
+        return rows_without_tables()
+
+
+def print_claims(
+    warehouse: Warehouse,
+    names: Sequence[str],
+    statuses: Sequence[str],
+    kinds: Sequence[str] = (),
+    *,
+    form: str = "table",
+    is_erratum: bool,
+    is_recomputed: bool,
+    is_explained: bool,
+) -> None:
+    """Print the claims whose names begin with one of `names`, filtered by status and kind, and the counts of each.
+
+    Raises UsageError for a name that no claim begins with, and what building the register does.
+    """
+    check_claim_names(names, [(claim.claim, claim.part) for claim in register.WHOLE.chosen()])
+    rows = register_rows(warehouse, is_recomputed=is_recomputed)
+    shown = chosen_claims(rows, names, statuses, kinds, is_erratum=is_erratum)
+    if form != "table":
+        write_rows(shown, form)
+        click.echo(summary_line(shown), err=True)
+        return
+    lines = (explained_lines(shown) if is_explained else list_lines(shown)) if shown else ()
+    click.echo("\n".join([*lines, summary_line(shown), *kind_lines(shown)]))
+
+
+def list_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """One line for each claim: name, published value, our answer, status, subject."""
+    heads = {"claim": "claim", "published": "published", "answer": "ours", "status": "status", "subject": "subject"}
+    columns = [Column(name, heading=head, missing="-") for name, head in heads.items()]
+    shown = ({**row, "published": cut(row["published"]), "answer": cut(answer_text(row))} for row in rows)
+    yield from table_lines(columns, shown)
+
+
+def cut(text: str | None) -> str | None:
+    """A value, shortened to the width of its column in the list."""
+    return text if text is None or len(text) <= WIDEST else text[: WIDEST - 3] + "..."
+
+
+def explained_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """The lines that --explain prints for each claim: source, query, figures, explanation."""
+    for row in rows:
+        yield f"{row['claim']}: {row['kind']}, {row['status']}" + (", erratum" if row["is_erratum"] else "")
+        for name in SHOWN:
+            if row[name] not in (None, ""):
+                value = f"{row[name]:.6g}" if isinstance(row[name], float) else row[name]
+                yield f"  {name.replace('_', ' '):<15} {value}"
+        yield ""
+
+
+def summary_line(rows: Sequence[Row]) -> str:
+    """`310 claims: 290 reproduced, 12 corrected, ...`."""
+    counts = ", ".join(f"{sum(row['status'] == status for row in rows)} {status}" for status in STATUSES)
+    errata = sum(row["is_erratum"] for row in rows)
+    many, wrong = "claim" if len(rows) == 1 else "claims", "erratum" if errata == 1 else "errata"
+    return f"{len(rows)} {many}: {counts}; {errata} {wrong}"
+
+
+def counts_of_kinds(rows: Sequence[Row]) -> list[Row]:
+    """(kind, number of claims, number by status) for each kind that occurs."""
+    found = [(kind, [row["status"] for row in rows if row["kind"] == kind]) for kind in KINDS]
+    counts = [(kind, {status: statuses.count(status) for status in STATUSES}) for kind, statuses in found if statuses]
+    return [{"kind": kind, "claims": sum(each.values())} | each for kind, each in counts]
+
+
+def kind_lines(rows: Sequence[Row]) -> list[str]:
+    """A table of the counts by kind and status."""
+    counts = counts_of_kinds(rows)
+    columns = [Column("kind"), Column("claims", COUNT), *(Column(status, COUNT) for status in STATUSES)]
+    return table_lines(columns, counts) if counts else []

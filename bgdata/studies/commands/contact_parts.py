@@ -1,0 +1,138 @@
+"""`bgdata train parts`: contact positions in parts, by hand and by k-means, with a network for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from bgdata.cli.charts import look_of, new_figure, write_figure
+from bgdata.cli.options import force_option, format_option, plot_option, seed_option, threads_option
+from bgdata.cli.output import write_rows
+from bgdata.cli.recipes import label_options, sl_options
+from bgdata.rows import Row
+from bgdata.store.parameters import VersionRef
+from bgdata.store.progress_bars import progress_bars
+from bgdata.studies.kinds.contact_parts import CONTACT_THEMES, ContactPartsParameters
+from bgdata.studies.kinds.contact_parts import DATASET as CONTACT_PARTS
+from bgdata.warehouse import Warehouse
+from bgdata.warehouse.queries import rows_of
+
+ROWS = """
+select arm, grouping, group_name, learned, tested, rmse, rmse_standard_error, bias
+from contact_parts
+where variant = $variant
+order by arm, grouping, try_cast(group_name as integer), group_name
+"""
+
+
+MEASURES = (  # groupings, and what equities are compared with
+    ("theme", "all", "labels that none has learned from"),
+    ("reference-theme", "reference", "rollouts of reference positions"),
+)
+
+
+@click.command(name="parts")
+@label_options
+@click.option(
+    "--parts",
+    multiple=True,
+    type=int,
+    default=ContactPartsParameters.parts,
+    show_default=True,
+    metavar="N",
+    help="Number of parts that k-means makes; once for each number.",
+)
+@click.option(
+    "--units",
+    default=ContactPartsParameters.units,
+    show_default=True,
+    metavar="N",
+    help="Hidden units of each network.",
+)
+@sl_options(ContactPartsParameters, ("epochs", "epoch_rows", "learning_rate"))
+@seed_option(ContactPartsParameters.seed)
+@plot_option
+@threads_option
+@force_option
+@format_option
+@click.pass_obj
+def parts(
+    warehouse: Warehouse, /, labels: tuple[str, ...], guard: bool, plot: Path | None, force: bool, form: str,
+    **recipe: Any,
+) -> None:  # fmt: skip
+    """Train a network for each part of the contact positions.
+
+    Positions with contact are divided by hand, by gnubg's classes (contact, crashed) and by theme, and by k-means
+    over their inputs, which knows nothing of backgammon. A network for each part learns from the labels of that
+    part; beside them one learns from all. All have the same inputs, the same hidden units and the same batches. The
+    command prints how far their equities are from labels of the validation split, and from the rollouts of
+    reference positions of that split, by theme. The table is `contact_parts`; no player uses these networks. A
+    stopped command, run again, resumes from its last checkpoint; the result is the same on any number of threads.
+
+    \b
+      bgdata train parts --labels selfplay_labels/network-10000-seed-1-6x9 --plot parts.png
+      bgdata train parts --labels training_games --parts 3 --parts 12 --units 128
+    """
+    from bgdata.measures.steps.references import find_references
+    from bgdata.training.steps.networks import label_parameters
+
+    reference = VersionRef.parse(find_references(warehouse).name)
+    parameters = ContactPartsParameters(**label_parameters(warehouse, labels, guard), reference=reference, **recipe)
+    with progress_bars() as progress:
+        table = warehouse.build(CONTACT_PARTS.name, parameters, progress=progress, force=force)
+    rows = rows_of(warehouse, ROWS, {"variant": table.manifest.variant})
+    if form == "table":
+        click.echo("\n".join([str(table.folder), *part_lines(rows, parameters)]))
+    else:
+        write_rows(rows, form)
+    if plot is not None:
+        draw_parts(rows, parameters, plot)
+
+
+def part_lines(rows: Sequence[Row], parameters: ContactPartsParameters) -> Iterator[str]:
+    """RMSE of each arm, a line for each theme, in thousandths of a point: from labels, then from rollouts."""
+    found = {(row["arm"], row["grouping"], row["group_name"]): row for row in rows}
+    for by_theme, overall, judge in MEASURES:
+        yield f"RMSE of cubeless equity in thousandths of a point, from {judge}"
+        yield f"{'theme':<26}{'positions':>10}" + "".join(arm.rjust(11) for arm in parameters.arms)
+        for theme in CONTACT_THEMES:
+            yield line_of(theme, [found[arm, by_theme, theme] for arm in parameters.arms])
+        cells = [found[arm, overall, "all"] for arm in parameters.arms]
+        yield line_of("all", cells)
+        errors = "".join(f"+/- {1000 * (cell['rmse_standard_error'] or 0):.1f}".rjust(11) for cell in cells)
+        yield " " * 36 + errors
+    yield f"{'parts':<36}" + "".join(f"{size:>11}" for size in parameters.sizes)
+    smallest = [
+        min(row["tested"] for row in rows if row["arm"] == arm and row["grouping"] == "part") for arm in parameters.arms
+    ]
+    yield f"{'positions of the smallest part':<36}" + "".join(f"{count:>11,}" for count in smallest)
+
+
+def line_of(name: str, cells: Sequence[Row]) -> str:
+    """A line of RMSE, `-` where there are no positions."""
+    shown = ["-" if cell["rmse"] is None else f"{1000 * cell['rmse']:.1f}" for cell in cells]
+    return f"{name:<26}{cells[0]['tested']:>10,}" + "".join(text.rjust(11) for text in shown)
+
+
+def draw_parts(rows: Sequence[Row], parameters: ContactPartsParameters, path: Path) -> None:
+    """Write a picture of the RMSE by theme, a mark for each arm, from labels and from rollouts. Raises StorageError."""
+    found = {(row["arm"], row["grouping"], row["group_name"]): row["rmse"] for row in rows}
+    names = [*CONTACT_THEMES, "all"]
+    with new_figure(10.5, 4.6) as figure:
+        for axes, (by_theme, overall, judge) in zip(figure.subplots(1, 2, sharey=True), MEASURES, strict=True):
+            for place, arm in enumerate(parameters.arms):
+                values = [*(found[arm, by_theme, theme] for theme in CONTACT_THEMES), found[arm, overall, "all"]]
+                figures = np.array([np.nan if value is None else 1000 * value for value in values])
+                axes.plot(figures, range(len(names)), linestyle="none", label=arm, **look_of(place))
+            axes.set_title(f"from {judge}", fontsize="medium")
+            axes.set_xlabel("RMSE of cubeless equity, thousandths of a point")
+            axes.set_xlim(left=0)
+        axes.set_yticks(range(len(names)), names)
+        axes.invert_yaxis()
+        axes.legend()
+        figure.suptitle("One network for all contact positions, and networks for parts of them")
+        write_figure(figure, path)

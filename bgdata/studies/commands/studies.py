@@ -1,0 +1,360 @@
+"""`bgdata study` and `bgdata cube-life`: the doubling cube in played games and in solved bearoffs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+import numpy as np
+
+from bgdata.cli.charts import BLUE, GREY, RED, TEAL, new_figure, write_figure
+from bgdata.cli.options import (
+    executor_option,
+    force_option,
+    format_option,
+    games_option,
+    luck_option,
+    player_option,
+    plot_option,
+    seed_option,
+    threads_option,
+)
+from bgdata.cli.output import print_built, write_rows
+from bgdata.equity.cube_life import CUBES, NoIndex
+from bgdata.rows import Row
+from bgdata.selfplay.commands.selfplay import network_of
+from bgdata.selfplay.kinds.shared.cube_players import CubePlayerParameters
+from bgdata.store.arrays import Array
+from bgdata.store.executors import open_executor
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.studies.kinds.cube_life import DATASET as ATLASES
+from bgdata.studies.kinds.cube_life import LOSSES, CubeLifeParameters
+from bgdata.studies.kinds.cube_studies import DATASET as STUDIES
+from bgdata.studies.kinds.cube_studies import LUCK_ADJUSTED, StudyParameters
+from bgdata.studies.kinds.shared.cube_arms import FIRST, FIRST_PLAYER, NAMES, player_of
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@click.command()
+@click.argument("study")
+@games_option(None, "of each setting 100000, with --luck 1000; matches count as games")
+@seed_option(1)
+@luck_option
+@player_option(None, f"network; for first-statistics and the like network/{FIRST_PLAYER}")
+@plot_option
+@executor_option
+@threads_option
+@force_option
+@format_option
+@click.pass_obj
+def study(
+    warehouse: Warehouse, /, study: str, games: int | None, seed: int, player: str | None, **options: Any
+) -> None:
+    """Run a STUDY of cube handling beside published figures.
+
+    The figures are in the table `cube_studies`. STUDY is one of these:
+
+    \b
+      statistics     how games end, and how the cube is used, by cube life index
+      index          a cube life index against 0.7
+      fine-index     the same near 0.7
+      high-index     the same from 0.8 to 1
+      first-statistics, first-index, first-fine-index  the three by Janowski's rule as Higgins first had it, with a
+                     network as strong as Player 3.3
+      jump           the jump model at 5 to 11 % against Janowski at 0.7
+      local          the jump model with the volatility of each position against one volatility
+      match          cube decisions by the match score against those for money, to 3, 5, 7 and 9 points
+      match-own      the same with the match equity table that is built here
+      match-cubeful  as match, but both sides choose plays by their value with the cube
+      match-own-cubeful  the same with the match equity table that is built here
+      match-long     as match-cubeful at an index of 0.75, to 5, 9, 15 and 25 points
+      plays          plays by their value with the cube against plays by cubeless equity, for money
+      plays-jacoby   the same with the Jacoby rule
+      plays-match    the same in matches to 3 to 25 points
+
+    Where the sides differ, every sequence of dice is played twice, with the sides swapped. A stopped command, run
+    again, plays only the missing games.
+
+    \b
+      bgdata study index --games 10000
+      bgdata study jump --luck --plot jump.png
+    """
+    run_study(warehouse, study, player, games, seed, **options)
+
+
+@click.command(name="cube-life")
+@click.option("--points", default=6, show_default=True, metavar="N", help="Number of points.")
+@click.option("--checkers", default=6, show_default=True, metavar="N", help="Number of checkers.")
+@plot_option
+@format_option
+@click.pass_obj
+def cube_life(warehouse: Warehouse, points: int, checkers: int, plot: Path | None, form: str) -> None:
+    """Measure the cube life index in solved bearoffs.
+
+    That is the cube life index that makes Janowski's model exact in money play. The command also prints what decisions
+    by that model lose. The table `cube_life` has every pair of layouts of up to 6 checkers; for another size, it is
+    built first.
+
+    \b
+    By length, and the closest takes:
+      bgdata query "from cube_life_by_length"
+      bgdata query "from cube_decisions where double_margin > 0 and take_margin > 0 order by take_margin limit 5"
+    """
+    table = open_atlas(warehouse, points, checkers)
+    if plot:
+        draw_cube_life(table, plot)
+    print_atlas(table, form)
+
+
+class Series(NamedTuple):
+    """A measure by setting, with standard errors, and with the published values, NaN where there is none."""
+
+    name: str
+    settings: Sequence[float]
+    values: Sequence[float]
+    errors: Sequence[float]
+    published: Sequence[float]
+
+
+POINTS = ("points_per_game", "points_per_match", *LUCK_ADJUSTED)
+GAMES, LUCK_ADJUSTED_GAMES = 100_000, 1000  # by default, without and with luck
+WIDTH = 24  # of names
+
+
+def run_study(
+    warehouse: Warehouse,
+    study: str,
+    player: str | None,
+    games: int | None,
+    seed: int,
+    *,
+    luck: bool,
+    plot: Path | None,
+    executor: str,
+    force: bool,
+    form: str,
+) -> None:
+    """Build the version of a study, print its figures, and draw the value of its settings as a picture. Raises
+    InvalidParameterError, UsageError for a player that is not a network, MissingTableError, StorageError, and what
+    executors raise."""
+    found = CubePlayerParameters(player_of(study)) if player is None else network_of(warehouse, player)
+    count = games if games is not None else LUCK_ADJUSTED_GAMES if luck else GAMES
+    parameters = StudyParameters(
+        found.network, found.network_version, study=study, games=count, seed=seed, with_luck=luck
+    )
+    STUDIES.check_parameters(parameters)
+    with open_executor(executor) as workers, progress_bars() as progress:
+        table = warehouse.build(STUDIES.name, parameters, progress=progress, force=force, executor=workers)
+    series = series_of(table)
+    if form == "table":
+        lengths = sorted({key[0] for key in series})
+        click.echo(f"{NAMES[parameters.study]}: {parameters.games:,} games each, {table.folder}")
+        click.echo("\n".join(line for length in lengths for line in study_lines(series, length)))
+    else:
+        write_rows(study_rows(series), form)
+    if plot is not None:
+        setting = "volatility" if study in ("jump", "local") else "cube life index"
+        draw_study(NAMES[study], setting, *drawn(study, series), plot)
+
+
+def series_of(table: Table) -> dict[tuple[int, str], Series]:
+    """Every measure by match length and name, in the order of settings."""
+    from bgdata.kinds.column_values import text_column
+
+    arrays = table.arrays()
+    names = ("settings", "figures", "errors", "published")
+    rows: dict[tuple[int, str], list[tuple[float, ...]]] = {}
+    keys = zip(np.asarray(arrays["lengths"]).tolist(), text_column(arrays, "measures").to_pylist(), strict=True)
+    columns = (np.asarray(arrays[name]).tolist() for name in names)
+    for key, *row in zip(keys, *columns, strict=True):
+        rows.setdefault(key, []).append(tuple(row))
+    return {key: Series(title_of(key[0]), *zip(*found, strict=True)) for key, found in rows.items()}
+
+
+def study_rows(series: Mapping[tuple[int, str], Series]) -> Iterator[Row]:
+    """One row for each figure: a measure of a setting, with its standard error and the published value."""
+    for (length, measure), (_, *columns) in series.items():
+        for setting, value, error, published in zip(*columns, strict=True):
+            figures = {"setting": setting, "value": value, "standard_error": error, "published": published}
+            yield {"match_length": length or None, "measure": measure, **figures}
+
+
+def title_of(length: int) -> str:
+    """The title for a match length, or for money games."""
+    return f"match to {length}" if length else "money"
+
+
+def drawn(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[str, list[Series]]:
+    """The measure that a picture shows, and its series by match length: points, luck-adjusted where luck was measured,
+    or the value of the cube where a model plays itself."""
+    measures = {name for _, name in series}
+    is_of_one = study.removeprefix(FIRST) == "statistics"
+    wanted = ("mean_cube_value",) if is_of_one else (*LUCK_ADJUSTED, "points_per_match", "points_per_game")
+    measure = next(name for name in wanted if name in measures)
+    return measure.replace("_", " "), [found for (_, name), found in series.items() if name == measure]
+
+
+def study_lines(series: Mapping[tuple[int, str], Series], length: int) -> Iterator[str]:
+    """The figures of one match length: one line for each measure, one column for each setting, and the published values
+    below."""
+    measures = sorted((name for found, name in series if found == length), key=lambda name: (name not in POINTS, name))
+    settings = series[length, measures[0]].settings
+    yield title_of(length).ljust(WIDTH) + "".join(f"{setting:>19g}" for setting in settings)
+    for measure in measures:
+        _, _, values, errors, published = series[length, measure]
+        texts = [figure_text(measure, value, error) for value, error in zip(values, errors, strict=True)]
+        yield measure.ljust(WIDTH) + "".join(f"{text:>19}" for text in texts)
+        if np.isfinite(published).any():
+            texts = [f"({number(measure, value)})" if np.isfinite(value) else "" for value in published]
+            yield "  (published)".ljust(WIDTH) + "".join(f"{text:>19}" for text in texts)
+
+
+def figure_text(measure: str, value: float, error: float) -> str:
+    """A figure with its standard error; shares are in percent."""
+    scale = 100 if measure.endswith("_share") else 1
+    return f"{number(measure, value)} +/- {scale * error:.{digits(measure)}f}"
+
+
+def number(measure: str, value: float) -> str:
+    """A figure as text; shares are in percent."""
+    sign = "+" if measure in POINTS else ""
+    return f"{100 * value:.2f}" if measure.endswith("_share") else f"{value:{sign}.{digits(measure)}f}"
+
+
+def digits(measure: str) -> int:
+    """How many digits after the point a measure is printed with."""
+    return 4 if measure in POINTS else 2
+
+
+LINES = [(line, colour) for line, colour in product(("-", "--", ":"), (TEAL, RED, BLUE, "#c9a227"))]  # of series
+
+
+def draw_study(title: str, setting: str, unit: str, series: Sequence[Series], path: Path) -> None:
+    """Write all series as one picture: our values as points with bars of two standard errors, published values as
+    crosses. Raises StorageError."""
+    with new_figure(6.4, 4.2) as figure:
+        axes = figure.subplots()
+        for place, found in enumerate(series):
+            draw_series(axes, found, *LINES[place % len(LINES)])
+        if any(np.isfinite(found.published).any() for found in series):
+            axes.plot([], [], "x", color=GREY, label="published in 2012")
+        axes.axhline(0, color=GREY, linewidth=0.8)
+        axes.set(xlabel=setting, ylabel=unit)
+        axes.set_title(title)
+        axes.legend()
+        write_figure(figure, path)
+
+
+def draw_series(axes: Axes, found: Series, line: str, colour: str) -> None:
+    """Draw one series."""
+    errors = 2 * np.asarray(found.errors)
+    axes.errorbar(found.settings, found.values, errors, fmt=f"o{line}", color=colour, capsize=3, label=found.name)
+    axes.plot(found.settings, found.published, "x", color=colour, markersize=8)
+
+
+REASONS = {
+    NoIndex.BELOW: "worth less than a dead cube",
+    NoIndex.ABOVE: "worth more than a live one",
+    NoIndex.UNCERTAIN: "no telling",
+}
+
+
+def open_atlas(warehouse: Warehouse, points: int, checkers: int) -> Table:
+    """The version of `cube_life` of a size, built if it is missing. Raises InvalidParameterError."""
+    parameters = CubeLifeParameters(points, checkers)
+    ATLASES.check_parameters(parameters)
+    found = warehouse.find(ATLASES, parameters)
+    if found is not None:
+        return found
+    with progress_bars() as progress:
+        return warehouse.build(ATLASES.name, parameters, progress=progress)
+
+
+def print_atlas(table: Table, form: str = "table") -> None:
+    """Print shares and means of the indexes, and the largest losses with their positions."""
+    from bgdata.bearoff.layouts import all_layouts
+
+    figures = table.manifest.statistics
+    if form != "table":
+        print_built(table, (), form)
+        return
+    click.echo(f"{table.name}: {table.manifest.rows:,} pairs of layouts")
+    click.echo("cube            index from 0 to 1  mean +/- spread   else")
+    for cube in CUBES:
+        others = ", ".join(
+            f"{figures[f'{cube}_{reason.name.lower()}_share']:.1%} {words}" for reason, words in REASONS.items()
+        )
+        mean, spread, share = (figures[f"{cube}_{name}"] for name in ("mean_index", "sd_index", "index_share"))
+        click.echo(f"{cube.replace('_', ' '):<15} {share:>17.1%}  {mean:.3f} +/- {spread:.3f}   {others}")
+    click.echo("\nlargest loss of a decision, in points per unit cube")
+    click.echo("decision                       loss     winning chance, exact and one-sided; layouts, ace point first")
+    layouts = all_layouts(int(table.manifest.parameters["points"]), int(table.manifest.parameters["checkers"]))
+    for place, name in enumerate(LOSSES):
+        print_largest(table, place, name, layouts.tolist())
+
+
+def print_largest(table: Table, place: int, name: str, layouts: Sequence[Sequence[int]]) -> None:
+    """Print the first position with the largest loss of one kind."""
+    losses, chances = table.array("losses")[:, :, place], table.array("chances")
+    on_roll, opponent = np.unravel_index(int(np.argmax(losses)), losses.shape)
+    exact, one_sided = chances[on_roll, opponent].tolist()
+    words = name.removesuffix("_loss").replace("janowski", "Janowski 0.7:").replace("one_sided", "one-sided:")
+    click.echo(
+        f"{words.replace('_', ' '):<28} {losses[on_roll, opponent]:.6f}   {exact:.4f} {one_sided:.4f}   "
+        f"{layouts[int(on_roll) + 1]} against {layouts[int(opponent) + 1]}"
+    )
+
+
+TITLES = ("centered cube", "cube of the player on roll", "cube of the opponent")
+BINS = 50
+LIVE_TAKE_POINT, LIVE_CASH_POINT = 0.2, 0.8
+
+
+def draw_cube_life(table: Table, path: Path) -> None:
+    """Draw for each cube how often each index occurs by winning chance, and below it the distribution of the index.
+
+    Raises StorageError.
+    """
+    wins, indexes = np.asarray(table.array("chances"))[..., 0].ravel(), np.asarray(table.array("indexes"))
+    with new_figure(10.5, 5.4) as figure:
+        panels = figure.subplots(2, 3, sharex="row", height_ratios=(2, 1))
+        for place, title in enumerate(TITLES):
+            values = indexes[..., place].ravel()
+            known = (values >= 0.0) & (values <= 1.0)
+            draw_map(panels[0][place], wins[known], values[known], title)
+            draw_counts(panels[1][place], values[known], float(known.mean()))
+        panels[0][0].set_ylabel("cube life index")
+        panels[1][0].set_ylabel("pairs")
+        figure.suptitle(f"{table.name}: the index that makes Janowski's model exact")
+        write_figure(figure, path)
+
+
+def draw_map(axes: Axes, wins: Array, values: Array, title: str) -> None:
+    """Draw the pairs by winning chance and index, darker where there are more, and the mean index by chance."""
+    edges = np.linspace(0.0, 1.0, BINS + 1)
+    counts, _, _ = np.histogram2d(wins, values, bins=(edges, edges))
+    axes.pcolormesh(edges, edges, counts.T, norm="log", vmin=1, cmap="BuGn")
+    bins = np.minimum((wins * BINS).astype(np.int64), BINS - 1)
+    pairs = np.bincount(bins, minlength=BINS)
+    means = np.bincount(bins, values, minlength=BINS) / np.maximum(pairs, 1)
+    middle = (edges[:-1] + edges[1:]) / 2
+    axes.plot(middle[pairs > 0], means[pairs > 0], color=RED, linewidth=1.2, label="mean")
+    for point in (LIVE_TAKE_POINT, LIVE_CASH_POINT):
+        axes.axvline(point, color=GREY, linewidth=0.6, linestyle=":")
+    axes.set(title=title, xlabel="winning chance without a cube", xlim=(0, 1), ylim=(0, 1))
+    axes.legend(loc="lower right")
+
+
+def draw_counts(axes: Axes, values: Array, share: float) -> None:
+    """Draw how many pairs have each index, and the share that have one at all."""
+    axes.hist(values, bins=BINS, range=(0.0, 1.0), color=TEAL)
+    axes.axvline(float(values.mean()), color=RED, linewidth=1.2)
+    axes.set(xlabel=f"index, for {share:.1%} of pairs: {values.mean():.3f} ± {values.std():.3f}", xlim=(0, 1))
+    axes.grid(visible=False, axis="x")

@@ -1,0 +1,151 @@
+"""Contact positions in parts, by hand and by k-means, each with a network of its own: how far off the equities are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bgdata.errors import InvalidParameterError
+from bgdata.measures.kinds.reference_positions import THEMES
+from bgdata.measures.kinds.reference_scores import SMALLEST, check_reference, reference_input
+from bgdata.selfplay.kinds.selfplay_labels import DATASET as SELFPLAY_LABELS
+from bgdata.store.dataset import Dataset, Estimate, Input
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters, VersionRef
+from bgdata.training.kinds.shared.networks import known_variant
+from bgdata.training.kinds.supervised_network import WeightedLabels, check_guard, check_labels, label_role
+from bgdata.training.supervised.recipe import SupervisedRecipe
+from bgdata.training.temporal_difference.recipe import MOST_UNITS
+
+SCHEMES = ("one", "classes", "themes", "k-means")  # in the order of `training.supervised.parts.Scheme`
+CONTACT_THEMES = THEMES[: THEMES.index("race")]
+GROUPINGS = ("all", "part", "theme", "reference", "reference-theme")  # of labels; then of reference positions
+BY_HAND = (1, 2, len(CONTACT_THEMES))  # parts of one, classes and themes
+MOST_PARTS = 100
+POINTS = "points"
+
+
+@dataclass(frozen=True)
+class ContactPartsParameters(Parameters):
+    """What is learned from, and how.
+
+    `labels` and `guard` are as in `SupervisedParameters`. `parts` are the numbers of parts that k-means makes. Every
+    network has one layer of `units`, and goes through what belongs to it `epochs` times; `epoch_rows` positions are an
+    epoch, 0 for all. `reference` names the reference positions that networks are also measured on; without a version
+    it is the smallest variant, built first.
+    """
+
+    labels: tuple[WeightedLabels, ...] = ()
+    guard: tuple[VersionRef, ...] = ()
+    parts: tuple[int, ...] = (2, 4, 8)
+    units: int = 64
+    epochs: int = 10
+    epoch_rows: int = 0
+    learning_rate: float = 0.001
+    validation_rows: int = 100_000
+    seed: int = 1
+    reference: VersionRef = SMALLEST
+
+    def check_determined(self) -> None:
+        """Raise InvalidParameterError for benchmarks to leave out whose version is not named."""
+        check_guard(self.guard)
+
+    def recipe(self) -> SupervisedRecipe:
+        """How each network learns: by our kernels, the same on any machine."""
+        return SupervisedRecipe(
+            epochs=self.epochs,
+            epoch_rows=self.epoch_rows,
+            learning_rate=self.learning_rate,
+            validation_rows=self.validation_rows,
+            seed=self.seed,
+        )
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """Names of the ways of dividing, in order."""
+        return (*SCHEMES[:3], *(f"{SCHEMES[3]} {count}" for count in self.parts))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of parts of each."""
+        return (*BY_HAND, *self.parts)
+
+
+class ContactParts(Dataset[ContactPartsParameters]):
+    """One row for each way of dividing positions and group of positions."""
+
+    name = "contact_parts"
+    revision = 2  # 2: errors on reference positions too
+    summary = (
+        "Networks for parts of the contact positions, found by hand or by k-means over their inputs, beside one for "
+        "all: how far their equities are from labels that none has learned from, and from rollouts."
+    )
+    source = (
+        "Computed: supervised learning with the inputs of Tesauro (1992), one hidden layer; k-means (Lloyd 1982), as "
+        "computationalbackgammon.blogspot.com suggests for the phases of a game"
+    )
+    columns = (
+        Column("arm", "VARCHAR", "", "How positions are divided: one, classes, themes, or k-means and its parts"),
+        Column("grouping", "VARCHAR", "", f"What the row is of: {', '.join(GROUPINGS)}"),
+        Column("group_name", "VARCHAR", "", "all; number of the part, from 0; or name of the theme"),
+        Column("learned", "BIGINT", "positions", "Positions learned from, each epoch counted; null but for all, parts"),
+        Column("tested", "BIGINT", "positions", "Positions of the validation split that errors are of"),
+        Column("rmse", "DOUBLE", POINTS, "Root mean square of network less label or rollout, cubeless equity; or null"),
+        Column(
+            "rmse_standard_error",
+            "DOUBLE",
+            POINTS,
+            "Standard error of rmse, over positions, or over games of reference positions; null of one",
+        ),
+        Column("bias", "DOUBLE", POINTS, "Mean of network less label or rollout"),
+    )
+    key = ("arm", "grouping", "group_name")
+    arrays = (
+        FlatArray("centres", "int16", "part of k-means, input", "Centres of the parts of k-means, in 1/64 of an input"),
+        FlatArray("weights", "int16", "weight", "Of the networks of each part of each arm, laid out as in `network`"),
+        FlatArray("biases", "int32", "unit", "Their biases"),
+        FlatArray("learned", "int64", "network", "Positions that each has learned from"),
+        FlatArray("tested", "int64", "row", "Positions tested, in the order: arm, then groupings"),
+        FlatArray("errors", "float64", "row, (rmse, its standard error, bias)", "Errors in points, NaN of none"),
+    )
+    parameters = ContactPartsParameters
+    defaults = ()
+    smallest = ContactPartsParameters(
+        labels=(WeightedLabels((VersionRef(SELFPLAY_LABELS.name, SELFPLAY_LABELS.slug(SELFPLAY_LABELS.smallest)),)),),
+        parts=(2, 3),
+        units=4,
+        epochs=2,
+        learning_rate=0.01,
+    )
+
+    def slug(self, parameters: ContactPartsParameters) -> str:
+        parts = "-".join(map(str, parameters.parts))
+        return f"parts-{parts}-units-{parameters.units}-epochs-{parameters.epochs}-seed-{parameters.seed}"
+
+    def check_parameters(self, parameters: ContactPartsParameters) -> None:
+        parameters.recipe().check()
+        check_labels(parameters.labels)
+        if not 1 <= len(set(parameters.parts)) == len(parameters.parts) <= 10:
+            raise InvalidParameterError(
+                f"expected 1 to 10 different numbers of parts, got {' '.join(map(str, parameters.parts)) or 'none'}"
+            )
+        check_reference(parameters.reference)
+        for count in parameters.parts:
+            if not 1 <= count <= MOST_PARTS:
+                raise InvalidParameterError(f"expected 1 to {MOST_PARTS} parts, got {count}")
+        if not 1 <= parameters.units <= MOST_UNITS:
+            raise InvalidParameterError(f"expected 1 to {MOST_UNITS} hidden units, got {parameters.units}")
+
+    def inputs(self, parameters: ContactPartsParameters) -> Mapping[str, Input]:
+        places = [place for labels in parameters.labels for place in labels.versions]
+        labels: dict[str, Input] = {label_role(place): known_variant(place) for place in places if not place.version}
+        return {**labels, "reference": reference_input(parameters.reference)}
+
+    def estimate(self, parameters: ContactPartsParameters) -> Estimate:
+        networks = sum(parameters.sizes)
+        numbers = networks * parameters.units * 210
+        rows = networks + 2 * len(parameters.arms) * (1 + len(CONTACT_THEMES))
+        return Estimate(rows, 100_000 + 4 * numbers + 200 * rows, (1 << 30) + 30 * numbers, 100_000 + 16 * numbers)
+
+
+DATASET = ContactParts()

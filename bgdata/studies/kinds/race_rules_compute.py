@@ -1,0 +1,255 @@
+"""Scores rules of thumb against an exact table, and searches for a better one on half of its positions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
+from bgdata.bearoff.layouts import all_layouts
+from bgdata.bearoff.tables import RaceTable, TwoSidedTable
+from bgdata.equity.cube_life import margins
+from bgdata.evaluation.bearoff_kernels import layout_indexes
+from bgdata.game.dice import PIPS_PER_ROLL
+from bgdata.game.random import GAMMA, mix_bits
+from bgdata.kernel import kernel, prange
+from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
+from bgdata.kinds.rechecking import check_arrays
+from bgdata.store.arrays import Array
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Computation
+from bgdata.store.table import Table
+from bgdata.studies.kinds.cube_life_compute import TABLE_ORDER
+from bgdata.studies.kinds.race_rules import DECISIONS, LONGER_CHECKERS, PARTS, WEIGHTINGS, RaceRuleParameters
+from bgdata.studies.race_rules import FOUND, NAMES, RULES, penalized_pips, side_counts
+from bgdata.studies.race_scores import N_DECISIONS, STEPS, SUMS, is_tested, merge_sums, pair_sums
+from bgdata.studies.race_search import FoundRule, Pairs, found_rule
+
+BLOCK_PAIRS = 2_000_000  # scored at a time
+SEARCH_PAIRS = 4_000_000  # of the table that are drawn for the search; it learns from that half which is not tested on
+
+
+class RaceRulesComputation(Computation[RaceRuleParameters]):
+    """Computation of `race_rules`."""
+
+    def compute(self, build: Build[RaceRuleParameters]) -> None:
+        races = Races.of(build.inputs)
+        count = len(races.layouts)
+        build.job.progress.start(build.job.title, count**2, "pairs")
+        for name, values in scored(races, build.job.progress.advance).items():
+            build.job.save(name, values)
+
+    def batches(self, computed: Computed[RaceRuleParameters]) -> Iterator[pa.RecordBatch]:
+        arrays = computed.arrays
+        kinds, places = (np.asarray(arrays[name]) for name in ("kinds", "places"))
+        positions, occurrences, loss, errors, largest = np.asarray(arrays["sums"]).T
+        names = (DECISIONS, WEIGHTINGS, PARTS)
+        texts = [chosen_texts(pa.array(each), kinds[:, n].astype(np.int32)) for n, each in enumerate(names)]
+        shares = [per_occurrence(each, occurrences) for each in (loss / STEPS, errors)]
+        yield pa.record_batch(
+            {
+                "rule": text_column(arrays, "rules"),
+                **dict(zip(("cube_decision", "weighting", "part"), texts, strict=True)),
+                "positions": positions,
+                "occurrences": occurrences,
+                **dict(zip(("mean_loss_per_cube", "error_share"), shares, strict=True)),
+                "largest_loss": pa.array(largest / STEPS, mask=occurrences == 0),
+                **{
+                    f"{side}_index": pa.array(places[:, n], mask=places[:, n] < 0)
+                    for n, side in enumerate(("on_roll", "opponent"))
+                },
+                "source": text_column(arrays, "sources"),
+            }
+        )
+
+    def statistics(self, computed: Computed[RaceRuleParameters]) -> Mapping[str, float]:
+        parameters = computed.parameters
+        kinds, sums = (np.asarray(computed.arrays[name]) for name in ("kinds", "sums"))
+        whole = [sums[(kinds == [0, n, 0]).all(axis=1)][0].tolist() for n in range(len(WEIGHTINGS))]
+        return {
+            "pairs": whole[0][0],
+            "played_pairs": whole[1][0],
+            "played_positions": whole[1][1],
+            "longer_positions": whole[2][1],
+            "margin_error_bound": margin_bound(parameters.points, parameters.checkers),
+        }
+
+    def check_sample(self, recheck: Recheck[RaceRuleParameters]) -> str:
+        """Everything again: sums have no smaller part that could be."""
+        check_arrays(recheck.table, scored(Races.of(recheck.inputs)))
+        return f"all {recheck.table.manifest.rows:,} rows"
+
+
+class Races(NamedTuple):
+    """An exact table, what rules count of its layouts (index 0, the empty one, left out), and the pairs of a corpus."""
+
+    exact: TwoSidedTable
+    layouts: Array  # int8[n, points]
+    sides: Array  # float64[n, N_COUNTS]
+    played: Array  # int64[k, (on roll, opponent)] position indexes of different pairs
+    occurrences: Array  # int64[k]
+
+    @classmethod
+    def of(cls, inputs: Mapping[str, Table]) -> Races:
+        """The races of the inputs of a version."""
+        exact = TwoSidedTable(inputs["two_sided"])
+        layouts = all_layouts(exact.points, exact.checkers)[1:]
+        rolls = RaceTable(inputs["one_sided"]).table.array("mean_rolls")[1 : len(layouts) + 1]
+        sides = side_counts(layouts, rolls * PIPS_PER_ROLL)
+        return cls(exact, layouts, sides, *played_pairs(inputs["games"], exact))
+
+    @property
+    def longer(self) -> Races:
+        """The same with those pairs of the corpus in which both sides have many checkers."""
+        checkers = self.layouts.sum(axis=1)[self.played - 1]
+        chosen = checkers.min(axis=1, initial=len(self.layouts)) >= LONGER_CHECKERS
+        return self._replace(played=self.played[chosen], occurrences=self.occurrences[chosen])
+
+    def margins(self, on_roll: Array, opponents: Array) -> Array:
+        """float64[n, 3] margins of n pairs of position indexes."""
+        return margins(self.exact.probe_many(on_roll, opponents)[:, TABLE_ORDER])
+
+    def margins_of_rows(self, on_roll: Array) -> Array:
+        """float64[n, opponents, 3] margins of successive position indexes against all others, read as they lie."""
+        rows = self.exact.stored[on_roll[0] : on_roll[-1] + 1, 1:]
+        found = self.exact.decode(rows)[..., TABLE_ORDER].reshape(-1, len(TABLE_ORDER))
+        return margins(found).reshape(*rows.shape[:2], N_DECISIONS)
+
+
+def played_pairs(corpus: Table, exact: TwoSidedTable) -> tuple[Array, Array]:
+    """(int64[k, 2] different pairs of a table, ascending, int64[k] how often each comes up) in turns of a corpus."""
+    boards = np.asarray(corpus.array("turn_boards"))
+    indexes = np.empty((len(boards), 2), np.int64)
+    fill_covered(boards, exact.points, exact.checkers, indexes)
+    found, counts = np.unique(indexes[indexes[:, 0] > 0], axis=0, return_counts=True)
+    return found, counts.astype(np.int64)
+
+
+@kernel(parallel=True)
+def fill_covered(boards: Array, points: int, checkers: int, indexes: Array) -> None:
+    """Fills indexes[row, (on roll, opponent)] with the position indexes of boards[row, slot] where both sides have 1 to
+    `checkers`, all on their first `points` points, and -1 elsewhere."""
+    for row in prange(len(boards)):
+        own, other, is_inside = 0, 0, boards[row, 0] == 0 and boards[row, 25] == 0
+        for point in range(1, 25):
+            own += max(int(boards[row, point]), 0)
+            other += max(-int(boards[row, point]), 0)
+            is_inside &= boards[row, point] <= 0 or point <= points
+            is_inside &= boards[row, point] >= 0 or point >= 25 - points
+        indexes[row] = -1
+        if is_inside and 1 <= own <= checkers and 1 <= other <= checkers:
+            indexes[row, 0], indexes[row, 1] = layout_indexes(boards[row], points)
+
+
+def scored(races: Races, advance: Callable[[int], object] = lambda _: None) -> dict[str, Array]:
+    """Every array of a version."""
+    found = found_rules(races)
+    limits = np.array([rule.limits for rule in found], np.int64)
+    sides = races.sides.copy()
+    for n, rule in enumerate(found):
+        sides[:, FOUND + n] = penalized_pips(races.layouts, rule.penalties)
+
+    tolerance = margin_bound(races.exact.points, races.exact.checkers)
+
+    def sums_of(on_roll: Array, opponents: Array, margin: Array, occurrences: Array) -> Array:
+        return pair_sums(sides, on_roll, opponents, margin, occurrences, limits, tolerance)
+
+    everybody, blocks = np.arange(1, len(races.layouts) + 1), []
+    for on_roll in np.array_split(everybody, -(-(len(everybody) ** 2) // BLOCK_PAIRS)):
+        opponents = np.broadcast_to(everybody, (len(on_roll), len(everybody)))
+        blocks.append(sums_of(on_roll, opponents, races.margins_of_rows(on_roll), np.ones(1, np.int64)))
+        advance(opponents.size)
+    played = [
+        sums_of(each.played[:, 0], each.played[:, 1:], each.margins(*each.played.T)[:, None], each.occurrences[:, None])
+        for each in (races, races.longer)
+    ]
+    return arrays_of(np.stack([merge_sums(np.stack(blocks)), *played], axis=2), found)
+
+
+def found_rules(races: Races) -> list[FoundRule]:
+    """The rules of the search, one for each weighting, each from the half that is not tested on."""
+    on_roll, opponent = searched_pairs(len(races.layouts))
+    equal = (on_roll, opponent, np.ones(len(on_roll), np.int64))
+    played = [(*each.played.T, each.occurrences) for each in (races, races.longer)]
+    return [found_rule(races.layouts, training(races, *each)) for each in (equal, *played)]
+
+
+def searched_pairs(layouts: int) -> tuple[Array, Array]:
+    """(int64[n], int64[n]) position indexes: all pairs of so many layouts, or SEARCH_PAIRS of them, drawn by a hash."""
+    numbers = np.arange(min(layouts**2, SEARCH_PAIRS), dtype=np.uint64)
+    if layouts**2 > SEARCH_PAIRS:
+        numbers = mix_bits(numbers + GAMMA) % np.uint64(layouts**2)
+    own, other = np.divmod(numbers.astype(np.int64), layouts)
+    return own + 1, other + 1
+
+
+def training(races: Races, on_roll: Array, opponent: Array, occurrences: Array) -> Pairs:
+    """Those pairs of position indexes that rules are not tested on."""
+    chosen = ~is_tested(on_roll, opponent)
+    own, other = on_roll[chosen], opponent[chosen]
+    steps = np.rint(races.margins(own, other) * STEPS).astype(np.int32)
+    return Pairs(own - 1, other - 1, steps, occurrences[chosen])
+
+
+def arrays_of(sums: Array, found: Sequence[FoundRule]) -> dict[str, Array]:
+    """Every array of a version, in key order, from int64[rules, decisions, weightings, halves, SUMS]."""
+    parts = np.stack([merge_sums(sums, axis=3), sums[..., 1, :]], axis=3)
+    shape = parts.shape[:-1]
+    sources = [*(rule.source for rule in RULES.values()), *map(formula, found)]
+    kinds = list(np.ndindex(shape))
+    texts = (NAMES, DECISIONS, WEIGHTINGS, PARTS)
+    order = sorted(range(len(kinds)), key=lambda row: [each[n] for each, n in zip(texts, kinds[row], strict=True)])
+    rules = [kinds[row][0] for row in order]
+    rows = parts.reshape(-1, len(SUMS))[order]
+    return {
+        **text_arrays("rules", [NAMES[rule] for rule in rules]),
+        **text_arrays("sources", [sources[rule] for rule in rules]),
+        "kinds": np.array([kinds[row][1:] for row in order], np.int8),
+        "sums": np.ascontiguousarray(rows[:, :5]),
+        "places": rows[:, 5:].astype(np.int32),
+    }
+
+
+PENALTY_WORDS = {
+    "ace": "each checker{} on the ace point",
+    "deuce": "each checker{} on the deuce point",
+    "three": "each checker{} on the three point",
+    "gap": "each gap on points 4, 5 and 6",
+    "checker": "each checker",
+    "odd": "an odd number of checkers",
+    "point": "each home point held",
+}
+
+
+def formula(rule: FoundRule) -> str:
+    """A found rule in words."""
+    penalties, (part, double, redouble, take) = rule
+    added = [
+        f"{weight:+d} for {words.format(beyond(getattr(penalties, f'{name}_spare', 0)))}"
+        for name, words in PENALTY_WORDS.items()
+        if (weight := getattr(penalties, name) * (-1 if name == "point" else 1))
+    ]
+    adds = f"the player on roll adds 1/{part}, rounded down" if part else "the player on roll adds nothing"
+    limits = f"double if the opponent then has {double:+d} or more, redouble from {redouble:+d}, take up to {take:+d}"
+    return f"pips, {', '.join(added)}; {adds}; {limits}" if added else f"pips; {adds}; {limits}"
+
+
+def beyond(spare: int) -> str:
+    """Which checkers of a point are meant."""
+    return f" beyond {spare}" if spare else ""
+
+
+def margin_bound(points: int, checkers: int) -> float:
+    """How far a margin may be off: it is a sum of three rounded equities at most."""
+    return 3 * error_bound(points, checkers)
+
+
+def per_occurrence(values: Array, occurrences: Array) -> pa.Array:
+    """Means; null where nothing occurs."""
+    return pa.array(values / np.maximum(occurrences, 1), mask=occurrences == 0)
+
+
+COMPUTATION = RaceRulesComputation

@@ -1,0 +1,103 @@
+"""The search for the best rule of the family of Keith's, Thorp's and Ward's: pips and whole penalties for each side, a
+part more for the player on roll, and three limits.
+
+From the pairs of the training half only sums of margins by the counts of both sides are needed: with them the best part
+and the best limits are found at once, and the penalties are changed one at a time as long as that gains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.kernel import Array, kernel
+from bgdata.studies.race_rules import Penalties, penalized_pips
+
+PARTS = (0, *range(5, 15))  # one in so many is added for the player on roll; 0: nothing
+MOST = Penalties(4, 4, 4, 4, 4, 4, 4, 4, 3, 1)  # no count below 0: a home point that is held has a pip at least
+STARTS = (  # the counts of Keith, Thorp, and Ward's and Isight's without what they compare
+    Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1),
+    Penalties(ace=1, checker=2, point=1),
+    Penalties(ace=2, ace_spare=2, deuce=1, deuce_spare=2, checker=2, point=1),
+    Penalties(ace=2, ace_spare=2, deuce=1, deuce_spare=2, three=1, three_spare=3, checker=1, gap=1),
+)
+
+
+class Pairs(NamedTuple):
+    """Pairs to learn from: rows of the layouts, margins int32[n, decisions], weights int64[n]."""
+
+    on_roll: NDArray[np.int64]
+    opponent: NDArray[np.int64]
+    margins: NDArray[np.int32]
+    weights: NDArray[np.int64]
+
+
+class FoundRule(NamedTuple):
+    """Penalties, the part that the player on roll adds (one in so many, rounded down), and of what the opponent has
+    more then: from where on to double and to redouble, up to where to take."""
+
+    penalties: Penalties
+    limits: tuple[int, int, int, int]
+
+
+@kernel()
+def fill_margins(counts: Array, on_roll: Array, opponent: Array, margins: Array, weights: Array, sums: Array) -> None:
+    """Fills sums[decision, count of the player on roll, count of the opponent] with weighted margins[pair, decision] of
+    pairs of rows of counts[row]."""
+    sums[:] = 0
+    for pair in range(len(on_roll)):
+        own, other, weight = counts[on_roll[pair]], counts[opponent[pair]], weights[pair]
+        for decision in range(len(sums)):
+            sums[decision, own, other] += weight * margins[pair, decision]
+
+
+def best_limits(sums: NDArray[np.int64]) -> tuple[float, tuple[int, int, int, int]]:
+    """(margins gained in all, limits of the best rule) from int64[decisions, own count, other count] sums; of equal
+    rules that of the smaller part and limits."""
+    own, other = np.indices(sums.shape[1:])
+    found: list[tuple[float, tuple[int, int, int, int]]] = []
+    for part in PARTS:
+        lead = other - (own + own // part if part else own)
+        lowest = int(lead.min())
+        by_lead = [np.bincount((lead - lowest).ravel(), each.ravel().astype(np.float64)) for each in sums]
+        acts = [np.append(each[::-1].cumsum()[::-1], 0.0) for each in by_lead[:2]]  # from a lead on, or never
+        takes = np.append(0.0, by_lead[2].cumsum())  # never, or up to a lead
+        double, redouble, take = (int(each.argmax()) for each in (*acts, takes))
+        gain = float(acts[0][double] + acts[1][redouble] + takes[take])
+        found.append((gain, (part, lowest + double, lowest + redouble, lowest + take - 1)))
+    return max(found, key=lambda each: each[0])
+
+
+def neighbours(penalties: Penalties) -> Iterator[Penalties]:
+    """Penalties with one of them one higher or lower; without a penalty, spare checkers mean nothing."""
+    for name, value, most in zip(Penalties._fields, penalties, MOST, strict=True):
+        means_something = not name.endswith("_spare") or getattr(penalties, name.removesuffix("_spare"))
+        for changed in (value - 1, value + 1):
+            if means_something and 0 <= changed <= most:
+                yield penalties._replace(**{name: changed})
+
+
+def found_rule(layouts: NDArray[np.int8], pairs: Pairs) -> FoundRule:
+    """The rule of the family that gains most in these pairs of int8[n, points] layouts, by steps from each of STARTS
+    to the best neighbour."""
+    known: dict[Penalties, tuple[float, tuple[int, int, int, int]]] = {}
+
+    def gained(penalties: Penalties) -> float:
+        if penalties not in known:
+            counts = penalized_pips(layouts, penalties)
+            size = int(counts.max()) + 1
+            sums = np.empty((pairs.margins.shape[1], size, size), np.int64)
+            fill_margins(counts, *pairs, sums)
+            gain, limits = best_limits(sums)
+            known[penalties] = gain, limits
+        return known[penalties][0]
+
+    for start in STARTS:
+        here, best = None, start
+        while best != here:  # of equal ones the first, so that it ends
+            here, best = best, max((best, *neighbours(best)), key=gained)
+    best = max(known, key=gained)
+    return FoundRule(best, known[best][1])

@@ -1,0 +1,121 @@
+"""The register of claims as rows of data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import floor, log10
+from typing import TYPE_CHECKING, Any
+
+from bgdata.errors import MissingTableError, UsageError
+from bgdata.errors import shown as cited
+from bgdata.store.context import Computed
+from bgdata.store.table import Table
+from bgdata.studies.claims.definitions import KINDS, STATUSES, Claim
+from bgdata.studies.kinds.claims import DATASET, ORDER, ClaimsParameters
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.store.arrays import Array
+    from bgdata.studies.claims.register import Judged
+
+Row = dict[str, Any]
+
+
+WHOLE = DATASET.defaults[0]  # what the command shows
+
+
+def registers(warehouse: Warehouse) -> Iterator[Table]:
+    """The versions of the full register that follow the definitions of this package."""
+    for table in warehouse.versions(DATASET.name):
+        recipe = table.manifest.parameters
+        if (recipe.get("parts"), recipe.get("definitions")) == ([*WHOLE.parts], WHOLE.definitions):
+            yield table
+
+
+def rows_of(table: Table) -> list[Row]:
+    """The claims of a version as dictionaries, in natural order: A2 before A10."""
+    return rows_of_arrays(ClaimsParameters.from_manifest(table.manifest.parameters), table.arrays())
+
+
+def rows_without_tables() -> list[Row]:
+    """The claims as far as they can be answered without tables and long computations: by formulas, and by what was
+    measured once."""
+    from bgdata.studies.claims.register import FORMULAS, judge, judge_unasked, parse_call
+    from bgdata.studies.kinds.claims_compute import arrays_of
+
+    def answer(claim: Claim) -> Judged:
+        if claim.query and (claim.query.startswith("select ") or parse_call(claim)[0] not in FORMULAS):
+            return judge_unasked(claim, "the register is not built")
+        return next(judge([claim], {}, tuple))
+
+    return rows_of_arrays(WHOLE, arrays_of([answer(claim) for claim in WHOLE.chosen()]))
+
+
+def rows_of_arrays(parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> list[Row]:
+    """The claims of these arrays as dictionaries, in natural order."""
+    (batch,) = DATASET.computation.batches(Computed(parameters, arrays))
+    columns = {name: batch.column(name).to_pylist() for name in ORDER}
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    places = {claim.claim: place for place, claim in enumerate(parameters.chosen())}
+    return sorted(rows, key=lambda row: places[row["claim"]])
+
+
+def answer_text(row: Row) -> str | None:
+    """Our answer; for one from a sample, with its standard error and as many digits as that justifies."""
+    value, error = row["our_value"], row["our_error"]
+    if not error:
+        answer: str | None = row["answer"]
+        return answer
+    digits = max(0, 1 - floor(log10(error)))
+    return f"{value:.{digits}f} +/- {error:.{digits}f}"
+
+
+def is_named(claim: str, part: str, name: str) -> bool:
+    """Whether `name` is the part that a claim belongs to, such as A1, or the beginning of its name, such as
+    A1.pairs."""
+    return claim.startswith(name) if "." in name else part == name
+
+
+def current_register(warehouse: Warehouse) -> Table:
+    """The current register if it is undamaged and follows the definitions of this package, else the newest one that
+    does. Raises MissingTableError where there is none."""
+    warehouse.require()
+    found = list(registers(warehouse))
+    current = {table.folder for table in warehouse.current(DATASET.name)}
+    found = [table for table in found if table.folder in current] or found
+    if not found:
+        raise MissingTableError(
+            f"expected the register of claims in {warehouse.root}, found none; try: bgdata build {DATASET.name}"
+        )
+    return max(found, key=lambda table: table.manifest.created)
+
+
+def check_claim_names(names: Sequence[str], known: Sequence[tuple[str, str]]) -> None:
+    """Raise UsageError for a name that none of the (claim, part) that are known begins with."""
+    for name in names:
+        if not any(is_named(*each, name) for each in known):
+            raise UsageError(f"expected the beginning of a claim's name, such as A8 or A2.mean, got {cited(name)}")
+
+
+def chosen_claims(
+    rows: Sequence[Row],
+    names: Sequence[str],
+    statuses: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+    *,
+    is_erratum: bool = False,
+) -> list[Row]:
+    """The claims of a register whose names begin with one of `names`, filtered by status and kind. Raises UsageError
+    for a status or kind that there is not."""
+    for what, given, allowed in (("status", statuses, STATUSES), ("kind", kinds, KINDS)):
+        for word in given:
+            if word not in allowed:
+                raise UsageError(f"expected a {what} of claims: {', '.join(allowed)}, got {cited(word)}")
+    return [
+        row
+        for row in rows
+        if (not names or any(is_named(row["claim"], row["part"], name) for name in names))
+        and (not statuses or row["status"] in statuses)
+        and (not kinds or row["kind"] in kinds)
+        and (row["is_erratum"] or not is_erratum)
+    ]

@@ -1,0 +1,266 @@
+"""`bgdata train`: networks that learn from their own games or from labels, and pictures of their learning curves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bgdata.cli.completion import complete_networks, complete_players
+from bgdata.cli.options import (
+    OutputFile,
+    executor_option,
+    force_option,
+    format_option,
+    games_option,
+    network_option,
+    output_option,
+    seed_option,
+    threads_option,
+)
+from bgdata.cli.output import print_built
+from bgdata.cli.recipes import TD_RECIPE, label_options, sl_options, td_options
+from bgdata.errors import UsageError, shown
+from bgdata.selfplay.kinds.training_games import DATASET as GAMES
+from bgdata.selfplay.kinds.training_games import MIXED, STARTS, StartShare
+from bgdata.selfplay.kinds.training_games import TrainingGameParameters as GameParameters
+from bgdata.store.executors import open_executor
+from bgdata.store.parameters import VersionRef
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.table import Table
+from bgdata.studies.commands.contact_parts import parts
+from bgdata.training.commands.curve_page import write_page
+from bgdata.training.commands.curves import draw_curve
+from bgdata.training.commands.turn_input import turn_input
+from bgdata.training.kinds.network import DATASET as NETWORK
+from bgdata.training.kinds.network import NetworkParameters
+from bgdata.training.kinds.network import described as described_games
+from bgdata.training.kinds.shared.networks import known_network, pinned
+from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
+from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters, best_epoch
+from bgdata.training.kinds.supervised_network import described as described_epoch
+from bgdata.warehouse import Warehouse
+
+START = f"Networks to start from: network, network/NAME, or {NEW} for random weights."
+
+
+@click.group()
+def train() -> None:
+    """Train networks, and draw how they learned."""
+
+
+train.add_command(turn_input)
+train.add_command(parts)
+
+
+@train.command()
+@click.argument("name", default=NetworkParameters.name, shell_complete=complete_networks)
+@click.option(
+    "--start",
+    default=NEW,
+    show_default=True,
+    metavar="PLAYER",
+    shell_complete=complete_players,
+    help=START,
+)
+@td_options
+@threads_option
+@force_option
+@format_option
+@click.pass_obj
+def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, **recipe: Any) -> None:
+    """Train the network NAME by self-play.
+
+    NAME is made of small letters, digits and hyphens. The network learns by temporal differences from games against
+    itself, and is tested against PubEval. A network to start from must not have more hidden units. The result is
+    network/NAME in the warehouse; the bearoff tables that it needs are built first. A stopped command, run again,
+    resumes from its last checkpoint; the result is the same on any number of threads. Another recipe under the same
+    name is a new version, and starts from the beginning.
+
+    \b
+    A try of some seconds, and a player that beats PubEval after some minutes:
+      bgdata train td tiny --games 800 --hidden 20 --crashed-hidden 20 --race-hidden 20 --row-games 200
+      bgdata train td small --games 40000 --hidden 40 --crashed-hidden 40 --race-hidden 40 --final-learning-rate 0.02
+    On from a network that comes with bgdata, with more hidden units:
+      bgdata train td wide --start network/contact-160 --hidden 320 --crashed-hidden 160 \\
+        --learning-rate 0.02 --final-learning-rate 0.001
+    """
+    from bgdata.evaluation.networks.named import find_network
+
+    known = known_network(name)
+    if name in warehouse.variants(SUPERVISED.name) or (known and known[0] != NETWORK.name):
+        raise UsageError(f"expected a name that no network has that learned from labels, got {shown(name)}")
+    place = None if start == NEW else pinned(warehouse, find_network(start, warehouse))
+    parameters = NetworkParameters(**{**recipe, "tables": int(recipe["tables"]), "name": name, "start": place})
+    with progress_bars() as progress:
+        table = warehouse.build(NETWORK.name, parameters, progress=progress, force=force)
+    print_built(table, [described_games(table.array("curve")[-1].tolist())], form)
+
+
+@train.command()
+@click.argument("name", default=GameParameters.name)
+@network_option
+@games_option(GameParameters.games)
+@seed_option(GameParameters.seed)
+@click.option(
+    "--begin",
+    "starts",
+    multiple=True,
+    type=StartShare.parse,
+    metavar="START[:SHARE]",
+    help=f"Where games begin, and their share: {', '.join(STARTS)}.  [default: all, mixed]",
+)
+@click.option(
+    "--doubts",
+    type=VersionRef.parse,
+    metavar="KIND/VARIANT",
+    help="Earlier training_games for `--begin doubtful`: where 0-ply and 1-ply disagreed most.  [default: none]",
+)
+@click.option(
+    "--likely",
+    type=int,
+    default=GameParameters.likely,
+    show_default=True,
+    metavar="N",
+    help="Plays of each roll to evaluate, those PubEval scores highest; 0 for all.",
+)
+@click.option(
+    "--overlooked",
+    default=GameParameters.overlooked,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of turns played without seeing half of the plays.",
+)
+@click.option(
+    "--td-lambda",
+    default=GameParameters.td_lambda,
+    show_default=True,
+    metavar="N",
+    help=TD_RECIPE["td_lambda"],
+)
+@executor_option
+@threads_option
+@force_option
+@format_option
+@click.pass_obj
+def games(
+    warehouse: Warehouse, /, name: str, network: str, starts: tuple[StartShare, ...], doubts: VersionRef | None,
+    executor: str, force: bool, form: str, **recipe: Any,
+) -> None:  # fmt: skip
+    """Play games to learn from, begun anywhere.
+
+    A network plays both sides, and looks at all 21 rolls before every turn. Games begin at the opening, after random
+    plays, or in positions set up by rule, such as back games, which self-play hardly ever reaches. The result is
+    training_games/NAME-..., labels for `bgdata train sl`: the chances of every turn at 1-ply, and what the rest of the
+    game adds to them. The games of a seed are the same from any executor and any number of threads. A stopped command,
+    run again, plays only the missing games.
+
+    \b
+      bgdata train games --games 2000
+      bgdata train games back --games 2000 --begin back-game --begin ace-point:0.5
+      bgdata train games more --begin doubtful --doubts training_games/mixed-by-diverse-19-2000-seed-1
+      bgdata query "select start, count(*) from training_games group by start"
+    """
+    from bgdata.training.steps.networks import network_parameters
+
+    network_choice = network_parameters(warehouse, network)
+    place = doubts and pinned(warehouse, warehouse.open_reference(str(doubts)))
+    parameters = GameParameters(name=name, starts=starts or MIXED, doubts=place, **network_choice, **recipe)
+    with open_executor(executor) as workers, progress_bars() as progress:
+        table = warehouse.build(GAMES.name, parameters, progress=progress, force=force, executor=workers)
+    change = table.manifest.statistics["rms_change_from_static"]
+    print_built(table, [f"labels are {change:.4f} points from 0-ply (root mean square)"], form)
+
+
+@train.command()
+@click.argument("name", required=False, shell_complete=complete_networks)
+@output_option("NAME.png, or NAME.html", kind=OutputFile(".png", ".svg", ".html", ".htm"))
+@click.option("--page", is_flag=True, help="Write a self-contained page with recipe, lineage and figures.")
+@click.pass_obj
+def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool) -> None:
+    """Draw the learning curve of a network.
+
+    NAME is the name of a network; the default is the one that comes with bgdata. The picture is PNG or SVG. With
+    --page, or for a file that ends in .html, it is a page with the curves, the final figures, the recipe, the networks
+    and labels that it was made from, and the command line that makes it again.
+
+    \b
+      bgdata train plot --page
+      bgdata train plot better -o better.html
+    """
+    from bgdata.evaluation.networks.named import KIND, find_network
+
+    ending = output.suffix.lower() if output else ""
+    is_page = page or ending in (".html", ".htm")
+    if page and ending in (".png", ".svg"):
+        raise UsageError(f"expected a file that ends in .html for a page, got {output}")
+    table = find_network(f"{KIND}/{name}" if name else KIND, warehouse)
+    path = output or Path(f"{table.folder.parent.name}.{'html' if is_page else 'png'}")
+    if is_page:
+        write_page(table, warehouse, path)
+        click.echo(f"wrote {path}", err=True)
+    else:
+        draw_curve(table, path)
+
+
+@train.command()
+@click.argument("name", default=SupervisedParameters.name, shell_complete=complete_networks)
+@label_options
+@click.option(
+    "--start",
+    default=NETWORK.name,
+    show_default=True,
+    metavar="PLAYER",
+    shell_complete=complete_players,
+    help=START,
+)
+@sl_options(SupervisedParameters)
+@threads_option
+@force_option
+@format_option
+@click.pass_obj
+def sl(
+    warehouse: Warehouse, /, name: str, labels: tuple[str, ...], start: str, guard: bool,
+    force: bool, form: str, **recipe: Any,
+) -> None:  # fmt: skip
+    """Train the network NAME from labels: supervised learning.
+
+    NAME is made of small letters, digits and hyphens; training starts from the weights of another network. Labels are
+    tables of the warehouse that hold positions with chances: rollouts, self-play with its outcomes, or imported
+    training data of gnubg and wildbg. Eight tenths of the positions are for training and one tenth is for validation
+    after every epoch; each network keeps the weights that did best there. The result is supervised_network/NAME, which
+    plays as network/NAME. A stopped command, run again, resumes from its last checkpoint; the result is the same on any
+    number of threads. With PyTorch this holds for one version of PyTorch and one kind of processor, which are part of
+    the recipe.
+
+    \b
+    From the network that comes with bgdata; then a wider one from two kinds of labels, two thirds of the first:
+      bgdata train sl better --labels selfplay_labels/network-10000-seed-1-6x9 --epochs 10
+      bgdata train sl wide --labels rollout_labels:2 --labels selfplay_labels --hidden 240 --start network/better
+    gnubg's training files, once downloaded:
+      bgdata import gnubg_training contact-train-data && bgdata train sl mine --labels gnubg_training
+    A large network by PyTorch (extra torch) on a GPU, with averages of its weights:
+      bgdata train sl large --labels rollout_labels --hidden 1024 --trainer torch --device cuda --average-decay 0.999
+    The recipe of 2012, except for batches of 16:
+      bgdata train sl cycled --labels gnubg_training --optimizer sgd --learning-rate 1 --loss squared \\
+        --schedule cycles --batch-size 16 --epochs 200
+    """
+    from bgdata.training.steps.networks import chosen_parameters
+
+    parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe)
+    with progress_bars() as progress:
+        table = warehouse.build(SUPERVISED.name, parameters, progress=progress, force=force)
+    print_built(table, [result_text(table)], form)
+
+
+def result_text(table: Table) -> str:
+    """The result of training, for people."""
+    statistics, curve = table.manifest.statistics, table.array("curve")
+    before, after = (
+        f"{statistics[f'{start}points_per_game']:+.3f} +/- {statistics[f'{start}standard_error']:.3f}"
+        for start in ("start_", "")
+    )
+    last = described_epoch(len(curve) - 1, curve)
+    kept = [f"{name} {best_epoch(curve, which)}" for which, name in enumerate(("race", "crashed", "contact"))]
+    return f"{last}\nkept epochs: {', '.join(kept)}; {after} points per game against PubEval, {before} before"

@@ -1,0 +1,152 @@
+"""Networks of a player, and the learning curve that led to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from operator import mul
+from pathlib import Path
+
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.errors import InvalidParameterError
+from bgdata.evaluation.networks.shipped import SHIPPED
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.parameters import Parameters, VersionRef
+from bgdata.store.published import published_folder, published_versions
+from bgdata.training.kinds.shared.networks import known_variant
+from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
+
+POINTS = 6  # of the bearoff tables that teach and test
+MOST_GAMES = 1 << 30
+LEAST_GAMES = 4  # two pairs with the same dice: of one, nobody knows how far it is off
+MOST_INPUTS = 256  # of any input set, or somewhat fewer: for estimates
+
+
+@dataclass(frozen=True)
+class NetworkParameters(TemporalDifferenceRecipe, Parameters):
+    """A recipe of temporal-difference learning, and of its tests: a row of the learning curve every `row_games` games,
+    from `test_games` games against PubEval.
+
+    `start` is a version of a network, or the variant of one that comes with bgdata; empty for new networks.
+    """
+
+    name: str = "td"
+    start: VersionRef | None = None
+    row_games: int = 20_000
+    test_games: int = 4_000
+
+    @property
+    def rounds_per_row(self) -> int:
+        """Number of rounds of the recipe between two rows."""
+        return self.row_games // self.round_games
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of the learning curve; the last one may follow fewer rounds than the others."""
+        return -(-self.rounds // self.rounds_per_row)
+
+
+def published_networks() -> dict[NetworkParameters, Path]:
+    """Folders of the networks that come with the package, by recipe; those with a damaged manifest are left out."""
+    return published_versions(SHIPPED, NetworkParameters)
+
+
+class Network(Dataset[NetworkParameters]):
+    """One row for each point of the learning curve."""
+
+    name = "network"
+    revision = 1
+    summary = "Networks for race, crashed and contact positions, learned by self-play, and how they learned."
+    source = "Computed: temporal-difference learning (Tesauro 1992) by self-play, in float32, rounded once to integers"
+    main_table = "learning_curve"
+    columns = (
+        Column("games", "BIGINT", "games", "Games of self-play so far"),
+        Column("rate", "DOUBLE", "share of the error", "Learning rate"),
+        Column("turns_per_game", "DOUBLE", "rolls a game", "Mean number of rolls in self-play since the row before"),
+        Column("gammon_share", "DOUBLE", "share of games", "Of these games, won as a gammon but no backgammon"),
+        Column("backgammon_share", "DOUBLE", "share of games", "Of these games, won as a backgammon"),
+        Column("points_per_game", "DOUBLE", "points", "Mean result against PubEval, cubeless, both with the same dice"),
+        Column("standard_error", "DOUBLE", "points", "Standard error of points_per_game"),
+        Column("bearoff_error", "DOUBLE", "points", "Mean absolute error of the race network in bearoffs"),
+    )
+    key = ("games",)
+    arrays = (
+        FlatArray(
+            "shapes",
+            "int64",
+            "race, crashed, contact; column",
+            "Input set, inputs, first weight, first bias, activation (not if all are logistic), layers, their units",
+        ),
+        FlatArray(
+            "weights",
+            "int16",
+            "packed",
+            "In 2^-12 [input, unit] in first layers, in 2^-11 [unit, unit below] in later ones",
+        ),
+        FlatArray("biases", "int32", "packed", "In 2^-18 in first layers, in 2^-24 in later ones, 2^-20 if rectified"),
+        FlatArray("curve", "float64", "row, column", "The learning curve"),
+    )
+    parameters = NetworkParameters
+    defaults = tuple(published_networks())
+    smallest = NetworkParameters(
+        games=400,
+        round_games=100,
+        hidden="8",
+        crashed_hidden="8",
+        race_hidden="8-4",
+        row_games=200,
+        test_games=20,
+        name="tiny",
+        td_lambda=0.0,
+    )
+
+    def slug(self, parameters: NetworkParameters) -> str:
+        return parameters.name
+
+    def check_parameters(self, parameters: NetworkParameters) -> None:
+        parameters.check()
+        if (most := max(parameters.games, parameters.test_games)) > MOST_GAMES:
+            raise InvalidParameterError(f"expected up to {MOST_GAMES:,} games, got {most}")
+        name = parameters.name.replace("-", "")
+        if not (name.isascii() and name.isalnum() and parameters.name == parameters.name.lower()):
+            raise InvalidParameterError(f"expected a name of small letters, digits and -, got {parameters.name!r}")
+        if parameters.row_games < parameters.round_games or parameters.test_games < LEAST_GAMES:
+            raise InvalidParameterError(
+                f"expected at least {parameters.round_games} games a row and {LEAST_GAMES} test games, "
+                f"got {parameters.row_games} and {parameters.test_games}"
+            )
+        self.inputs(parameters)
+
+    def inputs(self, parameters: NetworkParameters) -> Mapping[str, tuple[str, Parameters]]:
+        tables: dict[str, tuple[str, Parameters]] = {"two_sided": ("bearoff_two_sided", TwoSidedParameters(POINTS, 6))}
+        if parameters.tables:
+            race = RaceParameters(POINTS)
+            tables |= {"one_sided": ("bearoff_one_sided", race), "gammon": ("bearoff_gammon", race)}
+        if parameters.start and not parameters.start.version:
+            tables["start"] = known_variant(parameters.start)
+        return tables
+
+    def published(self, parameters: NetworkParameters) -> Path | None:
+        return published_folder(SHIPPED, parameters, self.slug(parameters))
+
+    def estimate(self, parameters: NetworkParameters) -> Estimate:
+        weights = sum(MOST_INPUTS * units[0] + sum(map(mul, units, units[1:])) for units in parameters.layers())
+        lists = 8 * parameters.rounds + 64 * parameters.rows  # of rounds and their sizes, and the learning curve
+        return Estimate(
+            parameters.rows, 2 * weights + 200 * parameters.rows, (1 << 28) + parameters.round_games * (1 << 16) + lists
+        )
+
+
+def described(row: list[float]) -> str:
+    """A row of the learning curve as a line of text."""
+    games, _, turns, gammons, backgammons, points, error, bearoff = row
+    return (
+        f"{games:,.0f} games: {points:+.3f} +/- {error:.3f} points per game against PubEval; self-play "
+        f"{turns:.1f} rolls, {100 * gammons:.1f} % gammons, {100 * backgammons:.1f} % backgammons; "
+        f"mean bearoff error {bearoff:.4f}"
+    )
+
+
+DATASET = Network()

@@ -1,0 +1,129 @@
+"""Trains a network by temporal differences, and measures it after every part of the games."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.evaluation.bearoff import map_tables
+from bgdata.evaluation.bearoff_kernels import BearoffArrays
+from bgdata.evaluation.networks.mapped import open_networks, stored
+from bgdata.store.arrays import Array
+from bgdata.store.context import Build, Computed, Recheck
+from bgdata.store.dataset import Computation
+from bgdata.store.table import Table
+from bgdata.training.kinds.network import NetworkParameters, described
+from bgdata.training.kinds.shared.networks_compute import opened
+from bgdata.training.networks import FloatNetworks, input_sets_of, rounded_networks, started_networks
+from bgdata.training.temporal_difference.learning_curve import (
+    COLUMNS,
+    Tally,
+    bearoff_sample,
+    curve_row,
+    result_against_pubeval,
+)
+from bgdata.training.temporal_difference.run import Trainer
+
+SAMPLE_SEED = 0  # of the bearoff positions that test
+LEAST_GAMES = 100  # to play again: fewer do not tell how far they may be off
+DEVIATIONS = 5  # standard errors that some of the test games may be away from all of them
+
+
+class NetworkComputation(Computation[NetworkParameters]):
+    """Computation of `network`."""
+
+    def compute(self, build: Build[NetworkParameters]) -> None:
+        parameters, inputs, job = build.parameters, build.inputs, build.job
+        networks = networks_to_start(build) if parameters.start else None
+        trainer, tally = Trainer(parameters, training_tables(inputs), networks), Tally(np.zeros(4, np.int64))
+        sample = bearoff_sample(TwoSidedTable(inputs["two_sided"]), SAMPLE_SEED)
+        curve = np.zeros((parameters.rows, len(COLUMNS)))
+        state: dict[str, Array] = {**weights_of(trainer), "curve": curve, "tally": tally.counts}
+        sizes = [parameters.round_games] * parameters.rounds
+        for number in job.steps("games", range(len(sizes)), sizes, state):
+            trainer.play_round(number)
+            tally.add(trainer.record)
+            done = number + 1
+            if done % parameters.rounds_per_row == 0 or done == parameters.rounds:
+                row = curve_row(trainer, done * parameters.round_games, tally, sample, parameters.test_games)
+                curve[number // parameters.rounds_per_row] = row
+                job.progress.note(described(row))
+        for name, values in stored(rounded_networks(trainer.networks)).items():
+            job.save(name, values)
+        job.save("curve", curve)
+
+    def batches(self, computed: Computed[NetworkParameters]) -> Iterator[pa.RecordBatch]:
+        curve = np.asarray(computed.arrays["curve"])
+        columns = {column.name: curve[:, place] for place, column in enumerate(self.kind.columns)}
+        yield pa.record_batch(columns | {"games": columns["games"].astype(np.int64)})
+
+    def statistics(self, computed: Computed[NetworkParameters]) -> Mapping[str, float]:
+        last = np.asarray(computed.arrays["curve"])[-1]
+        names = [column.name for column in self.kind.columns]
+        return {name: float(value) for name, value in zip(names, last, strict=True)}
+
+    def check_sample(self, recheck: Recheck[NetworkParameters]) -> str:
+        """The last row follows from the networks: their error on the bearoff positions, and their games against
+        PubEval, of which up to `rows` are played again."""
+        table, parameters = recheck.table, recheck.parameters
+        networks, curve = open_networks(table), np.asarray(table.array("curve"))
+        check_schedule(parameters, curve, table.name)
+        *_, points, _, bearoff_error = curve[-1].tolist()
+        found = bearoff_sample(TwoSidedTable(recheck.inputs["two_sided"]), SAMPLE_SEED).error_of(networks)
+        if found != bearoff_error:
+            raise CheckFailedError(
+                f"expected a bearoff_error of {found} in the last row of {table.name}, found {bearoff_error}"
+            )
+        count = min(max(recheck.rows, LEAST_GAMES), parameters.test_games)
+        result = result_against_pubeval(networks, training_tables(recheck.inputs), count)
+        margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
+        if not abs(result.points_per_game - points) <= margin:
+            raise CheckFailedError(
+                f"expected {result.points_per_game:+.4f} points per game within {margin:.4f}, as in the first {count} "
+                f"test games, in the last row of {table.name}, found {points:+.4f}"
+            )
+        return f"{count:,} of {parameters.test_games:,} test games, and the error on bearoffs; it was not trained again"
+
+
+def training_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
+    """The tables that play positions and give their targets. The two-sided table is not among them: it tests the race
+    network against exact equities."""
+    return map_tables(None, inputs.get("one_sided"), inputs.get("gammon"))
+
+
+def networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
+    """The networks that training starts from. Raises MissingTableError, CorruptFileError, and InvalidParameterError for
+    those of other inputs, or with more hidden units."""
+    parameters = build.parameters
+    assert parameters.start
+    networks = open_networks(opened(parameters.start, build.inputs.get("start"), build.warehouse))
+    if input_sets_of(networks) != parameters.input_sets():
+        labels = ", ".join(input_set.label for input_set in input_sets_of(networks))
+        raise InvalidParameterError(
+            f"expected a recipe with the inputs {labels} (race, crashed, contact) of {parameters.start}, got "
+            f"{', '.join(input_set.label for input_set in parameters.input_sets())}"
+        )
+    return started_networks(networks, parameters.layers(), parameters.seed)
+
+
+def weights_of(trainer: Trainer) -> dict[str, Array]:
+    """The arrays of the networks that checkpoints save."""
+    return {"weights": trainer.networks.weights, "biases": trainer.networks.biases}
+
+
+def check_schedule(parameters: NetworkParameters, curve: Array, name: str) -> None:
+    """Raise CheckFailedError unless the rows of a learning curve have the games and rates of the recipe."""
+    rounds = [min((row + 1) * parameters.rounds_per_row, parameters.rounds) for row in range(parameters.rows)]
+    games = [done * parameters.round_games for done in rounds]
+    expected = [[count, parameters.rate_after(count)] for count in games]
+    if curve[:, :2].tolist() != expected:
+        raise CheckFailedError(
+            f"expected games {games} and their rates in the curve of {name}, found {curve[:, :2].tolist()}"
+        )
+
+
+COMPUTATION = NetworkComputation

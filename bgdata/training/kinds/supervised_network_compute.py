@@ -1,0 +1,151 @@
+"""Trains a network on labelled positions, and measures it after every epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.errors import CheckFailedError, MissingTableError
+from bgdata.evaluation.networks.inference import Activation, Networks
+from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
+from bgdata.evaluation.networks.mapped import open_networks, stored
+from bgdata.store.arrays import Array
+from bgdata.store.context import Build, Computed, Context, Recheck
+from bgdata.store.dataset import Computation
+from bgdata.training.feed.feed import Feed
+from bgdata.training.feed.recipe import FeedRecipe
+from bgdata.training.kinds.network_compute import DEVIATIONS, LEAST_GAMES, training_tables
+from bgdata.training.kinds.shared.networks_compute import opened
+from bgdata.training.kinds.supervised_network import CLASSES, SupervisedParameters, best_epoch, described, label_role
+from bgdata.training.networks import check_features, new_networks, rounded_networks, started_networks
+from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
+from bgdata.training.temporal_difference.learning_curve import result_against_pubeval
+
+
+class SupervisedNetworkComputation(Computation[SupervisedParameters]):
+    """Computation of `supervised_network`."""
+
+    def compute(self, build: Build[SupervisedParameters]) -> None:
+        parameters, inputs, job = build.parameters, build.inputs, build.job
+        start = start_of(build)
+        run = open_run(build, start)
+        for note in run.notes():
+            job.progress.note(note)
+        curve = np.zeros((parameters.epochs + 1, len(CLASSES), len(self.kind.columns) - 2))
+        state: dict[str, Array] = {**run.state(), "curve": curve}
+        sizes = [0, *[run.positions] * parameters.epochs]
+        for epoch in job.steps("positions", range(len(sizes)), sizes, state):
+            curve[epoch] = run.curve_rows(epoch)
+            job.progress.note(described(epoch, curve))
+        networks = rounded_networks(run.best)
+        tables, games = training_tables(inputs), parameters.test_games
+        results = [result_against_pubeval(each, tables, games) for each in (start, networks)]
+        for name, values in stored(networks).items():
+            job.save(name, values)
+        job.save("curve", curve)
+        job.save("tests", np.array([[result.points_per_game, result.standard_error] for result in results]))
+
+    def batches(self, computed: Computed[SupervisedParameters]) -> Iterator[pa.RecordBatch]:
+        curve = np.asarray(computed.arrays["curve"])
+        rows = curve[:, order_of_names()].reshape(-1, curve.shape[2])
+        numbers = {column.name: rows[:, place] for place, column in enumerate(self.kind.columns[2:])}
+        errors = {name: pa.array(values, from_pandas=True) for name, values in numbers.items()}
+        yield pa.record_batch(
+            {
+                "epoch": np.repeat(np.arange(len(curve), dtype=np.int32), len(CLASSES)),
+                "network": sorted(CLASSES) * len(curve),
+                **errors,
+                "positions": numbers["positions"].astype(np.int64),
+                "is_best": numbers["is_best"] > 0,
+            }
+        )
+
+    def statistics(self, computed: Computed[SupervisedParameters]) -> Mapping[str, float]:
+        curve, tests = np.asarray(computed.arrays["curve"]), np.asarray(computed.arrays["tests"])
+        found = dict(zip(("points_per_game", "standard_error"), tests[1].tolist(), strict=True))
+        found |= dict(zip(("start_points_per_game", "start_standard_error"), tests[0].tolist(), strict=True))
+        for which, name in enumerate(CLASSES):
+            kept = best_epoch(curve, which)
+            if kept is not None:
+                for prefix, epoch in (("start_", 0), ("", kept)):
+                    found[f"{prefix}{name}_cross_entropy"] = float(curve[epoch, which, 3])
+                    found[f"{prefix}{name}_equity_error"] = float(np.sqrt(curve[epoch, which, 5]))
+                found[f"{name}_epoch"] = float(kept)
+        return found
+
+    def check_sample(self, recheck: Recheck[SupervisedParameters]) -> str:
+        """The networks, and those that they began as where these are there, play the first of their test games again,
+        up to `rows`."""
+        table, parameters = recheck.table, recheck.parameters
+        count = min(max(recheck.rows, LEAST_GAMES), parameters.test_games)
+        of_start, of_result = table.array("tests").tolist()
+        start, left_out = None, ""
+        try:
+            start = start_of(recheck)
+        except MissingTableError:
+            left_out = f", and {parameters.start}, where it began, is not here"
+        tested = [("the start", start, of_start), (table.name, open_networks(table), of_result)]
+        for name, each, (points, error) in tested:
+            if each is None:
+                continue
+            result = result_against_pubeval(each, training_tables(recheck.inputs), count)
+            margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
+            if not abs(result.points_per_game - points) <= margin:
+                raise CheckFailedError(
+                    f"expected {result.points_per_game:+.4f} points per game within {margin:.4f}, as in the first "
+                    f"{count} test games of {name}, in {table.name}, found {points:+.4f}"
+                )
+            if margin == 0 and error != result.standard_error:
+                raise CheckFailedError(
+                    f"expected the standard error {result.standard_error} of the test games of {name} in "
+                    f"{table.name}, found {error}"
+                )
+        return f"{count:,} of {parameters.test_games:,} test games; it was not trained again{left_out}"
+
+
+def start_of(context: Context[SupervisedParameters]) -> Networks:
+    """The networks to start from, or new ones. Raises MissingTableError."""
+    parameters = context.parameters
+    if parameters.start:
+        return open_networks(opened(parameters.start, context.inputs.get("start"), context.warehouse))
+    inputs = input_set_named(parameters.inputs)
+    activation = Activation[parameters.activation.upper()]
+    sets = (InputSet.RACE, inputs, inputs)
+    return rounded_networks(new_networks(sets, parameters.layers(), parameters.seed, activation))
+
+
+def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedRun:
+    """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and what
+    opening a feed raises."""
+    parameters = build.parameters
+    check_features(start, " ".join(parameters.features))
+    feeds = [open_feed(build, parameters.seed, split) for split in ("train", "validation")]
+    added = input_set_named(parameters.add_inputs) if parameters.add_inputs else None
+    networks = started_networks(start, parameters.layers(), parameters.seed, added)
+    return SupervisedRun(parameters, networks, *feeds)
+
+
+def open_feed(context: Context[Any], seed: int, split: str) -> Feed:
+    """The labels of a recipe, less what its `guard` holds. Raises UsageError for a split without rows, and what
+    opening a feed raises."""
+    parameters, warehouse = context.parameters, context.warehouse
+    sources = {}
+    for labels in parameters.labels:
+        tables = [opened(place, context.inputs.get(label_role(place)), warehouse) for place in labels.versions]
+        sources[labels.name] = {
+            "weight": labels.weight,
+            "versions": {table.name: table.manifest.digest for table in tables},
+        }
+    guard = {str(place): warehouse.open_reference(place).manifest.digest for place in parameters.guard}
+    return Feed(warehouse, FeedRecipe(sources, split, seed, FEED_BATCH_ROWS, "", {}, guard or None))
+
+
+def order_of_names() -> list[int]:
+    """Places of the networks in order of name."""
+    return sorted(range(len(CLASSES)), key=CLASSES.__getitem__)
+
+
+COMPUTATION = SupervisedNetworkComputation

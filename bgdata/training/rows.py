@@ -1,0 +1,142 @@
+"""Networks as rows of data: what they learned from and how good they are; and their learning curves, as what a chart
+shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import NamedTuple
+
+import numpy as np
+
+from bgdata.errors import BgdataError
+from bgdata.rows import Row
+from bgdata.store.arrays import Array
+from bgdata.store.manifest import Manifest
+from bgdata.store.table import Table
+from bgdata.training.kinds.network import DATASET as NETWORK
+from bgdata.training.kinds.supervised_network import CLASSES, best_epoch
+from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
+from bgdata.warehouse import Warehouse
+
+KINDS = (NETWORK.name, SUPERVISED.name)
+
+
+class Line(NamedTuple):
+    """A line through points, one for each place of its chart; points that are not finite are left out."""
+
+    label: str
+    values: Sequence[float]
+    errors: Sequence[float] = ()  # half the height of a band around it
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One or two lines over the same places, in ascending order."""
+
+    title: str
+    places_label: str
+    places: Sequence[float]
+    lines: tuple[Line, ...]
+    is_logarithmic: bool = False  # the axis of places, which are above 0 then
+    mark: int | None = None  # index of the place that is marked on the last line
+    mark_label: str = ""
+    from_zero: bool = False  # whether the axis of values begins there
+
+
+def networks(warehouse: Warehouse) -> list[Table]:
+    """The current versions of all networks, the oldest first; damaged ones are left out."""
+    found: list[tuple[str, Table]] = []
+    for table in (table for kind in KINDS for table in warehouse.current(kind)):
+        try:
+            table.check_sizes()
+            found.append((table.manifest.created, table))
+        except BgdataError:
+            continue  # pages of tables say that it is damaged
+    return [table for _, table in sorted(found, key=lambda each: (each[0], each[1].name))]
+
+
+def network_row(manifest: Manifest) -> Row:
+    """What a network learned from, and how good it is, points per game against PubEval."""
+    declared = NETWORK if manifest.dataset == NETWORK.name else SUPERVISED
+    recipe, statistics = declared.parameters.from_manifest(manifest.parameters), manifest.statistics
+    return {
+        "network": f"{manifest.dataset}/{manifest.variant}",
+        "version": manifest.version,
+        "started_from": str(recipe.start) if recipe.start else None,
+        "learned_from": how_learned(manifest),
+        "hidden": recipe.hidden or None,
+        "points_per_game": statistics["points_per_game"],
+        "standard_error": statistics["standard_error"],
+        "start_points_per_game": statistics.get("start_points_per_game"),
+        "seconds": manifest.seconds,
+        "created": manifest.created,
+    }
+
+
+def how_learned(manifest: Manifest) -> str:
+    """In words: what the network learned from, and how much of it."""
+    recipe = manifest.parameters
+    if manifest.dataset == NETWORK.name:
+        return f"{recipe['games']:,} games of self-play"
+    return f"{recipe['epochs']} epochs of labels"
+
+
+def curve_charts(table: Table) -> list[Chart]:
+    """The charts of a network of any kind, three or six of them."""
+    curve = np.asarray(table.array("curve"))
+    return self_play_charts(curve) if table.manifest.dataset == NETWORK.name else supervised_charts(curve)
+
+
+def supervised_charts(curve: Array) -> list[Chart]:
+    """For each network, contact first: cross-entropies by epoch; then the RMSE of equities."""
+    epochs, charts = list(range(len(curve))), []
+    for title, columns, power in (("cross-entropy (nats)", (2, 3), 1.0), ("RMSE of equities (points)", (4, 5), 0.5)):
+        for which in reversed(range(len(CLASSES))):
+            lines = tuple(
+                Line(label, (curve[:, which, column] ** power).tolist())
+                for label, column in zip(("training", "validation"), columns, strict=True)
+            )
+            title_of_class = f"{CLASSES[which]}: {title}"
+            charts.append(
+                Chart(title_of_class, "epochs", epochs, lines, mark=best_epoch(curve, which), mark_label="kept")
+            )
+    return charts
+
+
+def self_play_charts(curve: Array) -> list[Chart]:
+    """Points per game, how games of self-play ended, and the error on bearoffs, by games."""
+    columns = {column.name: curve[:, place].tolist() for place, column in enumerate(NETWORK.columns)}
+    band = [2 * error for error in columns["standard_error"]]
+    shares = [[100 * share for share in columns[name]] for name in ("backgammon_share", "gammon_share")]
+    drawn: list[tuple[str, tuple[Line, ...], bool]] = [
+        ("points per game against PubEval", (Line("± 2 standard errors", columns["points_per_game"], band),), False),
+        ("endings of self-play games (%)", tuple(map(Line, ("backgammons", "gammons"), shares)), True),
+        ("mean error on exact bearoffs (points)", (Line("error", columns["bearoff_error"]),), True),
+    ]
+    return [
+        Chart(title, "games of self-play", columns["games"], lines, is_logarithmic=True, from_zero=from_zero)
+        for title, lines, from_zero in drawn
+    ]
+
+
+def headline(manifest: Manifest) -> str:
+    """How good a network is, in a sentence."""
+    after, *before = (
+        f"{statistics[f'{start}points_per_game']:+.3f} ± {statistics[f'{start}standard_error']:.3f}"
+        for statistics in [manifest.statistics]
+        for start in ("", "start_")
+        if f"{start}points_per_game" in statistics
+    )
+    return f"{after} points per game against PubEval" + "".join(f", {text} before" for text in before)
+
+
+def describe_chart(chart: Chart) -> str:
+    """The first, last and lowest value of each line, in words."""
+    parts = []
+    for line in chart.lines:
+        known = [number for number in line.values if isfinite(number)]
+        if known:
+            parts.append(f"{line.label}: from {known[0]:.4g} to {known[-1]:.4g}, lowest {min(known):.4g}")
+    return f"over {chart.places_label}; " + ("; ".join(parts) or "no numbers")

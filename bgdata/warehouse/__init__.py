@@ -1,0 +1,162 @@
+"""The warehouse that `bgdata.open_warehouse` gives: its versions, builds, queries, and batches to train on.
+
+DuckDB and PyArrow are loaded when something is built or queried.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bgdata.errors import BgdataError
+from bgdata.store.parameters import Parameters
+from bgdata.store.progress import Progress, Silence
+from bgdata.store.table import Table
+from bgdata.store.versions import Versions
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    import duckdb
+
+    from bgdata.store.locked_sql import QueryLimits
+    from bgdata.training.feed.feed import Feed
+
+
+def open_whole(root: str | os.PathLike[str]) -> Warehouse:
+    """The warehouse in a folder, with all kinds that come with bgdata."""
+    from bgdata.kinds import all_kinds
+
+    return Warehouse(root, all_kinds())
+
+
+class Warehouse(Versions):
+    """The versions below one folder, which it builds, shows in SQL, and trains on."""
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        from bgdata.kinds import all_kinds
+
+        # a pickled one is only its path, however many kinds there are
+        return (open_whole, (self.root,)) if self.kinds == all_kinds() else super().__reduce__()
+
+    def build(
+        self,
+        kind: str,
+        parameters: Parameters,
+        *,
+        files: Iterable[Path] = (),
+        progress: Progress | None = None,
+        strict: bool = False,
+        force: bool = False,
+        executor: Executor | None = None,
+        inputs: Mapping[str, Table] | None = None,
+        directory: Path | None = None,
+        with_catalog: bool = True,
+    ) -> Table:
+        """The version with this recipe, built first where it is missing or damaged, its inputs too; it is the current
+        one of its variant from then on.
+
+        `inputs` are what it is computed from, by role, where these are other versions than `find_inputs` finds.
+        `files` are what an imported kind is read from; `strict` fails an import with rows that break a rule; `force`
+        builds even when it is there; `executor` computes the shards of kinds that have them, this process if there is
+        none: see executors.open_executor. `directory` is a folder, on another disk for instance, that takes the
+        versions of the variant, this one and later ones, and a link makes them part of the warehouse. Without
+        `with_catalog` the file catalog.duckdb is left as it was, for a caller that builds more. Raises
+        InvalidParameterError, UsageError, TooLargeError, StorageError or CheckFailedError; whatever happens, published
+        versions stay whole.
+        """
+        from bgdata.store.build import build
+
+        declared, paths = self.kind(kind), tuple(files)
+        if declared.takes_files and not paths and not force:
+            found = self.find(declared, parameters)  # imported before, and now the input of something else
+            if found is not None:
+                return found
+        return build(
+            self, declared, parameters, progress or Silence(), files=paths, strict=strict, force=force,
+            executor=executor, inputs=inputs, directory=directory, with_catalog=with_catalog,
+        )  # fmt: skip
+
+    def connect(
+        self,
+        *,
+        limits: QueryLimits | None = None,
+        allow_files: bool = False,
+        outputs: Iterable[Path] = (),
+        mend: bool = True,
+        is_relative: bool = False,
+        for_query: str = "",
+    ) -> duckdb.DuckDBPyConnection:
+        """A DuckDB connection to the catalog, in memory, with the vectorised position functions. It opens the tables of
+        the warehouse and, unless `allow_files`, no other files, and writes `outputs`; with `limits` its configuration
+        is locked, and it takes catalog.duckdb where that is the same, as it can change nothing. Unless `mend` is false,
+        catalog.duckdb is written anew where it is old. If it `is_relative`, files are named as the warehouse was
+        opened, while the process stays in its folder. If it is `for_query`, an SQL text, only what that names is there,
+        which takes a tenth of the time. Raises MissingWarehouseError or StorageError."""
+        from bgdata.store.catalog import connect
+        from bgdata.warehouse.sql_functions import define_flat_tables, register_functions
+
+        def define(connection: duckdb.DuckDBPyConnection) -> None:
+            register_functions(connection)
+            define_flat_tables(connection, self)
+
+        return connect(
+            self,
+            limits=limits,
+            allow_files=allow_files,
+            outputs=outputs,
+            mend=mend,
+            is_relative=is_relative,
+            functions=define,
+            for_query=for_query,
+        )
+
+    def mend_catalog(self) -> None:
+        """Write catalog.duckdb anew where the warehouse was moved or copied; nothing where that cannot be written."""
+        if self.is_moved():
+            from bgdata.store.catalog import write_catalog
+
+            with suppress(BgdataError):
+                write_catalog(self)
+
+    def batches(
+        self,
+        kind: str | Mapping[str, float],
+        *,
+        split: str = "train",
+        seed: int = 0,
+        batch_size: int = 4096,
+        features: str = "",
+        strata: Mapping[str, float] | Sequence[str] = (),
+        guard: bool = True,
+        epochs: int | None = 1,
+        state: Mapping[str, Any] | None = None,
+        from_parquet: bool = False,
+    ) -> Feed:
+        """Batches of positions with their five chances: NumPy arrays, or tensors by `.torch()`; see `training.feed`.
+
+        The same batches for the same seed, versions and settings, on any machine.
+
+        kind: a kind of dataset with labels (all its variants), a variant `kind/variant` or a version, or a mapping of
+            such names to weights: every batch has rows of each in these proportions.
+        split: train, validation or test; eight, one and one tenths of the games, or else of the positions.
+        features: inputs of a network beside the boards, such as tesauro-196 or contact, or contact@1 to insist on a
+            revision; float32.
+        strata: classes that every batch has as many rows of, or shares by class: {"contact": 2, "race": 1}.
+        guard: leave out of train and validation what benchmarks of this warehouse consist of, seen by either side.
+        epochs: how many, counted from the first; None goes on without end.
+        state: of `Feed.state_after`, to go on after a batch as if nothing had happened.
+        from_parquet: read the columns from Parquet rather than from the mapped arrays: the same batches, more slowly.
+
+        Raises UsageError for what cannot be followed and for a state of other data, UnknownKindError,
+        UnknownInputSetError, MissingTableError, and CheckFailedError for targets that are no chances.
+        """
+        from bgdata.training.feed.feed import open_feed
+
+        return open_feed(
+            self, kind, split=split, seed=seed, batch_size=batch_size, features=features, strata=strata, guard=guard,
+            epochs=epochs, state=state, from_parquet=from_parquet,
+        )  # fmt: skip

@@ -1,0 +1,170 @@
+"""`bgdata build` and `bgdata catalog`: the default tables, or one variant of a kind."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bgdata.cli.completion import complete_computed
+from bgdata.cli.options import executor_option, force_option, threads_option, yes_option
+from bgdata.errors import UsageError, shown
+from bgdata.kinds import all_kinds
+from bgdata.store.build import estimate_text, mend_catalog
+from bgdata.store.dataset import Dataset
+from bgdata.store.executors import open_executor
+from bgdata.store.lock_verdicts import advice, left_out
+from bgdata.store.parameters import Parameters, value_text
+from bgdata.store.progress_bars import progress_bars
+from bgdata.warehouse import Warehouse
+
+COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]
+
+
+def sizes_of(kind: Dataset[Any]) -> list[str]:
+    """Names of the parameters of a kind that all of its recipes have."""
+    return [name for name in kind.parameters.names() if name not in kind.parameters.later]
+
+
+SIZED = [kind for kind in COMPUTED if all(isinstance(getattr(kind.smallest, name), int) for name in sizes_of(kind))]
+PARAMETER_NAMES = sorted({name for kind in SIZED for name in sizes_of(kind)})
+
+
+def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add an option for each number among the parameters of default kinds, and --set for any parameter."""
+    function = click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A parameter of the kind, such as games=500; can be given several times.",
+    )(function)
+    for name in reversed(PARAMETER_NAMES):
+        function = click.option(f"--{name.replace('_', '-')}", name, type=int, metavar="N", help=f"Number of {name}.")(
+            function
+        )
+    return function
+
+
+def chosen(
+    warehouse: Warehouse, kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]
+) -> Parameters:
+    """The default parameters of a kind with the given ones changed; for a kind without default variants, its smallest
+    ones. Raises InvalidParameterError, and UsageError for a parameter that is given twice."""
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    base: Parameters = (*kind.defaults, kind.parameters() if settings else kind.smallest)[0]
+    for text in settings:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise UsageError(f"expected NAME=VALUE, got {shown(text)}")
+        if name in given:
+            raise UsageError(
+                f"expected {shown(name)} once, got {value_text(given[name])} and {shown(value)}; try: one of them alone"
+            )
+        given[name] = base.parse(name, value)
+    parameters: Parameters = kind.completed(base.with_changes(given), warehouse)
+    return parameters
+
+
+@click.command()
+@click.argument("kind", required=False, shell_complete=complete_computed)
+@parameter_options
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder for the versions, on another disk for instance, and what is written while they are computed. A link "
+    "makes them part of the warehouse.  [default: the warehouse]",
+)
+@click.option("--all", "is_all", is_flag=True, help="Also what takes longer, of every kind.")
+@threads_option
+@executor_option
+@force_option
+@yes_option
+@click.pass_obj
+def build(
+    warehouse: Warehouse,
+    /,
+    kind: str | None,
+    directory: Path | None,
+    is_all: bool,
+    executor: str,
+    force: bool,
+    yes: bool,
+    settings: tuple[str, ...],
+    **options: int | None,
+) -> None:
+    """Build a variant of a KIND, or the whole default warehouse.
+
+    KIND is a kind of dataset (see: bgdata list). Without parameters all variants of it are built that warehouse.lock
+    lists; without KIND those of all kinds, but for what takes longer and a beginner does not need: --all builds that
+    too. A build that needs gigabytes says so and asks first.
+
+    \b
+      bgdata build
+      bgdata build --all
+      bgdata build bearoff_two_sided --points 7 --checkers 5
+      bgdata build bearoff_two_sided --checkers 15 --directory /large
+      bgdata build play_sample --set games=500 --set seed=3 --set "classes=contact crashed"
+    """
+    given = bool(settings) or any(value is not None for value in options.values())
+    if kind is None and given:
+        raise UsageError("expected a dataset kind before its parameters; try: bgdata list")
+    if kind is None and directory:
+        raise UsageError(f"expected a dataset kind to put into {directory}; try: bgdata list")
+    if is_all and given:
+        raise UsageError("expected either --all or the parameters of one variant, got both")
+    kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
+    is_all |= kind is not None
+    if kind and not kinds[0].defaults and (not given or kinds[0].takes_files):
+        hint = f"try: bgdata import {kind} FILE..." if kinds[0].takes_files else "see: bgdata --help"
+        raise UsageError(f"expected a kind that is computed by itself, got {kind}; {hint}")
+    wanted = [
+        (k, p)
+        for k in kinds
+        for p in ([chosen(warehouse, k, options, settings)] if given else k.defaults if is_all else k.basic)
+    ]
+    for declared, parameters in wanted:
+        declared.check_parameters(parameters)
+        confirm_large(warehouse, declared, parameters, yes=yes)
+    with open_executor(executor) as workers, progress_bars() as progress:
+        for declared, parameters in wanted:
+            warehouse.build(
+                declared.name, parameters, progress=progress, force=force, executor=workers, directory=directory,
+                with_catalog=False,
+            )  # fmt: skip
+    mend_catalog(warehouse)
+    missing = [] if kind else left_out(warehouse)
+    if missing:
+        click.echo(advice(missing), err=True)
+
+
+@click.command()
+@click.pass_obj
+def catalog(warehouse: Warehouse) -> None:
+    """Write the SQL catalog again, for instance after a move.
+
+    The catalog is the file catalog.duckdb in the warehouse. Any DuckDB client can open it.
+    """
+    from bgdata.store.catalog import write_catalog
+
+    warehouse.require()
+    write_catalog(warehouse)
+    click.echo(f"wrote {warehouse.catalog}")
+
+
+LARGE_BYTES = 4_000_000_000  # a build of more disk or memory than this is asked about
+
+
+def confirm_large(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, yes: bool) -> None:
+    """Say what a large build needs, and ask before it starts. A build that cannot fit is refused by the build
+    itself."""
+    estimate = kind.estimate(parameters)
+    if max(estimate.building_bytes, estimate.memory_bytes) < LARGE_BYTES or warehouse.find(kind, parameters):
+        return
+    click.echo(f"{kind.name}/{kind.slug(parameters)}: {estimate_text(estimate)}", err=True)
+    if not yes and sys.stdin.isatty():
+        click.confirm("build it?", abort=True, err=True)

@@ -1,0 +1,153 @@
+"""`bgdata diff`: compares two tables, or the warehouse with its lock."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bgdata.cli.completion import complete_tables
+from bgdata.cli.options import format_option
+from bgdata.cli.output import show_rows
+from bgdata.errors import MissingTableError, UsageError, shown
+from bgdata.formats.gnubg_bearoff import open_gnubg_bearoff
+from bgdata.rows import Row
+from bgdata.store.dataset import Dataset
+from bgdata.store.diff import Comparison, comparison, define_version
+from bgdata.store.lock_verdicts import lock_verdicts
+from bgdata.store.names import parse_scope
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+from bgdata.warehouse.commands.query import define_gnubg_view
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@click.command()
+@click.argument("before", required=False, shell_complete=complete_tables)
+@click.argument("after", required=False, shell_complete=complete_tables)
+@format_option
+@click.pass_obj
+def diff(warehouse: Warehouse, before: str | None, after: str | None, form: str) -> None:
+    """Compare two tables, or the warehouse with its lock.
+
+    BEFORE and AFTER are KIND/VARIANT, KIND/VARIANT/VERSION, or a gnubg .bd file; side tables, such as quarantine, are
+    compared too. Without them the warehouse is compared with warehouse.lock, and with a KIND or KIND/VARIANT alone what
+    the lock lists of it. The exit code is 1 if they differ.
+
+    \b
+      bgdata diff
+      bgdata diff match_equity
+      bgdata diff bearoff_two_sided/6x6 gnubg_ts0.bd
+    """
+    if before is None or after is None:
+        same = compare_with_lock(warehouse, form, before)
+    else:
+        same = compare_tables(warehouse, before, after, form)
+    if not same:
+        sys.exit(1)
+
+
+def compare_with_lock(warehouse: Warehouse, form: str = "table", scope: str | None = None) -> bool:
+    """Print one line for each locked variant (of a KIND, or for one KIND/VARIANT); returns whether the warehouse holds
+    those digests, but for what only `bgdata build --all` builds, which may be missing. Raises UsageError for any other
+    table, which needs a second one to be compared with, and MissingTableError for what is not locked."""
+    if scope is not None and (scope.endswith(".bd") or scope.count("/") > 1):
+        raise UsageError(f"expected two tables to compare, got one: {shown(scope)}")
+    kind, variant, _ = parse_scope(scope)
+    if kind is not None:
+        warehouse.checked_kind(kind)
+    verdicts = [
+        each
+        for each in lock_verdicts(warehouse)
+        if kind in (None, each.entry.dataset) and variant in (None, each.entry.variant)
+    ]
+    if not verdicts:
+        raise MissingTableError(f"expected {scope} in {warehouse.lock}, found none; try: bgdata diff BEFORE AFTER")
+    rows = (vars(each.entry) | {"is_same": each.is_same, "verdict": each.text} for each in verdicts)
+    show_rows(rows, form, map(str, verdicts))
+    return all(each.is_right for each in verdicts)
+
+
+def compare_tables(warehouse: Warehouse, before: str, after: str, form: str = "table") -> bool:
+    """Print how many rows only one of the tables has, and for each column how many of the others differ and by how
+    much, then the same of the side tables of their versions; returns whether all are equal."""
+    sides = {"before": opened_side(warehouse, before), "after": opened_side(warehouse, after)}
+    with warehouse.connect() as connection:
+        kinds = [define_side(warehouse, connection, view, side) for view, side in sides.items()]
+        if kinds[0] != kinds[1]:
+            raise UsageError(f"expected two tables of one kind, got {' and '.join(kinds)}")
+        kind = warehouse.kind(kinds[0])
+        points = [points_of(side) for side in sides.values()]
+        has_indexes = any(name.endswith("_index") for name in kind.tables[0].key)
+        if has_indexes and points[0] != points[1]:  # indexes count the layouts on so many points
+            raise UsageError(f"expected two tables of the same points, got {' and '.join(map(str, points))}")
+        main = comparison(connection, kind.tables[0])
+        if not main.has_common:
+            raise UsageError(f"expected two tables with rows in common, got {before} and {after}")
+        found = [main, *side_comparisons(connection, kind, sides)]
+    titles = [f"{before} -> {after}", *(each.shape.name for each in found[1:])]
+    lines = (
+        line for title, each in zip(titles, found, strict=True) for line in difference_lines(title, each, before, after)
+    )
+    show_rows((row for each in found for row in difference_rows(each)), form, lines)
+    return all(each.is_same for each in found)
+
+
+def points_of(side: Table | Path) -> int | None:
+    """How many points the layouts of a version or of a gnubg file have; None for other tables."""
+    if isinstance(side, Path):
+        return getattr(open_gnubg_bearoff(side), "points", None)
+    return side.manifest.parameters.get("points")
+
+
+def side_comparisons(
+    connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], sides: Mapping[str, Table | Path]
+) -> Iterator[Comparison]:
+    """Compare the side tables of two versions; a gnubg file has none."""
+    versions = {view: side for view, side in sides.items() if isinstance(side, Table)}
+    for shape in kind.side_tables if len(versions) == len(sides) else ():
+        for view, table in versions.items():
+            define_version(connection, view, kind, shape, table)
+        yield comparison(connection, shape)
+
+
+def difference_rows(found: Comparison) -> Iterator[Row]:
+    """A row for each column that was compared."""
+    alone = {"rows_only_before": found.only.before, "rows_only_after": found.only.after}
+    for change in found.changes:
+        yield {"table": found.shape.name, **change._asdict(), **alone}
+
+
+def difference_lines(title: str, found: Comparison, before: str, after: str) -> Iterator[str]:
+    """How two tables differ: rows that only one has, and a line for each column of the others."""
+    yield f"{title}, by {', '.join(found.shape.key)}"
+    yield f"  {found.only.before:,} rows only in {before}, {found.only.after:,} only in {after}"
+    for change in found.changes if found.has_common else ():
+        text = f"  {change.column:<16} {change.rows_changed:>12,} of {change.rows_compared:,} rows changed"
+        if change.rows_changed:
+            text += f", at most {change.largest_change:.6g} (row {change.key_of_largest}), "
+            text += f"mean {change.mean_absolute_change:.3g}"
+        yield text
+
+
+def opened_side(warehouse: Warehouse, name: str) -> Table | Path:
+    """The version KIND/VARIANT or KIND/VARIANT/VERSION, or the path of a gnubg .bd file. Raises UsageError."""
+    if name.endswith(".bd"):
+        return Path(name)
+    if name.count("/") not in (1, 2):
+        raise UsageError(f"expected KIND/VARIANT, KIND/VARIANT/VERSION or a .bd file, got {shown(name)}")
+    return warehouse.open_reference(name)
+
+
+def define_side(warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, view: str, side: Table | Path) -> str:
+    """Create the view of the main table of a version, or of a gnubg file; returns the kind."""
+    if isinstance(side, Path):
+        return define_gnubg_view(connection, side, view)
+    kind = warehouse.kind(side.manifest.dataset)
+    define_version(connection, view, kind, kind.tables[0], side)
+    return kind.name

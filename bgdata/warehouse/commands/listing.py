@@ -1,0 +1,240 @@
+"""`bgdata list` and `bgdata explain`: kinds of dataset, their versions, and every table, view and macro of SQL."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from bgdata.cli.completion import complete_explained, complete_scopes
+from bgdata.cli.options import format_option
+from bgdata.cli.output import write_rows
+from bgdata.errors import UsageError, shown
+from bgdata.rows import Row
+from bgdata.store.build import estimate_text
+from bgdata.store.dataset import Dataset
+from bgdata.store.lock_verdicts import left_out
+from bgdata.store.names import parse_scope
+from bgdata.store.parameters import Parameters, value_text
+from bgdata.store.scripts import SqlFolders
+from bgdata.warehouse import Warehouse
+from bgdata.warehouse.commands.build import chosen, parameter_options
+from bgdata.warehouse.rows import Part, input_text, kind_parts, listed_rows, rows_of, version_rows
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@click.command(name="list")
+@click.argument("kind", required=False, shell_complete=complete_scopes)
+@format_option
+@click.pass_obj
+def list_(warehouse: Warehouse, kind: str | None, form: str) -> None:
+    """List the kinds of dataset, and the versions that are there.
+
+    KIND is a kind of dataset, KIND/VARIANT or KIND/VARIANT/VERSION; the default is all kinds. A * marks the current
+    version of a variant.
+
+    \b
+      bgdata list
+      bgdata list bearoff_two_sided
+    """
+    print_kinds(warehouse, form, kind)
+
+
+@click.command()
+@click.argument("name", shell_complete=complete_explained)
+@parameter_options
+@format_option
+@click.pass_obj
+def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, ...], **options: int | None) -> None:
+    """Explain NAME: a kind, table, view or macro of SQL.
+
+    For a kind of dataset: its columns with units and meanings, arrays, parameters, checks, and what a build with the
+    given parameters would need. For a table, view or macro of the catalog: its columns or parameters, and where it
+    comes from.
+
+    \b
+      bgdata explain bearoff_two_sided --points 6 --checkers 9
+      bgdata explain cube_decisions
+      bgdata explain best_cube_action
+    """
+    if name in warehouse.kinds:
+        declared = warehouse.kinds[name]
+        print_kind(declared, chosen(warehouse, declared, options, settings), warehouse.kinds.sql, form)
+        return
+    if settings or any(value is not None for value in options.values()):
+        raise UsageError(f"expected a kind of dataset before its parameters, got {shown(name)}; see: bgdata list")
+    print_explanation(warehouse, name, form)
+
+
+def print_kinds(warehouse: Warehouse, form: str = "table", scope: str | None = None) -> None:
+    """One line for each kind, and one for each of its versions, or for those of KIND, KIND/VARIANT or
+    KIND/VARIANT/VERSION; a `*` marks the current one of a variant. Raises what `Versions.named` raises."""
+    warehouse.named(scope)  # raises, for what is not there
+    only, *parts = parse_scope(scope)
+    kinds = [(only, warehouse.kind(only))] if only else list(warehouse.kinds.items())
+
+    def is_meant(row: Row) -> bool:
+        """Whether a row is of the variant and the version that are named."""
+        return all(part in (None, row[column]) for part, column in zip(parts, ("variant", "version"), strict=True))
+
+    if form != "table":
+        write_rows((row for row in listed_rows(warehouse, [kind for _, kind in kinds]) if is_meant(row)), form)
+    for name, kind in kinds if form == "table" else ():
+        defaults = ", ".join(kind.slug(parameters) for parameters in kind.defaults)
+        click.echo(f"{name}  [{defaults}]\n    {kind.summary}")
+        for row in filter(is_meant, version_rows(warehouse, name)):
+            if row["damage"]:
+                what = f"{row['version']} is damaged" if row["version"] else "current is not there"
+                click.echo(f"    {name}/{row['variant']}/{what}: {row['damage']}")
+                continue
+            mark = "*" if row["is_current"] else " "
+            title = f"{row['variant']:<8} {row['version']}"
+            click.echo(f"  {mark} {title}  {row['rows']:>12,} rows  {row['bytes'] / 1e6:>8,.1f} MB")
+        for title in left_out(warehouse, name) if parts[0] is None else ():
+            click.echo(f"    {title.partition('/')[2]:<8} is not built; try: bgdata build {name}")
+    if not warehouse.root.is_dir():
+        click.echo(f"no warehouse in {warehouse.root} yet; try: bgdata build", err=True)
+
+
+UNIT = re.compile(r"(.*?)(?: \[([^\[\]]+)\])?", re.DOTALL)  # a comment of the catalog, and the unit at its end
+
+
+class Explained(NamedTuple):
+    """A table, view or macro: what it is, its columns or parameters, and where it comes from."""
+
+    name: str
+    what: str
+    meaning: str
+    parts: list[Part]
+    origin: list[str]
+
+
+def print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, form: str) -> None:
+    """Print the declaration of a kind, and what building a variant would need. Raises InvalidParameterError."""
+    kind.check_parameters(parameters)
+    if form != "table":
+        write_rows(rows_of(kind.name, kind_parts(kind, parameters, sql)), form)
+        return
+    click.echo(f"{kind.name} (revision {kind.revision})\n{kind.summary}\n{kind.source}. Licence: {kind.licence}.\n")
+    for shape in kind.tables:
+        click.echo(f"columns of {shape.name} (variant, then)")
+        for column in shape.columns:
+            click.echo(f"  {column.name:<18} {column.type:<10} {column.comment}")
+    click.echo("\nflat arrays")
+    for array in kind.arrays:
+        click.echo(f"  {array.name:<18} {array.dtype:<10} [{array.axes}] {array.meaning}")
+    click.echo("\nparameters [defaults of the builds by `make build`]")
+    for field in fields(kind.parameters):
+        values = ", ".join(value_text(getattr(default, field.name)) for default in kind.defaults)
+        click.echo(f"  {field.name} [{values}]")
+    click.echo("\nSQL checks: each returns the rows that break the claim")
+    for shape in kind.tables:
+        for claim, _ in sql.checks(shape.name):
+            click.echo(f"  {claim.replace('_', ' ')}")
+    for role, wanted in kind.inputs(parameters).items():
+        click.echo(f"\ninput {role}: {input_text(wanted)}")
+    click.echo(f"\na build of {kind.slug(parameters)}: {estimate_text(kind.estimate(parameters))}")
+
+
+def print_explanation(warehouse: Warehouse, name: str, form: str) -> None:
+    """Print what a table, view or macro of SQL is, with its columns or parameters. Raises UsageError, with similar
+    names, for an unknown one."""
+    with open_catalog(warehouse) as connection:
+        found = explained_relation(connection, warehouse, name) or explained_macro(connection, name)
+        if found is None:
+            raise UsageError(unknown(connection, warehouse, name))
+    if form != "table":
+        write_rows(rows_of(name, found.parts), form)
+        return
+    click.echo(f"{found.name} ({found.what})\n{found.meaning}")
+    if found.parts:
+        names, types = (max(len(getattr(part, key)) for part in found.parts) for key in ("name", "type"))
+        click.echo(f"\n{found.parts[0].part}s")
+        for part in found.parts:
+            unit = f" [{part.unit}]" if part.unit else ""
+            click.echo(f"  {part.name:<{names}} {part.type:<{types}} {part.meaning}{unit}".rstrip())
+    click.echo("\n" + "\n".join(found.origin))
+
+
+def open_catalog(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
+    """A connection to the catalog of a warehouse, or to an empty catalog where there is no warehouse."""
+    from bgdata.store.catalog import fill_catalog
+    from bgdata.store.locked_sql import open_memory
+
+    if warehouse.root.is_dir():
+        return warehouse.connect()
+    connection = open_memory()
+    fill_catalog(connection, warehouse, [], is_file=False)
+    return connection
+
+
+def explained_relation(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, name: str) -> Explained | None:
+    """The table or view of this name."""
+    kinds = [kind for kind in warehouse.kinds.values() for shape in kind.tables if shape.name == name]
+    row = connection.execute(
+        "select 'view', comment, sql from duckdb_views() where not internal and view_name = $1 "
+        "union all select 'table', comment, sql from duckdb_tables() where not internal and table_name = $1",
+        [name],
+    ).fetchone()
+    if row is None:
+        return None
+    columns = connection.execute(
+        "select column_name, data_type, comment from duckdb_columns() where table_name = ? order by column_index",
+        [name],
+    ).fetchall()
+    parts = [Part("column", column, type_, *reversed(with_unit(comment))) for column, type_, comment in columns]
+    if kinds:
+        named = ", ".join(f"{kind.name} (bgdata explain {kind.name})" for kind in kinds)
+        origin = [f"filled by {named}", *dict.fromkeys(f"{kind.source}. Licence: {kind.licence}." for kind in kinds)]
+    else:
+        origin = [f"made from {', '.join(sources(connection, name, row[2])) or 'the manifests of all versions'}"]
+    return Explained(name, "table" if kinds else row[0], row[1] or "", parts, origin)
+
+
+def with_unit(comment: str | None) -> tuple[str, str]:
+    """(meaning, unit) of the comment of a column."""
+    found = UNIT.fullmatch(comment or "")
+    assert found is not None  # it matches anything
+    return found[1], found[2] or ""
+
+
+def sources(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> list[str]:
+    """The tables and views that a view reads, in the order in which its text names them."""
+    known = set(relation_names(connection)) - {name}
+    return [word for word in dict.fromkeys(re.findall(r"\w+", sql.partition(" AS ")[2])) if word in known]
+
+
+def explained_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explained | None:
+    """The macro of this name. Functions that bgdata adds to its connections have a macro of the same name each."""
+    row = connection.execute(
+        "select parameters, comment, macro_definition, function_type from duckdb_functions() where not internal and "
+        "function_name = ? order by comment is null, function_oid limit 1",
+        [name],
+    ).fetchone()
+    if row is None:
+        return None
+    parameters, comment, definition, kind = row
+    parts = [Part("parameter", parameter) for parameter in parameters]
+    what = kind.replace("_", " ")
+    call = f"{name}({', '.join(parameters)})"
+    return Explained(name, what, comment or "", parts, [f"{call} is", f"  {definition}"])
+
+
+def relation_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """The names of all tables and views of a connection."""
+    query = "select view_name from duckdb_views() where not internal union all select table_name from duckdb_tables()"
+    return [name for (name,) in connection.execute(query).fetchall()]
+
+
+def unknown(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, name: str) -> str:
+    """The message for an unknown name, with similar names."""
+    macros = connection.execute("select distinct function_name from duckdb_functions() where not internal").fetchall()
+    known = [*warehouse.kinds, *relation_names(connection), *(macro for (macro,) in macros)]
+    near = difflib.get_close_matches(name[:100].lower(), sorted(set(known)), n=3, cutoff=0.5)
+    step = f"; do you mean {' or '.join(near)}?" if near else "; see: bgdata list"
+    return f"expected a kind, table, view or macro, got {shown(name)}{step}"

@@ -1,0 +1,381 @@
+"""`bgdata query`: one SQL query, to the terminal or to a file, with gnubg's .bd files as views beside our tables."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from bgdata.cli.options import gnubg_option, output_option
+from bgdata.errors import QueryError, UsageError, shown
+from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
+from bgdata.process import when_cut_off
+from bgdata.store.dataset import Dataset
+from bgdata.store.names import identifier, quoted
+from bgdata.store.storage import storage_errors
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+    from bgdata.store.locked_sql import QueryLimits
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers, of which `nan` is none."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        number = super().convert(value, parameter, context)
+        if math.isnan(number):
+            self.fail(f"expected a number, got {shown(str(value))}", parameter, context)
+        return number
+
+
+@click.command()
+@click.argument("sql", required=False)
+@click.option("--file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="A file with the query.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "json", "parquet"]),
+    help="Output format.  [default: table; of a file the one that its name ends with, else csv]",
+)
+@output_option("standard output")
+@gnubg_option
+@click.option("--allow-files", is_flag=True, help="Allow any statement, which may read and write any file.")
+@click.option(
+    "--seconds",
+    default=600.0,
+    show_default=True,
+    type=FiniteRange(0.01, 86_400),
+    metavar="S",
+    help="Stop the query after this many seconds.",
+)
+@click.option("--memory", type=FiniteRange(0.1, 65_536), metavar="GB", help="Maximum memory.  [default: half of all]")
+@click.pass_obj
+def query(
+    warehouse: Warehouse,
+    sql: str | None,
+    file: Path | None,
+    form: str | None,
+    output: Path | None,
+    gnubg_files: tuple[Path, ...],
+    allow_files: bool,
+    seconds: float,
+    memory: float | None,
+) -> None:
+    """Run one SQL query on the tables.
+
+    SQL is a query in DuckDB's dialect; - reads it from standard input. It can read the tables of the warehouse and
+    nothing else, unless --allow-files is given. A gnubg file given with --bd becomes a view named after the file:
+    gnubg_ts0.bd is gnubg_ts0. In JSON, NaN and infinities are null. The format parquet needs --output, table is for
+    standard output.
+
+    \b
+      bgdata query "select * from versions" --format csv
+      bgdata query "from match_equity where away = 3" --output three.parquet
+    """
+    from bgdata.store.locked_sql import QueryLimits
+
+    limits = QueryLimits(seconds, round((memory or 0) * 1e9))
+    text = query_text(sql, file)
+    run_query(warehouse, text, form, output, gnubg_files, allow_files=allow_files, limits=limits)
+
+
+OPTIONS = {"csv": "format csv, header", "json": "format json, array", "parquet": "format parquet, compression zstd"}
+MOST_ROWS_SHOWN = 40  # of a table on a terminal
+ALL = 1 << 40  # rows, or characters
+
+
+def query_text(sql: str | None, file: Path | None) -> str:
+    """The query as given, from a file, or from standard input for `-`. Raises UsageError or StorageError."""
+    if (sql is None) == (file is None):
+        raise UsageError("expected either SQL or --file, got " + ("neither" if sql is None else "both"))
+    try:
+        if file is not None:
+            with storage_errors("read", file):
+                return file.read_text("utf-8")
+        return sys.stdin.read() if sql == "-" else str(sql)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"expected SQL as UTF-8 text, found other bytes in {file or 'standard input'}") from error
+
+
+def form_of(form: str | None, output: Path | None, unnamed: str = "csv") -> str:
+    """The format to write: the one that is named, or that the name of the file ends with, else `unnamed`. Raises
+    UsageError for parquet without a file, for a table in one, and for a name as of a compressed file."""
+    if output is None:
+        if form == "parquet":
+            raise UsageError("expected --output FILE with --format parquet, got none")
+        return form or "table"
+    if form == "table":
+        raise UsageError("expected csv, json or parquet with --output, got table; try: --format csv")
+    ending = output.suffix.lower().removeprefix(".")
+    if ending in ("gz", "zst", "bz2", "xz", "zip"):
+        raise UsageError(f"expected a file that is not compressed, got {output}; try: csv, json or parquet")
+    return form or (ending if ending in OPTIONS else unnamed)
+
+
+def run_query(
+    warehouse: Warehouse,
+    sql: str,
+    form: str | None,
+    output: Path | None,
+    gnubg_files: tuple[Path, ...] = (),
+    *,
+    allow_files: bool = False,
+    limits: QueryLimits | None = None,
+) -> None:
+    """Run one query on the tables and the given gnubg files. With `allow_files`, any statement may run, on any file.
+
+    Raises QueryError with DuckDB's first line, and UsageError as `form_of` does, or for the name of a gnubg file.
+    """
+    import duckdb
+
+    from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
+
+    form = form_of(form, output)
+    text = sql if allow_files else reading_query(sql)
+    with written_aside(output, form, is_needed=form != "table") as path:
+        outputs = [path] if path else []
+        limits = limits or QueryLimits()
+        with warehouse.connect(limits=limits, allow_files=allow_files, outputs=outputs) as connection:
+            for file in gnubg_files:
+                define_gnubg_view(connection, file, new_name(connection, file))
+            try:
+                relation = connection.sql(text) if text else None
+                if relation is None:
+                    return
+                if path is not None:
+                    copy_rows(connection, relation, form, path)
+                else:
+                    show_rows(relation)
+                for line in notes_on_empty(warehouse, connection, relation, text):
+                    click.echo(line, err=True)
+            except duckdb.InterruptException as error:
+                raise QueryError(
+                    f"expected a query of at most {limits.seconds:g} seconds; try: --seconds N, or fewer rows"
+                ) from error
+            except duckdb.OutOfMemoryException as error:
+                raise QueryError(f"{first_lines(error)}; try: --memory GB, or fewer rows") from error
+            except duckdb.PermissionException as error:
+                raise QueryError(f"{first_lines(error)}; try: --allow-files") from error
+            except duckdb.Error as error:
+                raise QueryError(first_lines(error)) from error
+
+
+FILLED_BY = {  # the commands whose results are versions of a kind, where `bgdata build KIND` is not how one begins
+    "benchmark_scores": "benchmark PLAYER",
+    "cubeful_scores": "ladder --for money",
+    "cubeful_selfplay": "selfplay --cube-model MODEL",
+    "engine_labels": "label SOURCE",
+    "game_scores": "score PLAYER",
+    "ladder": "ladder",
+    "lookahead_labels": "label SOURCE",
+    "referee_scores": "referee PLAYER",
+    "reference_checks": "check-reference",
+    "reference_scores": "score PLAYER",
+    "rollout_labels": "label SOURCE",
+    "scores": "score PLAYER",
+}
+
+
+VIEWS = "select view_name, sql from duckdb_views() where not internal"
+SOURCE = re.compile(r"\b(?:from|join)\s+\(*\"?(\w+)", re.IGNORECASE)  # other words may be columns
+UNIONS = {"labelled_boards", "benchmark_boards"}  # of tables that need not all be there
+
+
+def notes_on_empty(
+    warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
+) -> Iterator[str]:
+    """A line for each table that a query names and of which nothing is here; and, where the query has no rows, for each
+    view that is made from such tables, and for labels beside turns: why that is, and the command that fills them."""
+    views = dict(connection.execute(VIEWS).fetchall())
+    empty = {name for name, sql in views.items() if not re.search(r"\bfrom\b", sql, re.IGNORECASE)}
+    named = [name for name in dict.fromkeys(SOURCE.findall(text)) if name in views]
+    for name in named:
+        missing = {name} if name in empty else made_from(name, views) & empty
+        if missing and (name in empty or has_no_rows(relation)):
+            kinds = [kind for kind in warehouse.kinds.values() if missing & {shape.name for shape in kind.tables}]
+            steps = " or ".join(dict.fromkeys(f"bgdata {filling(kind)}" for kind in kinds))
+            names = ", ".join(kind.name for kind in kinds)
+            yield f"{name} is empty, as nothing of {names} is here; try: {steps}"
+    if "turns" in named and has_no_rows(relation):
+        labels = [name for name in named if name in warehouse.kinds and warehouse.kinds[name].is_labelled]
+        if labels:
+            yield f"turns have no variant of {', '.join(labels)}: theirs is the corpus, which the view lineage names"
+
+
+def has_no_rows(relation: duckdb.DuckDBPyRelation) -> bool:
+    """Whether a query has no rows."""
+    return not relation.limit(1).fetchall()
+
+
+def made_from(name: str, views: Mapping[str, str]) -> set[str]:
+    """The views that one is made from, and those that they are made from."""
+    found, waiting = set[str](), [name]
+    while waiting:
+        words = set(SOURCE.findall(views[waiting.pop()]))
+        waiting += (words & views.keys()) - UNIONS - found
+        found |= words & views.keys()
+    return found - UNIONS
+
+
+def filling(kind: Dataset[Any]) -> str:
+    """The command that makes a version of a kind."""
+    return FILLED_BY.get(kind.name) or (f"import {kind.name} FILE..." if kind.takes_files else f"build {kind.name}")
+
+
+def show_rows(relation: duckdb.DuckDBPyRelation) -> None:
+    """Print a table: on a terminal its first rows, in the width of the terminal; elsewhere all rows."""
+    try:
+        width = os.get_terminal_size(sys.stdout.fileno()).columns
+        relation.show(max_rows=MOST_ROWS_SHOWN, max_width=width)
+    except (OSError, ValueError):
+        relation.show(max_rows=ALL, max_width=ALL, max_col_width=ALL)
+
+
+@contextmanager
+def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterator[Path | None]:
+    """An empty file to write rows to. When the block is done, it is renamed to `output`, or copied to standard output.
+
+    None if none is needed. DuckDB itself would truncate the file that standard output goes to.
+    """
+    if not is_needed:
+        yield None
+    elif output is None:
+        with tempfile.NamedTemporaryFile(suffix=f".{form}") as file:
+            path = Path(file.name).resolve()
+            with when_cut_off(path.unlink):
+                yield path
+                with path.open("rb") as rows:
+                    shutil.copyfileobj(rows, sys.stdout.buffer)
+    else:
+        partial = output.absolute().with_name(f".{output.name}.{os.getpid()}.partial")
+        with (
+            storage_errors("write", output, "choose another file"),
+            when_cut_off(lambda: partial.unlink(missing_ok=True)),
+        ):
+            partial.touch()  # DuckDB's own words for a folder that cannot be written would blame the query
+            try:
+                yield partial.resolve()
+                if partial.stat().st_size:  # a text without any query writes nothing
+                    partial.replace(output)
+            finally:
+                partial.unlink(missing_ok=True)
+
+
+def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, form: str, path: Path) -> None:
+    """Write the rows of a query to a file."""
+    source = f"({relation.sql_query()})"
+    if form != "parquet":  # DuckDB 2.0 may hang for ever where a query fails after its first rows were written as text
+        connection.execute(f"create temp table finished as from {source}")
+        source = "finished"
+    if form == "json":  # of the table, in which no two columns have the same name
+        described = connection.sql("from finished")
+        types = zip(described.columns, described.types, strict=True)
+        columns = ", ".join(f"{finite(identifier(name), type_)} as {identifier(name)}" for name, type_ in types)
+        source = f"(select {columns} from finished)"
+    connection.execute(f"copy {source} to {quoted(str(path))} ({OPTIONS[form]}, use_tmp_file false)")
+
+
+def finite(value: str, type_: Any, depth: int = 0) -> str:
+    """SQL that puts null in place of numbers that JSON does not have: NaN and infinities, at any depth of a value."""
+    if "FLOAT" not in str(type_) and "DOUBLE" not in str(type_):
+        return value
+    item = f"item_{depth}"
+    if type_.id in ("float", "double"):
+        return f"case when isfinite({value}) then {value} end"
+    if type_.id in ("list", "array"):
+        inner = dict(type_.children)["child"]
+        return f"list_transform({value}::{inner}[], lambda {item}: {finite(item, inner, depth + 1)})"
+    if type_.id == "struct":
+        parts = (
+            f"{identifier(name)} := {finite(f'{value}.{identifier(name)}', part, depth)}"
+            for name, part in type_.children
+        )
+        return f"case when {value} is not null then struct_pack({', '.join(parts)}) end"
+    if type_.id == "map":
+        inner = dict(type_.children)["value"]
+        values = f"list_transform(map_values({value}), lambda {item}: {finite(item, inner, depth + 1)})"
+        return f"case when {value} is not null then map(map_keys({value}), {values}) end"
+    return f"{value}::varchar"  # a union
+
+
+COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
+
+
+def view_name(path: Path) -> str:
+    """The SQL name of a file: its stem in lower case, with underscores for other characters than letters and digits."""
+    return re.sub(r"\W", "_", path.stem.lower())
+
+
+def new_name(connection: duckdb.DuckDBPyConnection, path: Path) -> str:
+    """The SQL name of a file. Raises UsageError where a table or view has it: queries would no longer find that."""
+    name = view_name(path)
+    taken = "select view_name from duckdb_views() union select table_name from duckdb_tables()"
+    if (name,) in connection.execute(taken).fetchall():
+        raise UsageError(
+            f"expected a file whose name no table has, got {path}, a second {name}; try: a link of another name"
+        )
+    return name
+
+
+def define_gnubg_view(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> str:
+    """Register a file as a view with the columns of our tables; returns the kind of dataset that it can be compared
+    with.
+
+    Raises CorruptFileError, or UsageError for a file that holds no bearoff table.
+    """
+    file = open_gnubg_bearoff(path)
+    if isinstance(file, GnubgTwoSided):
+        connection.register(name, two_sided_rows(file))
+        return "bearoff_two_sided"
+    if isinstance(file, GnubgOneSided) and not file.header.is_normal:
+        connection.register(name, one_sided_rows(file))
+        return "bearoff_one_sided"
+    raise UsageError(f"expected a one-sided or two-sided table of chances or equities, got {path}")
+
+
+def two_sided_rows(file: GnubgTwoSided) -> pa.Table:
+    """A relation with on_roll_index, opponent_index and the equities that the file has."""
+    import pyarrow as pa
+
+    count = len(file)
+    index = np.arange(count, dtype=np.int32)
+    equities = (file.codes.reshape(count * count, -1) / np.float32(32767.5)) - np.float32(1)
+    columns = {name: np.ascontiguousarray(equities[:, n]) for n, name in enumerate(COLUMNS[: equities.shape[1]])}
+    return pa.table({"on_roll_index": np.repeat(index, count), "opponent_index": np.tile(index, count), **columns})
+
+
+def one_sided_rows(file: GnubgOneSided) -> pa.Table:
+    """A relation with position_index, chances (a list from 0 rolls on), mean_rolls, and gammon_chances if the file has
+    them."""
+    import pyarrow as pa
+
+    counts, gammons = file.read_all()
+    columns: dict[str, object] = {
+        "position_index": np.arange(len(counts), dtype=np.int32),
+        "chances": list_column(counts),
+        "mean_rolls": counts @ np.arange(counts.shape[1]) / 65535,
+    }
+    if gammons is not None:
+        columns["gammon_chances"] = list_column(gammons)
+    return pa.table(columns)
+
+
+def list_column(counts: np.ndarray) -> pa.Array:
+    """Rows of integers, in units of 1/65535, as lists of chances."""
+    from bgdata.kinds.column_values import fixed_lists
+
+    return fixed_lists((counts / np.float32(65535)).astype(np.float32))

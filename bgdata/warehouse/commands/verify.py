@@ -1,0 +1,483 @@
+"""`bgdata verify`, `bgdata rebuild` and `bgdata lock`: proof that a warehouse holds the right numbers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bgdata.cli.completion import complete_scopes
+from bgdata.cli.options import format_option, seed_option, threads_option
+from bgdata.cli.output import write_rows
+from bgdata.errors import (
+    BgdataError,
+    CorruptFileError,
+    ManifestFormatError,
+    MissingTableError,
+    StorageError,
+    UsageError,
+    shown,
+)
+from bgdata.process import keeping_nothing, when_cut_off
+from bgdata.rows import Row
+from bgdata.store.build import mend_catalog, refresh_catalog
+from bgdata.store.dataset import Dataset
+from bgdata.store.housekeeping import DAMAGED
+from bgdata.store.linked import move_aside, put_back
+from bgdata.store.lock_verdicts import advice, left_out
+from bgdata.store.lockfile import load_lock, save_lock
+from bgdata.store.names import parse_scope
+from bgdata.store.owners import check_link, require_own
+from bgdata.store.parameters import Parameters, VersionRef
+from bgdata.store.progress_bars import progress_bars
+from bgdata.store.published import is_published
+from bgdata.store.storage import is_locked, locked, storage_errors
+from bgdata.store.table import Table
+from bgdata.store.versions import CURRENT, newest
+from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.store.verify import Finding
+
+
+@click.command()
+@click.argument("kind", required=False, shell_complete=complete_scopes)
+@click.option(
+    "--sample",
+    type=click.IntRange(0),
+    metavar="ROWS",
+    help="Rows of each table to recompute.  [default: all if that takes seconds, else a sample]",
+)
+@seed_option(0)
+@click.option("--repair", is_flag=True, help="Compute damaged rows again, or build versions that fail again.")
+@format_option
+@click.pass_obj
+def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int, repair: bool, form: str) -> None:
+    """Prove the warehouse: hashes, values, checks, samples.
+
+    KIND is a kind of dataset, KIND/VARIANT or KIND/VARIANT/VERSION; the default is all kinds. The files of every
+    version are hashed, its values are compared with its digest, every SQL check is run on all rows, and all rows or a
+    sample of them are computed again. The report says for each version what was recomputed, and what was skipped and
+    why. The exit code is 1 if anything fails, or could not be checked, as for want of memory.
+
+    \b
+      bgdata verify
+      bgdata verify match_equity --sample 100 --seed 7
+    """
+    warehouse.require()
+    if not verify_warehouse(warehouse, kind, sample, seed, form, repair=repair):
+        sys.exit(1)
+
+
+@click.command()
+@click.argument("kind", required=False, shell_complete=complete_scopes)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Build in another folder and compare with warehouse.lock; the warehouse is not touched.",
+)
+@click.option("--all", "is_all", is_flag=True, help="Also compute what comes with the package, which may take hours.")
+@threads_option
+@format_option
+@click.pass_obj
+def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, form: str) -> None:
+    """Build the default tables again, and compare them.
+
+    KIND is a kind of dataset or KIND/VARIANT; the default is all kinds. --check proves that the digests come out the
+    same, of all that warehouse.lock lists; the exit code is 1 if any differs. Versions that come with the package are
+    not computed again unless --all is given: only their hashes are compared. Without --check, what only `bgdata build
+    --all` builds is built again where it is there, or where its KIND is given.
+
+    \b
+      bgdata rebuild --check
+      bgdata rebuild bearoff_gammon
+    """
+    if check and not rebuild_and_compare(warehouse, kind, form, is_all=is_all):
+        sys.exit(1)
+    if not check:
+        rebuild_in_place(warehouse, kind, form, is_all=is_all)
+
+
+@click.command()
+@click.pass_obj
+def lock(warehouse: Warehouse) -> None:
+    """Write warehouse.lock from what is built.
+
+    The file lists the digest of every variant of `bgdata build --all`, for `bgdata rebuild --check` and `bgdata diff`
+    to compare with.
+    """
+    lock_defaults(warehouse)
+
+
+def verify_warehouse(
+    warehouse: Warehouse, scope: str | None, sample: int | None, seed: int, form: str = "table", *, repair: bool
+) -> bool:
+    """Check every version (of KIND, KIND/VARIANT or KIND/VARIANT/VERSION), print the findings, and repair if asked;
+    returns whether all versions are right."""
+    from bgdata.store.verify import RECOMPUTED, Status, verify
+
+    if repair:
+        put_back_current(warehouse)
+    tables = warehouse.named(scope)
+    if not tables and next(findings_beside(warehouse, scope, is_whole=False), None) is None:
+        raise MissingTableError(f"expected at least one version in {warehouse.root}, found none; try: bgdata build")
+    failed: dict[str, Table] = {}
+    lost_variants: list[str] = []
+    counts = Counter[Status]()
+    recomputed: dict[str, str] = {}
+    rows: list[Row] = []
+    with progress_bars() as progress:
+        findings = verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress)
+        for finding in chain(findings, findings_beside(warehouse, scope)):
+            counts[finding.status] += 1
+            found = {"subject": finding.subject, "check": finding.check, "status": str(finding.status)}
+            rows.append(found | {"finding": finding.text})
+            if finding.is_last:
+                progress.note(failure(finding))
+            if finding.status is Status.FAILED:
+                if finding.table:
+                    failed[finding.subject] = finding.table
+                elif finding.check == CURRENT:
+                    lost_variants.append(finding.subject)
+            elif finding.check == RECOMPUTED:
+                recomputed[finding.subject] = (
+                    "recomputing skipped: " if finding.status is Status.SKIPPED else ""
+                ) + finding.text
+            elif finding.status is Status.SKIPPED:
+                progress.note(f"skipped {finding.subject}: {finding.check}: {finding.text}")
+            elif finding.check == "lock" and finding.table:
+                progress.note(f"ok     {finding.subject}: {recomputed[finding.subject]}")
+    passed, skipped, wrong = (counts[status] for status in (Status.PASSED, Status.SKIPPED, Status.FAILED))
+    unchecked = counts[Status.UNCHECKED]
+    if form != "table":
+        write_rows(rows, form)
+    summary = f"{len(tables)} versions: {passed} checks passed, {skipped} skipped, {wrong} failed"
+    click.echo(summary + (f", {unchecked} could not be made" if unchecked else ""), err=form != "table")
+    missing = [] if scope else left_out(warehouse)
+    if missing:
+        click.echo(advice(missing), err=True)
+    if not repair or not wrong:
+        return not wrong and not unchecked
+    for table in in_order_of_repair(warehouse, failed):
+        repair_version(warehouse, table)
+    for title in lost_variants:
+        repair_current(warehouse, *title.split("/"))
+    refresh_catalog(warehouse)
+    return is_repaired(warehouse, scope, failed, sample, seed) and not unchecked
+
+
+def findings_beside(warehouse: Warehouse, scope: str | None, *, is_whole: bool = True) -> Iterator[Finding]:
+    """Checks of what is beside versions: of the whole warehouse, if all of it was asked for and it `is_whole`; of what
+    is current, unless a version was named."""
+    from bgdata.store.verify import verify_current, verify_files
+
+    kind, variant, version = parse_scope(scope)
+    if kind is None and is_whole:
+        yield from verify_files(warehouse)
+    elif version is None:
+        for name in [kind] if kind else sorted(warehouse.kinds):
+            yield from verify_current(warehouse, name, variant or "")
+
+
+def is_repaired(warehouse: Warehouse, scope: str | None, failed: Iterable[str], sample: int | None, seed: int) -> bool:
+    """Whether the variants of versions that failed are right now; what is not is printed."""
+    from bgdata.store.verify import verify
+
+    kind, _, _ = parse_scope(scope)
+    variants = {name.rpartition("/")[0] for name in failed}
+    tables = [table for table in warehouse.versions(kind) if table.name.rpartition("/")[0] in variants]
+    with progress_bars() as progress:
+        findings = verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress)
+        wrong = [finding for finding in chain(findings, findings_beside(warehouse, scope)) if finding.is_last]
+        for finding in wrong:
+            progress.note(failure(finding))
+    return not wrong
+
+
+def put_back_current(warehouse: Warehouse) -> None:
+    """Put current versions back that a repair has set aside and then did not end."""
+    for kind in sorted(warehouse.kinds):
+        for variant, _ in warehouse.lost(kind):
+            with suppress(CorruptFileError, StorageError):
+                warehouse.check_staging()
+                require_own(warehouse.root, kind, variant)
+                version = warehouse.pointer(kind, variant)
+                aside = warehouse.staging / f"{DAMAGED}{kind}-{variant}-{version}"
+                is_being_built = is_locked(warehouse.staging / f"{kind}-{variant}.lock")
+                if version and os.path.lexists(aside) and not is_being_built:
+                    put_back(warehouse, aside, warehouse.root / kind / variant / version)
+
+
+def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
+    """Make a version of a variant current whose current one is not there or not known: the default one, built where it
+    is not there, or else the newest that is.
+
+    Raises MissingTableError where nothing can be, and StorageError where the disk is not there to which a link leads.
+    """
+    from bgdata.store.catalog import is_readable
+
+    check_link(warehouse.root / kind / variant)
+    with suppress(BgdataError):
+        if warehouse.open(kind, variant):
+            return
+    declared = warehouse.kind(kind)
+    tables = [table for table in warehouse.versions(kind, variant) if is_readable(table)]
+    known = [each for each in (*declared.defaults, declared.smallest) if declared.slug(each) == variant]
+    if known and not declared.takes_files:
+        with progress_bars() as progress:
+            warehouse.build(kind, known[0], progress=progress)
+    elif tables:
+        warehouse.use(newest(tables))
+    else:
+        step = f"import {kind} FILE..." if declared.takes_files else f"build {kind}"
+        raise MissingTableError(
+            f"expected a version of {kind}/{variant} to make current, found none; restore it from a copy, or try: "
+            f"bgdata {step}; if it is gone for good, delete {warehouse.root / kind / variant}"
+        )
+    click.echo(f"repaired {kind}/{variant}: {warehouse.open(kind, variant).folder.name} is current now", err=True)
+
+
+def failure(finding: Finding) -> str:
+    """A line that says what failed, or could not be checked."""
+    return f"{'FAILED' if finding.problem else 'NOT CHECKED'} {finding.subject}: {finding.check}: {finding.text}"
+
+
+def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
+    """Broken versions, by name, in the order in which they are built again: each after those that it is made from;
+    those that were imported, which only their owner has the files of, and what is made from them, at the end."""
+    needs = {name: needed_among(broken, name, inputs_of(warehouse, table)) for name, table in broken.items()}
+    try:
+        order = list(TopologicalSorter(needs).static_order())
+    except CycleError:  # of names: each was made from an older version of the other
+        order = list(broken)
+    last: dict[str, bool] = {}
+    for name in order:
+        is_imported = warehouse.kind(broken[name].folder.parts[-3]).takes_files
+        last[name] = is_imported or any(last.get(other, False) for other in needs[name])
+    return [broken[name] for name in sorted(last, key=last.__getitem__)]
+
+
+def needed_among(names: Iterable[str], name: str, inputs: Sequence[str]) -> list[str]:
+    """Those of the names that are `inputs` of the version `name`, which are versions, or variants other than its
+    own."""
+    others = [each for each in inputs if each != name.rpartition("/")[0]]
+    return [other for other in names if any(f"{other}/".startswith(f"{each}/") for each in others)]
+
+
+def inputs_of(warehouse: Warehouse, table: Table) -> list[str]:
+    """What a version is made from, as KIND/VARIANT or KIND/VARIANT/VERSION; nothing where its parameters are not
+    known."""
+    kind = warehouse.kind(table.folder.parts[-3])
+    with suppress(BgdataError):
+        wanted = kind.inputs(parameters_of(kind, table)).values()
+        return [
+            str(each) if isinstance(each, VersionRef) else f"{each[0]}/{warehouse.kind(each[0]).slug(each[1])}"
+            for each in wanted
+        ]
+    return []
+
+
+def parameters_of(kind: Dataset[Any], table: Table) -> Parameters:
+    """The parameters of a version by its manifest, or, if that is broken, of the default variant of the same name.
+    Raises ManifestFormatError where there is no such."""
+    try:
+        recorded: Parameters = kind.parameters.from_manifest(table.manifest.parameters)
+    except (ManifestFormatError, MissingTableError) as error:
+        defaults: tuple[Parameters, ...] = (*kind.defaults, kind.smallest)
+        for known in defaults:
+            if kind.slug(known) == table.folder.parts[-2]:
+                return known
+        raise ManifestFormatError(
+            f"expected the parameters of {table.name} in its manifest, which is broken; "
+            f"delete {table.folder} and build it anew"
+        ) from error
+    return recorded
+
+
+def repair_version(warehouse: Warehouse, table: Table) -> None:
+    """Move a broken version aside, where it is kept for inspection, and build its variant again; if that fails, the
+    broken one is put back. What is current stays current.
+
+    Raises MissingTableError for an imported version, whose files only its owner has, ManifestFormatError where its
+    parameters are not known, and DigestMismatchError where what it is made from is damaged too.
+    """
+    from bgdata.store.catalog import is_readable
+    from bgdata.store.verify import check_hashes
+
+    name, variant = table.folder.parts[-3:-1]
+    kind = warehouse.kind(name)
+    if kind.takes_files:
+        raise MissingTableError(
+            f"expected the files that {table.name} was imported from; "
+            f"delete {table.folder} and try: bgdata import {name} FILE..."
+        )
+    parameters = parameters_of(kind, table)
+    kind.check_parameters(parameters)  # before anything is moved
+    if is_readable(table):
+        with suppress(CorruptFileError, MissingTableError), progress_bars() as progress:
+            rows = kind.computation.repair(parameters, table, progress)
+            if rows is not None:
+                click.echo(f"repaired {table.name}: {rows:,} rows computed again", err=True)
+                return
+    inputs = warehouse.made_from(table) if is_readable(table) else warehouse.find_inputs(kind, parameters)
+    for made_from in (inputs or {}).values():
+        check_hashes(made_from)
+    require_own(warehouse.root, name, variant)
+    current = current_beside(warehouse, table)
+    with storage_errors("move", table.folder):
+        aside = move_aside(warehouse, table.folder, f"{DAMAGED}{name}-{variant}-{table.folder.name}")
+    try:
+        with when_cut_off(partial(put_back, warehouse, aside, table.folder)), progress_bars() as progress:
+            built = warehouse.build(name, parameters, progress=progress, inputs=inputs)
+    except BaseException:
+        put_back(warehouse, aside, table.folder)
+        raise
+    finally:
+        if current:
+            warehouse.use(current)
+    click.echo(f"repaired {built.name}; the damaged files are in {aside}", err=True)
+
+
+def current_beside(warehouse: Warehouse, table: Table) -> Table | None:
+    """The current version of the variant of `table` where that is another one; None where it is not known."""
+    kind, variant, version = table.folder.parts[-3:]
+    try:
+        current = warehouse.open(kind, variant)
+    except (CorruptFileError, MissingTableError):
+        return None
+    return None if current.folder.name == version else current
+
+
+def rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str = "table", *, is_all: bool = False) -> bool:
+    """Build all that the lock lists into a temporary folder and compare digests; returns whether all are equal.
+
+    Versions that come with the package are only copied, which compares their hashes, unless `is_all`.
+    """
+    entries = [
+        entry
+        for entry in load_lock(warehouse.lock)
+        if scope in (None, entry.dataset, f"{entry.dataset}/{entry.variant}")
+    ]
+    if scope is not None and not entries:
+        warehouse.kind(kind_and_variant(scope)[0])
+        raise MissingTableError(f"expected {scope} in {warehouse.lock}, found none; try: bgdata lock")
+    aside_root = warehouse.staging if warehouse.root.is_dir() else None
+    if aside_root:
+        warehouse.check_staging()
+        aside_root.mkdir(exist_ok=True)
+    rows: list[dict[str, object]] = []
+    with (
+        tempfile.TemporaryDirectory(prefix="rebuild-", dir=aside_root) as folder,
+        when_cut_off(partial(shutil.rmtree, folder, ignore_errors=True)),
+        keeping_nothing(),
+        locked(Path(folder).with_suffix(".lock")),  # held: `bgdata gc` leaves the folder alone
+        progress_bars() as progress,
+    ):
+        aside = Warehouse(folder, warehouse.kinds)
+        for entry in entries:
+            declared = warehouse.kind(entry.dataset)
+            parameters = declared.default(entry.variant)
+            is_computed = is_all and declared.published(parameters) is not None
+            table = aside.build(entry.dataset, parameters, progress=progress, force=is_computed, with_catalog=False)
+            found = table.manifest.digest
+            is_copy = is_published(declared, table)
+            row = {"is_same": found == entry.digest, "is_rebuilt": not is_copy, "rebuilt_digest": found}
+            rows.append({**vars(entry), **row})
+            verdict = "same  " if found == entry.digest else "DIFFERS"
+            how = "hashes only, from the package" if is_copy else "rebuilt"
+            line = f"{verdict} {entry.dataset}/{entry.variant}: locked {entry.digest[:16]}, {how} {found[:16]}"
+            if is_copy:
+                line += f"\n        not computed again, which took {duration(table.manifest.seconds)}; --all does it"
+            click.echo(line, err=form != "table")
+    if form != "table":
+        write_rows(rows, form)
+    return all(row["is_same"] for row in rows)
+
+
+def duration(seconds: float) -> str:
+    """A time in hours, minutes or seconds, whichever reads best."""
+    for unit, length in (("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def kind_and_variant(scope: str) -> tuple[str, str]:
+    """(kind, variant) of KIND or KIND/VARIANT, with an empty variant for the former. Raises UsageError."""
+    kind, variant, version = parse_scope(scope)
+    if kind is None or version is not None:
+        raise UsageError(f"expected KIND or KIND/VARIANT, got {shown(scope)}: what is built again may be a new version")
+    return kind, variant or ""
+
+
+def rebuild_in_place(warehouse: Warehouse, scope: str | None, form: str = "table", *, is_all: bool = False) -> None:
+    """Build the default variants (of one kind, or one variant) again and publish them; those that come with the package
+    only if `is_all`, and those that a default build leaves out only where they are there, or of a kind that is named.
+    Notes say what was built; for programs there is a row for each."""
+    recipes = recipes_of(warehouse, scope)
+    missing = [] if scope is not None else left_out(warehouse)
+    rows: list[Row] = []
+    with progress_bars() as progress:
+        for declared, parameters in recipes:
+            if f"{declared.name}/{declared.slug(parameters)}" in missing:
+                continue
+            force = is_all or declared.published(parameters) is None
+            table = warehouse.build(declared.name, parameters, progress=progress, force=force, with_catalog=False)
+            found = table.manifest
+            names = {"dataset": found.dataset, "variant": found.variant, "version": found.version}
+            rows.append({**names, "rows": found.rows, "digest": found.digest, "is_rebuilt": force})
+    mend_catalog(warehouse)
+    if form != "table":
+        write_rows(rows, form)
+    if missing:
+        click.echo(advice(missing), err=True)
+
+
+def recipes_of(warehouse: Warehouse, scope: str | None) -> list[tuple[Dataset[Any], Parameters]]:
+    """What is to be built again: all default variants, those of a kind, or one variant, which may be there with other
+    parameters than a default one. Raises UsageError for a variant that was imported, and MissingTableError for one that
+    is not there."""
+    kind, variant = kind_and_variant(scope) if scope is not None else (None, "")
+    kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
+    found = [(declared, each) for declared in kinds for each in declared.defaults]
+    if not variant:
+        return found
+    declared = kinds[0]
+    if declared.takes_files:
+        raise UsageError(f"expected a kind that is computed, got {declared.name}; try: bgdata import {kind} FILE...")
+    known = [each for each in found if declared.slug(each[1]) == variant]
+    return known or [(declared, declared.recorded(warehouse.open(declared.name, variant).manifest))]
+
+
+def lock_defaults(warehouse: Warehouse) -> None:
+    """Write the lock of the default variants from their current versions. Raises MissingTableError when one is not
+    built, and UsageError where another recipe is current."""
+    manifests = []
+    for kind in warehouse.kinds.values():
+        for parameters in kind.defaults:
+            table = warehouse.find(kind, parameters)
+            if table is None:
+                step = "bgdata build --all" if parameters in kind.more else "bgdata build"
+                raise MissingTableError(
+                    f"expected {kind.name}/{kind.slug(parameters)} in {warehouse.root}, found none; try: {step}"
+                )
+            current = warehouse.open(kind.name, kind.slug(parameters))
+            if current.folder != table.folder:
+                raise UsageError(
+                    f"expected the default recipe of {kind.name}/{kind.slug(parameters)} to be current, "
+                    f"found {current.folder.name}; try: bgdata use {table.name}"
+                )
+            manifests.append(table.manifest)
+    save_lock(warehouse.lock, manifests)
+    click.echo(f"wrote {warehouse.lock}: {len(manifests)} variants")

@@ -1,0 +1,242 @@
+"""Queries of strangers run in a process of their own: it can be ended whatever a query does, and one that takes too
+much memory takes nobody else with it.
+
+The process stands in an empty folder with a link to the warehouse, and knows all files by names below it: then no query
+can say where anything is, whatever it does with a text. Settings of DuckDB that say so anyway cannot be asked for.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bgdata.errors import BgdataError, QueryError, TooBusyError, shown
+from bgdata.process import data_bytes
+from bgdata.rows import as_cell, plain
+from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
+from bgdata.web.limits import Limits
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from bgdata.web.site import Site
+
+NAME = "warehouse"  # of the link to it
+MOST_BYTES = 1 << 24  # of an answer
+PART = 64  # rows that are looked at at once: a few large ones may be too many
+START_SECONDS = 120.0  # until the process has opened the tables
+TOO_LARGE = "expected a query that fits into its memory, found that it needs more; try: fewer rows, or shorter ones"
+OUT_OF_MEMORY = re.compile("out of memory", re.IGNORECASE)
+GRACE_SECONDS = 2.0  # that a query gets beyond its limit: DuckDB stops by itself what it can stop
+SETTINGS = re.compile(  # what shows the settings of DuckDB, and what runs a text that may be put together to do so
+    r"duckdb_settings|pg_settings|current_setting|allowed_paths|allowed_directories|json_execute_serialized_sql"
+    r"""|\bquery(_table)?["\s\x80-\U0010ffff]*(\(|/\*|--)""",
+    re.IGNORECASE,
+)
+
+
+class Result(NamedTuple):
+    """Rows of a query: names of the columns, plain values, and whether there are more rows than these."""
+
+    names: list[str]
+    rows: list[list[Any]]
+    has_more: bool
+
+
+class Failed(NamedTuple):
+    """Why a query has no answer; and whether it ran out of memory, after which a process may have little to give."""
+
+    message: str
+    is_spent: bool
+
+
+class QueryProcess:
+    """A process that answers one query after the other; it is started when it is needed, and anew where the warehouse
+    changed."""
+
+    def __init__(self, site: Site) -> None:
+        self._site, self._lock = site, threading.Lock()
+        self._process: BaseProcess | None = None
+        self._pipe: Connection | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._stamp: object = None
+
+    def ask(self, sql: str, form: str = "rows") -> Any:
+        """What a query answers: a `Result`, or bytes of `csv` or `parquet`. Raises QueryError, also for a query that
+        takes too long, and TooBusyError."""
+        limits = self._site.limits
+        if not self._lock.acquire(timeout=limits.wait_seconds):
+            raise TooBusyError("expected fewer queries at once; try again in a few seconds")
+        try:
+            pipe = self._started()
+            pipe.send((sql, form))
+            if not pipe.poll(limits.sql_seconds + GRACE_SECONDS):
+                self.end()
+                raise QueryError(f"expected a query of at most {limits.sql_seconds:g} seconds; try: fewer rows")
+            found = pipe.recv()
+            if isinstance(found, Failed) and found.is_spent:
+                self.end()
+        except BgdataError:  # some are an OSError too: the warehouse is gone, for instance
+            raise
+        except (EOFError, OSError) as error:
+            self.end()
+            raise QueryError("expected a query that fits into its limits, found that it ended its process") from error
+        finally:
+            self._lock.release()
+        if isinstance(found, Failed):
+            raise QueryError(self._site.public(found.message).partition("; try: --")[0])  # options of commands
+        return found
+
+    def _started(self) -> Connection:
+        stamp = self._site.stamp
+        if self._pipe is not None and self._process and self._process.is_alive() and self._stamp == stamp:
+            return self._pipe
+        self.end()
+        self._site.warehouse.require()
+        # a query can call a function that DuckDB does not interrupt, so it runs in a process that can be ended
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        self._folder = tempfile.TemporaryDirectory(prefix="bgdata-", ignore_cleanup_errors=True)
+        Path(self._folder.name, NAME).symlink_to(self._site.warehouse.root.resolve())
+        given = self._folder.name, self._site.limits, theirs
+        process = context.Process(target=serve_queries, args=given, daemon=True)
+        with theirs:
+            process.start()
+        self._process = process
+        self._pipe, self._stamp = ours, stamp
+        if not ours.poll(START_SECONDS) or ours.recv() != "ready":
+            raise EOFError
+        return ours
+
+    def end(self) -> None:
+        """End the process, if there is one."""
+        process, pipe, folder = self._process, self._pipe, self._folder
+        self._process = self._pipe = self._folder = None
+        if pipe:
+            pipe.close()
+        if process:
+            process.kill()
+            process.join()
+        if folder:
+            folder.cleanup()
+
+
+def serve_queries(folder: str, limits: Limits, pipe: Connection) -> None:
+    """Answer queries that come through a pipe, until it is closed. An error is answered by its message. `folder` is
+    where the process may write, and has the link to the warehouse."""
+    import duckdb
+
+    import bgdata
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
+    os.chdir(folder)
+    os.environ["HOME"] = "."  # DuckDB looks below it for extensions
+    given = QueryLimits(limits.sql_seconds, limits.sql_bytes, limits.sql_disk_bytes)
+    with bgdata.open_warehouse(NAME).connect(limits=given, mend=False, is_relative=True) as connection:
+        limit_memory(2 * limits.sql_bytes)
+        pipe.send("ready")
+        while True:
+            try:
+                sql, form = pipe.recv()
+            except EOFError:
+                return
+            try:
+                pipe.send(answer_query(connection, sql, form, limits))
+            except BgdataError as error:
+                pipe.send(Failed(str(error), is_spent=False))
+            except (MemoryError, duckdb.OutOfMemoryException):
+                pipe.send(Failed(TOO_LARGE, is_spent=True))
+
+
+def limit_memory(more: int) -> None:
+    """Let this process take so many bytes more than it has, where the system can tell: DuckDB's own limit is for the
+    tables that it keeps, not for the texts and lists of the rows at work."""
+    if sys.platform == "linux":
+        import resource
+
+        most = data_bytes() + more
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, limits: Limits) -> Any:
+    """A `Result`, or bytes of CSV or Parquet. Raises QueryError, and MemoryError or duckdb.OutOfMemoryException."""
+    import duckdb
+
+    text = reading_query(sql)
+    if not text:
+        raise QueryError("expected a query, got none")
+    if found := SETTINGS.search(text):
+        raise QueryError(f"expected a query of tables, not of settings or texts that are run, got {shown(found[0])}")
+    most = limits.sql_rows if form == "rows" else limits.file_rows
+    limited = f"{text} limit {most + 1}" if text.startswith("from (") else text
+    try:
+        if form == "parquet":
+            return as_parquet(connection, limited, most)
+        names, rows = read_rows(connection, limited, most + 1)
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error as error:
+        raise QueryError(first_lines(error)) from error
+    return as_csv(names, rows[:most]) if form == "csv" else Result(names, rows[:most], len(rows) > most)
+
+
+def read_rows(connection: duckdb.DuckDBPyConnection, query: str, most: int) -> tuple[list[str], list[list[Any]]]:
+    """(names, plain rows) of a query, at most so many. Raises QueryError for too many bytes, and duckdb.Error."""
+    found = connection.execute(query)
+    names, rows, size = [column[0] for column in found.description or ()], list[tuple[Any, ...]](), 0
+    while len(rows) < most and (part := found.fetchmany(PART)):
+        rows += part
+        size += sum(len(str(value)) for row in part for value in row)
+        check_size(size)
+    return names, [[plain(value) for value in row] for row in rows[:most]]
+
+
+def check_size(count: int) -> None:
+    """An answer may have so many bytes. Raises QueryError."""
+    if count > MOST_BYTES:
+        raise QueryError(f"expected an answer of at most {MOST_BYTES:,} bytes, found more; try: fewer rows")
+
+
+def as_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
+    """Rows as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([as_cell(value) for value in row] for row in rows)
+    return text.getvalue().encode()
+
+
+def as_parquet(connection: duckdb.DuckDBPyConnection, query: str, most: int) -> bytes:
+    """The first rows of a query as a Parquet file. Raises QueryError for too many bytes, MemoryError, and
+    duckdb.Error."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    reader, parts, size = connection.sql(query).to_arrow_reader(PART), [], 0
+    try:
+        for part in reader:
+            parts.append(part)
+            size += part.nbytes
+            check_size(size)
+    except OSError as error:  # of DuckDB, as Arrow tells it
+        if OUT_OF_MEMORY.search(str(error)):
+            raise MemoryError from error
+        raise QueryError(first_lines(error)) from error
+    file = io.BytesIO()
+    try:
+        pq.write_table(pa.Table.from_batches(parts, reader.schema).slice(0, most), file, compression="zstd")
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        raise QueryError(f"{first_lines(error)}; try: cast such columns to varchar") from error
+    return file.getvalue()

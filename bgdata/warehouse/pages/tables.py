@@ -1,0 +1,205 @@
+"""Pages of the kinds of dataset and of their versions: what a table is, what proves it, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from bgdata.bearoff.index import layout_at
+from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.endgames.tables import EndgameTable
+from bgdata.errors import BgdataError, MissingTableError, shown
+from bgdata.game.position import Position
+from bgdata.rows import whole_rows
+from bgdata.store.dataset import Dataset
+from bgdata.store.declaration import TableShape
+from bgdata.store.manifest import Manifest
+from bgdata.store.names import check_name
+from bgdata.store.parameters import value_text
+from bgdata.store.parquet import middle_rows
+from bgdata.store.table import Table
+from bgdata.training.rows import KINDS as NETWORKS
+from bgdata.training.rows import curve_charts
+from bgdata.warehouse.pages.lineage import lineage_svg
+from bgdata.warehouse.rows import kind_parts, listed_rows, rows_of
+from bgdata.web.answer import Page, address, position_path
+from bgdata.web.charts import chart_svg
+from bgdata.web.site import Row, Site
+
+SAMPLE = 8  # rows of a table that its page shows
+FLAT_ROWS: dict[str, Callable[[Table], list[dict[str, Any]]]] = {  # of tables that are too large for Parquet
+    "bearoff_two_sided": lambda found: TwoSidedTable(found).middle_rows(SAMPLE),
+    "contact_endgame": lambda found: EndgameTable(found).middle_rows(SAMPLE),
+}
+BOUNDS = ("error", "bound", "difference")  # in the names of figures that say how exact a table is
+
+
+def listed(site: Site) -> list[Row]:
+    """A row for each version, and for each kind without any, as `bgdata list --format json` has them."""
+    return site.keep("listed", lambda: [public_row(site, row) for row in whole_rows(listed_rows(site.warehouse))])
+
+
+def public_row(site: Site, row: Row) -> Row:
+    """A row whose damage names no folder."""
+    return row | {"damage": site.public(row["damage"]) if row["damage"] else None}
+
+
+def kinds(site: Site, _: Request) -> Page:
+    """All kinds and their versions; JSON is that of `bgdata list`."""
+    rows = listed(site)
+    groups = {name: [row for row in rows if row["dataset"] == name] for name in site.warehouse.kinds}
+    return Page("tables.html", {"groups": groups, "kinds": site.warehouse.kinds}, rows)
+
+
+def kind(site: Site, request: Request) -> Page:
+    """One kind: its columns, arrays, checks and versions; JSON is that of `bgdata explain`."""
+    declared = site.warehouse.kind(request.path_params["kind"])
+    parameters = declared.completed((*declared.defaults, declared.smallest)[0], site.warehouse)
+    shown_ = {
+        "kind": declared,
+        "versions": [row for row in listed(site) if row["dataset"] == declared.name and row["variant"]],
+        "checks": claims_by_table(site, declared),
+        "defaults": [declared.slug(each) for each in declared.defaults],
+    }
+    parts = kind_parts(declared, parameters, site.warehouse.kinds.sql)
+    return Page("kind.html", shown_, whole_rows(rows_of(declared.name, parts)))
+
+
+def claims_by_table(site: Site, kind: Dataset[Any]) -> dict[str, list[str]]:
+    """What the SQL checks of a kind hold, by table."""
+    sql = site.warehouse.kinds.sql
+    return {shape.name: [claim for claim, _ in sql.checks(shape.name)] for shape in kind.tables}
+
+
+def opened(site: Site, given: Mapping[str, Any]) -> Table:
+    """The version of an address. Raises UnknownKindError, InvalidNameError or MissingTableError."""
+    variant, version = check_name("variant", given["variant"]), given.get("version")
+    if version is not None:
+        check_name("version", version)
+    return site.warehouse.open(site.warehouse.kind(given["kind"]).name, variant, version)
+
+
+def table(site: Site, request: Request) -> Page:
+    """One version, the current one of a variant unless it is named. JSON has its manifest, columns and samples."""
+    found = opened(site, request.path_params)
+    return site.keep(("table", found.name), lambda: table_page(site, found))
+
+
+def table_page(site: Site, found: Table) -> Page:
+    """The page of a version. Raises ManifestFormatError for a damaged manifest."""
+    manifest, declared = found.manifest, site.warehouse.kind(found.folder.parts[-3])
+    damage = ""
+    try:
+        found.check_sizes()
+        parameters = declared.recorded(manifest)
+    except BgdataError as error:
+        damage, parameters = site.public(error), None
+    is_flat = parameters is not None and not declared.tables_of(parameters)
+    samples = [] if damage else [sample(site, found, shape, is_flat=is_flat) for shape in declared.tables]
+    current = next((row["is_current"] for row in listed(site) if named(row) == found.name), False)
+    lineage = lineage_svg(site.warehouse, found)
+    bounds = {name: value for name, value in manifest.statistics.items() if any(word in name for word in BOUNDS)}
+    shown_ = {
+        "table": found,
+        "manifest": manifest,
+        "kind": declared,
+        "damage": damage,
+        "is_current": current,
+        "others": [row for row in listed(site) if (row["dataset"], row["variant"]) == found.folder.parts[-3:-1]],
+        "samples": samples,
+        "bounds": bounds,
+        "figures": {name: value for name, value in manifest.statistics.items() if name not in bounds},
+        "rebuild": rebuild_command(declared, manifest, parameters),
+        "lineage": lineage,
+        "charts": [] if damage or declared.name not in NETWORKS else list(map(chart_svg, curve_charts(found))),
+        "seen": seen_at(declared, found),
+        "checks": claims_by_table(site, declared),
+    }
+    data = {
+        "name": found.name,
+        "is_current": current,
+        "damage": damage or None,
+        "manifest": manifest.values(),
+        "rebuild": shown_["rebuild"],
+        "tables": {each["shape"].name: each["rows"] for each in samples},
+    }
+    return Page("table.html", shown_, data)
+
+
+def seen_at(declared: Dataset[Any], found: Table) -> list[tuple[str, str]]:
+    """(words, address) of the pages that show what a version is about."""
+    kind, variant = found.folder.parts[-3:-1]
+    own = {
+        "match_equity": ("as a heat map", address("/match-equity", {"met": variant})),
+        "race_rules": ("rules side by side", address("/race", {"rules": variant})),
+        "race_error": ("as a picture", address("/race", {"errors": variant})),
+        "openings": ("the book", "/openings"),
+        "claims": ("the register", "/claims"),
+        "scores": ("players side by side", "/players"),
+    }
+    games = [("its games", f"/game/{kind}/{variant}")] if declared.tables[0].name == "games" else []
+    return games + [own[name] for name in (kind,) if name in own]
+
+
+def named(row: Row) -> str:
+    """Kind, variant and version of a row of the list."""
+    return "/".join(str(row[name]) for name in ("dataset", "variant", "version"))
+
+
+def sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Row:
+    """Rows of one table of a version, or why there are none."""
+    try:
+        rows = FLAT_ROWS[shape.name](found) if is_flat else middle_rows(found.check_file(shape.file), SAMPLE)
+    except BgdataError as error:
+        return {"shape": shape, "rows": [], "links": [], "note": site.public(error)}
+    return {"shape": shape, "rows": whole_rows(rows), "links": [row_position(found, row) for row in rows], "note": ""}
+
+
+def row_position(found: Table, row: Row) -> str:
+    """The address of the position that a row of bearoff layouts is about; empty where it is about none."""
+    points = int(str(found.manifest.parameters.get("points", 0)))
+    try:
+        if {"on_roll_index", "opponent_index"} <= set(row):
+            return pair_path(points, row["on_roll_index"], row["opponent_index"])
+        return layouts_path(row["points"], row["points"]) if isinstance(row.get("points"), list) else ""
+    except BgdataError:
+        return ""
+
+
+def pair_path(points: int, on_roll_index: int, opponent_index: int) -> str:
+    """The address of two layouts on so many points. Raises BgdataError for indexes that there are not."""
+    return layouts_path(layout_at(on_roll_index, points), layout_at(opponent_index, points))
+
+
+def layouts_path(on_roll: Sequence[int], opponent: Sequence[int]) -> str:
+    """The address of a bearoff of two layouts. Raises InvalidPositionError."""
+    rows = ([*side, *[0] * (25 - len(side))] for side in (opponent, on_roll))
+    return position_path(Position.from_rows(*rows))
+
+
+def rebuild_command(declared: Dataset[Any], manifest: Manifest, parameters: Any) -> str:
+    """The command that makes a version again."""
+    if declared.takes_files:
+        files = " ".join(file.name for file in manifest.raw_files) or "FILE..."
+        return f"bgdata import {declared.name} {files}"
+    if parameters is None or parameters in declared.defaults:
+        return f"bgdata build {declared.name}"
+    words = (f"--set '{name}={value_text(value)}'" for name, value in vars(parameters).items())
+    return " ".join([f"bgdata build {declared.name}", *words])
+
+
+def file(site: Site, request: Request) -> Response:
+    """A file of a version as it is, with its SHA-256 as entity tag. Raises what `opened` raises, and MissingTableError
+    or CorruptFileError for a file that the manifest does not list, or that is damaged."""
+    found, name = opened(site, request.path_params), request.path_params["name"]
+    if name == "manifest.json":
+        return Response(found.manifest.to_bytes(), media_type="application/json")
+    entry = next((each for each in found.manifest.files if each.name == name), None)
+    if entry is None:
+        have = ", ".join(each.name for each in found.manifest.files)
+        raise MissingTableError(f"expected a file of {found.name}: {have}, got {shown(name)}")
+    headers = {"etag": f'"{entry.sha256}"', "cache-control": "public, max-age=31536000, immutable"}
+    return FileResponse(found.check_file(name), media_type="application/octet-stream", filename=name, headers=headers)

@@ -1,0 +1,92 @@
+"""Kinds of dataset and their versions as rows of data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from bgdata.errors import BgdataError
+from bgdata.rows import Row
+from bgdata.store.dataset import Dataset, Input
+from bgdata.store.parameters import Parameters, VersionRef, value_text
+from bgdata.store.scripts import SqlFolders
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+
+def listed_rows(warehouse: Warehouse, kinds: Iterable[Dataset[Any]] | None = None) -> Iterator[Row]:
+    """A row for each version (of some kinds), and for each kind that has none."""
+    for kind in warehouse.kinds.values() if kinds is None else kinds:
+        kept = list(version_rows(warehouse, kind.name))
+        for row in kept or [{}]:
+            empty = dict.fromkeys(("variant", "version", "is_current", "rows", "bytes", "damage"))
+            yield {"dataset": kind.name, "summary": kind.summary, **empty, **row}
+
+
+def version_rows(warehouse: Warehouse, name: str) -> Iterator[dict[str, Any]]:
+    """The versions of a kind: the size of each, or what is wrong with it; and what is wrong, without a version, where
+    the current one of a variant is not there or not known."""
+    for table in warehouse.versions(name):
+        variant, version = table.folder.parts[-2:]
+        row = {"variant": variant, "version": version, "is_current": is_current(warehouse, table)}
+        try:
+            table.check_sizes()
+            size = sum(entry.bytes for entry in table.manifest.files)
+            yield row | {"rows": table.manifest.rows, "bytes": size, "damage": None}
+        except BgdataError as error:
+            yield row | {"rows": None, "bytes": None, "damage": str(error)}
+    for variant, flaw in warehouse.lost(name):
+        yield {
+            "variant": variant,
+            "version": None,
+            "is_current": True,
+            "rows": None,
+            "bytes": None,
+            "damage": str(flaw),
+        }
+
+
+def is_current(warehouse: Warehouse, table: Table) -> bool:
+    """Whether a version is the current one of its variant; no version is where the file `current` is damaged."""
+    try:
+        return warehouse.open(*table.folder.parts[-3:-1]).folder == table.folder
+    except BgdataError:
+        return False
+
+
+class Part(NamedTuple):
+    """One line of an explanation, which is also one row of it as data."""
+
+    part: str  # column, array, parameter, check or input
+    name: str
+    type: str = ""
+    unit: str = ""
+    meaning: str = ""
+
+
+def kind_parts(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders) -> Iterator[Part]:
+    """The parts of the explanation of a kind: columns, arrays, parameters, checks."""
+    for shape in kind.tables:
+        for column in shape.columns:
+            yield Part(f"column of {shape.name}", column.name, column.type, column.unit, column.meaning)
+    for array in kind.arrays:
+        yield Part("array", array.name, array.dtype, array.axes, array.meaning)
+    for name, value in vars(parameters).items():
+        yield Part("parameter", name, type(value).__name__, "", value_text(value))
+    for shape in kind.tables:
+        for claim, _ in sql.checks(shape.name):
+            yield Part(f"check of {shape.name}", claim)
+    for role, wanted in kind.inputs(parameters).items():
+        yield Part("input", role, "", "", input_text(wanted))
+
+
+def rows_of(name: str, parts: Iterable[Part]) -> Iterator[Row]:
+    """The parts of an explanation as rows of data."""
+    return ({"explained": name, **part._asdict()} for part in parts)
+
+
+def input_text(wanted: Input) -> str:
+    """An input of a kind as text: `KIND/VARIANT/VERSION`, or a kind with its parameters."""
+    if isinstance(wanted, VersionRef):
+        return str(wanted)
+    return f"{wanted[0]} with {', '.join(f'{key} {value_text(value)}' for key, value in vars(wanted[1]).items())}"

@@ -1,0 +1,286 @@
+"""Match bearoff tables as versions: exact at any score, from any match equity table, and found when corrupted."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.bearoff.kinds import bearoff_two_sided
+from bgdata.bearoff.kinds.bearoff_match import DATASET, MatchBearoffParameters
+from bgdata.bearoff.kinds.bearoff_match_compute import error_bound, met_of
+from bgdata.bearoff.match_table import MatchTable, match_columns
+from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
+from bgdata.equity.kinds.met_xml import DATASET as MET_XML
+from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
+from bgdata.kernel import threads
+from bgdata.store.checks import select_columns
+from bgdata.store.parameters import Given, VersionRef
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+from tests.conftest import sample_files
+from tests.rechecking import check_sample
+from tests.reference.bearoff import layouts
+from tests.reference.match_bearoff import MatchGame
+from tests.together import each
+
+PUBLISHED = "published-12"
+SMALL = MatchBearoffParameters(2, 2, met=PUBLISHED)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """A warehouse for match bearoffs."""
+    return bgdata.open_warehouse(tmp_path_factory.mktemp("match") / "warehouse")
+
+
+@pytest.fixture
+def smallest(built: Warehouse) -> Table:
+    """The smallest table."""
+    return built.build(DATASET.name, DATASET.smallest)
+
+
+def game_of(built: Warehouse, parameters: MatchBearoffParameters) -> MatchGame:
+    """The slow twin, by the same match equity table."""
+    inputs = built.find_inputs(DATASET, parameters)
+    assert inputs
+    met = met_of(inputs, parameters)
+    return MatchGame(lambda score: Fraction(met.at(score)))
+
+
+CASES: list[dict[str, Any]] = [
+    {"away": 4, "opponent_away": 4},
+    {"away": 3, "opponent_away": 5},
+    {"away": 5, "opponent_away": 3, "cube_value": 2},
+    {"away": 1, "opponent_away": 4, "is_crawford": True},
+    {"away": 1, "opponent_away": 4},
+    {"away": 4, "opponent_away": 1},
+    {"away": 1, "opponent_away": 1},
+    {"away": 2, "opponent_away": 7, "cube_value": 4},
+    {"away": 3, "opponent_away": 2, "cube_value": 64},
+]
+
+
+@pytest.mark.parametrize("changes", CASES, ids=str)
+def test_every_row_is_exact(built: Warehouse, changes: dict[str, Any]) -> None:
+    parameters = SMALL.with_changes(changes)
+    reader = MatchTable(built.build(DATASET.name, parameters))
+    game, score, value = game_of(built, parameters), parameters.score(), parameters.cube_value
+    owners = (CubeOwner.CENTERED,) if value == 1 else (CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
+    bound = error_bound(2, 2)
+    for on_roll in layouts(2, 2)[1:]:
+        for opponent in layouts(2, 2)[1:]:
+            for owner in owners:
+                found = reader.probe_layouts(on_roll, opponent, owner)
+                stakes = Stakes(score, Cube(value, owner))
+                assert abs(found.no_double - float(game.no_double(on_roll, opponent, stakes))) <= bound
+                assert abs(found.mwc - float(game.decided(on_roll, opponent, stakes))) <= bound
+                assert abs(found.cubeless - float(game.cubeless(on_roll, opponent, score, value))) <= bound
+                assert (found.double_take is not None) == stakes.may_double
+                if found.double_take is not None:
+                    assert abs(found.double_take - float(game.double_take(on_roll, opponent, stakes))) <= bound
+                    assert found.double_pass == float(game.after(score, value))
+
+
+def test_rows_are_those_of_the_array(built: Warehouse) -> None:
+    for changes in CASES[:4]:
+        parameters = SMALL.with_changes(changes)
+        table = built.build(DATASET.name, parameters)
+        with duckdb.connect() as connection:
+            shown = connection.sql(
+                f"select {select_columns(DATASET, parameters, DATASET.tables[0])} from '{table.parquet}'"
+            )
+            columns, rows = shown.columns, shown.fetchall()
+        assert columns == ["variant", *(column.name for column in DATASET.columns)]
+        held, mwc = match_columns(parameters.score(), parameters.cube_value), table.array("mwc")
+        assert len(rows) == len(mwc) ** 2 == table.manifest.rows
+        for number, row in enumerate(rows):
+            found = dict(zip(columns, row, strict=True))
+            on_roll, opponent = divmod(number, len(mwc))
+            assert (found["on_roll_index"], found["opponent_index"]) == (on_roll, opponent)
+            values = dict(zip(held, mwc[on_roll, opponent].tolist(), strict=True))
+            if parameters.is_crawford:
+                values["centered"] = values["cubeless"]
+            for name in ("cubeless", "owned", "centered", "opponent_owned", "taken"):
+                assert found[f"{name}_mwc"] == pytest.approx(values.get(name), abs=1e-7)
+            assert [found[name] for name in ("away", "opponent_away", "is_crawford", "cube_value", "met")] == [
+                parameters.away,
+                parameters.opponent_away,
+                bool(parameters.is_crawford),
+                parameters.cube_value,
+                PUBLISHED,
+            ]
+
+
+@pytest.mark.slow
+def test_large_tables_are_rounded_once(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = bgdata.open_warehouse(memory_path / "exact").build(DATASET.name, DATASET.smallest)
+    monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
+    warehouse = bgdata.open_warehouse(memory_path / "rounded")
+    rounded = warehouse.build(DATASET.name, DATASET.smallest)
+    assert rounded.array("mwc").dtype == np.uint16
+    assert (rounded.array("mwc") == np.rint(exact.array("mwc").astype(np.float64) * 65535)).all()
+    bound = rounded.manifest.statistics["mwc_error_bound"]
+    assert bound == error_bound(3, 3) == pytest.approx(0.5 / 65535)
+    found = [MatchTable(table).probe_many([5, 7], [8, 0]) for table in (exact, rounded)]
+    assert 0 < np.abs(found[0] - found[1]).max() <= bound + 1e-7
+    with warehouse.connect() as connection:
+        (row,) = connection.sql(
+            "select cubeless_mwc, centered_mwc, taken_mwc from bearoff_match "
+            "where on_roll_index = 5 and opponent_index = 8"
+        ).fetchall()
+    assert row == pytest.approx(found[1][0].tolist(), abs=1e-7)
+    check_sample(DATASET, rounded, warehouse.find_inputs(DATASET, DATASET.smallest) or {}, 1, np.random.default_rng(0))
+
+
+@pytest.mark.slow
+def test_digest_does_not_depend_on_the_number_of_threads(smallest: Table, memory_path: Path) -> None:
+    for count in (1, 2):
+        with threads(count):
+            table = bgdata.open_warehouse(memory_path / str(count)).build(DATASET.name, DATASET.smallest)
+        assert table.manifest.digest == smallest.manifest.digest
+
+
+def test_estimate_and_manifest(smallest: Table) -> None:
+    estimate, manifest = DATASET.estimate(DATASET.smallest), smallest.manifest
+    assert estimate.rows == manifest.rows == 400
+    actual = sum(entry.bytes for entry in manifest.files)
+    assert estimate.disk_bytes / 4 <= actual <= estimate.disk_bytes + 8000  # the footer describes 14 columns
+    assert manifest.statistics["mwc_error_bound"] < 1e-7
+    assert list(manifest.inputs) == ["met"]
+    assert manifest.inputs["met"].startswith(f"match_equity/{DATASET.smallest.met}@")
+
+
+class Corrupted(Table):
+    """A version with one array replaced in memory."""
+
+    def corrupt(self, name: str, values: np.ndarray[Any, Any]) -> None:
+        self._arrays = {name: values}
+
+
+@pytest.mark.parametrize(("name", "place"), [("mwc", (3, 4, 1)), ("mwc", (0, 7, 0)), ("results", (1, 1))])
+def test_a_corrupted_value_is_found(built: Warehouse, smallest: Table, name: str, place: tuple[int, ...]) -> None:
+    table = Corrupted(smallest.folder)
+    inputs = built.find_inputs(DATASET, DATASET.smallest) or {}
+    check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
+    for damage in (1e-6, np.nan):
+        values = np.array(smallest.array(name))
+        values[place] += damage
+        table.corrupt(name, values)
+        with pytest.raises(CheckFailedError, match=rf"expected {name} .* at \[.*\] in {table.name}, found "):
+            check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"points": 0}, "expected 1 to 18 points and 1 to 14 checkers, got 0 points and 2 checkers"),
+    ({"checkers": 15}, "expected 1 to 18 points and 1 to 14 checkers, got 2 points and 15 checkers"),
+    ({"away": 0}, "expected 1 to 64 points to go, got 0-away 5-away"),
+    ({"opponent_away": 65}, "expected 1 to 64 points to go, got 5-away 65-away"),
+    ({"is_crawford": 2}, "expected is_crawford of type bool, got 2"),
+    ({"is_crawford": True}, "expected one side at 1-away in the crawford game, got 5-away 5-away crawford"),
+    ({"is_crawford": True, "away": 1, "cube_value": 2}, "expected a cube of 1 in the crawford game, got 2"),
+    ({"cube_value": 0}, "expected a cube value of 1 to 128, got 0"),
+    ({"cube_value": 3}, "expected a power of two as cube value, got 3"),
+    ({"cube_value": 256}, "expected a cube value of 1 to 128, got 256"),
+    ({"met": "Woolsey's"}, 'expected the name of a match equity table, got "Woolsey\'s"'),
+    ({"met": "nobody"}, "expected a default variant of match_equity, or parameters beside it, got nobody"),
+    (
+        {"met_source": VersionRef("bearoff_error", "3x3")},
+        "expected a table of match equities, such as match_equity/NAME, got bear",
+    ),
+    ({"met_recipe": Given((("colour", 1),))}, "expected the parameters network, network_version,"),
+]
+
+
+@each(("changes", "message"), WRONG)
+def test_wrong_recipes_are_refused(built: Warehouse, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        built.build(DATASET.name, SMALL.with_changes(changes))
+    assert str(caught.value).startswith(message)
+
+
+def test_scores_that_the_match_equity_table_lacks(built: Warehouse) -> None:
+    with pytest.raises(ValueError, match="expected at most 12 points to go, as published-12 has, got 20-away 5-away"):
+        built.build(DATASET.name, SMALL.with_changes({"away": 20}))
+
+
+def test_match_equity_tables_are_found_by_name(memory_path: Path) -> None:
+    """Built ones that are no defaults, and imported ones."""
+    warehouse = bgdata.open_warehouse(memory_path / "warehouse")
+    own = MATCH_EQUITY.defaults[-1].with_changes({"length": 7, "cube_life_index": 0.7})
+    name = warehouse.build(MATCH_EQUITY.name, own).manifest.variant
+    wanted = DATASET.completed(SMALL.with_changes({"met": name}), warehouse)
+    assert wanted.met_source == VersionRef("match_equity", name)
+    assert ("length", 7) in wanted.met_recipe.values
+    built = warehouse.build(DATASET.name, wanted)
+    again = DATASET.parameters.from_manifest(built.manifest.parameters)
+    assert warehouse.find_inputs(DATASET, again)
+    assert built.manifest.variant == f"2x2-away-5-5-cube-1-{name}"
+    imported = warehouse.build(MET_XML.name, MET_XML.smallest, files=sample_files(MET_XML, memory_path))
+    with warehouse.connect() as connection:
+        (met, length), *_ = connection.sql(
+            "select met, most_away from match_equity_tables where dataset = 'met_xml' and most_away is not null"
+        ).fetchall()
+    changes = {"met": met, "away": length, "opponent_away": length}
+    wanted = DATASET.completed(SMALL.with_changes(changes), warehouse)
+    assert (wanted.met_source, wanted.met_recipe) == (VersionRef("met_xml", imported.manifest.variant), Given())
+    assert MatchTable(warehouse.build(DATASET.name, wanted)).met == met
+    with pytest.raises(MissingTableError, match=f"expected a match equity table among .*{name}.*{met}.*, got nobody"):
+        DATASET.completed(SMALL.with_changes({"met": "nobody"}), warehouse)
+
+
+def test_slugs_tell_recipes_apart() -> None:
+    changes: list[dict[str, Any]] = [{}, *CASES, {"points": 3}, {"checkers": 3}, {"met": "other"}]
+    several = [SMALL.with_changes(each) for each in changes]
+    assert len({DATASET.slug(parameters) for parameters in several}) == len(several)
+    assert MatchScore(5, 5) == SMALL.score()
+
+
+def test_decisions_in_sql(built: Warehouse) -> None:
+    parameters = DATASET.smallest
+    reader = MatchTable(built.build(DATASET.name, parameters))
+    built.build("bearoff_one_sided", bgdata.all_kinds()["bearoff_one_sided"].parameters(3))
+    with built.connect() as connection:
+        rows = connection.sql(
+            "select on_roll_points::integer[], opponent_points::integer[], no_double_mwc, best_action, "
+            "no_double_equity, double_gain_mwc from bearoff_match_decisions "
+            f"where variant = '{DATASET.slug(parameters)}'"
+        ).fetchall()
+    assert len(rows) == 19 * 19
+    actions = set()
+    for on_roll, opponent, no_double, action, equity, gain in rows:
+        found = reader.probe_layouts(on_roll, opponent)
+        assert no_double == pytest.approx(found.no_double, abs=1e-7)
+        assert equity == pytest.approx(reader.equity(found.no_double), abs=1e-5)
+        assert gain == pytest.approx(min(found.double_take or 0, found.double_pass) - found.no_double, abs=1e-6)
+        if abs(gain) > 1e-6:
+            assert action == found.action
+        actions.add(action)
+    assert len(actions) == 3
+
+
+def test_decisions_in_sql_without_the_layouts(tmp_path: Path) -> None:
+    """They are not left out where the one-sided table of these points is not there."""
+    warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
+    warehouse.build(DATASET.name, SMALL)
+    with warehouse.connect() as connection:
+        found = connection.sql("select count(*), count(on_roll_points) from bearoff_match_decisions").fetchall()
+    assert found == [(5 * 5, 0)]
+
+
+def test_nobody_doubles_in_the_crawford_game_in_sql(built: Warehouse) -> None:
+    parameters = MatchBearoffParameters(3, 3, away=1, opponent_away=4, is_crawford=True, met=PUBLISHED)
+    built.build(DATASET.name, parameters)
+    built.build("bearoff_one_sided", bgdata.all_kinds()["bearoff_one_sided"].parameters(3))
+    with built.connect() as connection:
+        rows = connection.sql(
+            "select distinct best_action, double_gain_mwc, take_gain_mwc from bearoff_match_decisions "
+            f"where variant = '{DATASET.slug(parameters)}'"
+        ).fetchall()
+    assert rows == [("no double", None, None)]

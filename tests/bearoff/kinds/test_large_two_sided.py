@@ -1,0 +1,359 @@
+"""Large two-sided tables: solved through files, columns in turn, rows proven one by one. Here small ones are large."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from hashlib import sha256
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import bgdata
+from bgdata.bearoff import two_sided
+from bgdata.bearoff.kinds import bearoff_two_sided
+from bgdata.bearoff.kinds.bearoff_two_sided import ROW_HASHES, TwoSidedParameters, column_groups
+from bgdata.bearoff.kinds.shared import two_sided_parts
+from bgdata.bearoff.remote import RemoteTwoSidedTable
+from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.errors import DigestMismatchError, DownloadError, StorageError, UsageError
+from bgdata.kernel import threads
+from bgdata.store import job
+from bgdata.store.progress import Silence
+from bgdata.store.table import Table
+from bgdata.store.verify import Status, verify
+from bgdata.warehouse import Warehouse
+from bgdata.warehouse.commands.verify import repair_version
+from tests.store.toy import Notes
+
+SIZE = TwoSidedParameters(4, 5)
+KIND = "bearoff_two_sided"
+
+
+@pytest.fixture(autouse=True)
+def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
+    monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
+    monkeypatch.setattr(bearoff_two_sided, "MOST_WINDOW_BYTES", 0)
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(two_sided, "KEPT_BYTES", 0)
+    monkeypatch.setattr(two_sided, "CALL_PAIRS", 500)
+
+
+@pytest.fixture(name="warehouse")
+def _warehouse(memory_path: Path) -> Warehouse:
+    return bgdata.open_warehouse(memory_path / "large")
+
+
+@pytest.fixture(name="table")
+def _table(warehouse: Warehouse) -> Table:
+    return warehouse.build(KIND, SIZE)
+
+
+def problems(warehouse: Warehouse, table: Table) -> list[tuple[str, str]]:
+    found = verify(warehouse, [table], seed=1, progress=Silence())
+    return [(each.check, each.problem) for each in found if each.status is Status.FAILED]
+
+
+def test_the_values_are_those_of_a_table_in_memory(
+    memory_path: Path, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(column_groups(SIZE)) == 2
+    assert {path.name for path in table.folder.iterdir()} == {"manifest.json", "equities.npy", f"{ROW_HASHES}.npy"}
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 30.0)
+    monkeypatch.setattr(two_sided, "KEPT_BYTES", 1 << 30)
+    other = bgdata.open_warehouse(memory_path / "memory").build(KIND, SIZE)
+    assert other.manifest.digest == table.manifest.digest
+    assert other.array("equities").tobytes() == table.array("equities").tobytes()
+    for index, row in enumerate(table.array("equities")):
+        assert sha256(row.tobytes()).digest() == table.array(ROW_HASHES)[index].tobytes()
+
+
+def test_one_thread_gives_the_same(memory_path: Path, table: Table) -> None:
+    with threads(1):
+        assert bgdata.open_warehouse(memory_path / "one").build(KIND, SIZE).name == table.name
+
+
+@pytest.mark.parametrize("gammons", [TwoSidedParameters(2, 15), TwoSidedParameters(1, 15)])
+def test_gammons_count_in_parts_too(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, gammons: TwoSidedParameters
+) -> None:
+    parts = bgdata.open_warehouse(memory_path / "parts").build(KIND, gammons)
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 30.0)
+    assert bgdata.open_warehouse(memory_path / "memory").build(KIND, gammons).name == parts.name
+    assert parts.array("equities").max() == 65535
+
+
+def test_smaller_tables_are_part_of_it(warehouse: Warehouse, table: Table) -> None:
+    smaller = warehouse.build(KIND, TwoSidedParameters(4, 4)).array("equities")
+    assert (table.array("equities")[: len(smaller), : len(smaller)] == smaller).all()
+
+
+@contextmanager
+def failing(monkeypatch: pytest.MonkeyPatch, name: str, after: int, error: BaseException) -> Iterator[None]:
+    """Inside, a method of Parts fails after so many calls."""
+    calls, method = [0], getattr(two_sided_parts.Parts, name)
+
+    def fail(self: two_sided_parts.Parts, *arguments: Any) -> Any:
+        calls[0] += 1
+        if calls[0] > after:
+            raise error
+        return method(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(two_sided_parts.Parts, name, fail)
+        yield
+
+
+@pytest.mark.parametrize("name", ["_put", "_seal", "take", "_drop"])
+@pytest.mark.parametrize("after", [0, 1, 7, 12])
+def test_goes_on_from_its_last_batch_wherever_it_stopped(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, name: str, after: int
+) -> None:
+    warehouse = bgdata.open_warehouse(memory_path / f"{name}-{after}")
+    with failing(monkeypatch, name, after, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+        warehouse.build(KIND, SIZE)
+    kept = sorted(path.name for path in warehouse.staging.glob("*/checkpoint-*"))
+    notes = Notes()
+    assert warehouse.build(KIND, SIZE, progress=notes).name == table.name
+    assert any("going on with" in text for text in notes.texts) is bool(kept)
+    assert name in ("_put", "_seal") or kept
+    assert problems(warehouse, warehouse.open(KIND, "4x5")) == []
+
+
+def test_a_full_disk_is_one_line_and_nothing_is_lost(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table
+) -> None:
+    warehouse = bgdata.open_warehouse(memory_path / "full")
+    write, calls = two_sided_parts.write_all, [0]
+
+    def full(*arguments: Any) -> None:
+        calls[0] += 1
+        if calls[0] > 300:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(two_sided_parts, "write_all", full)
+        with pytest.raises(StorageError, match="disk is full; free some space"):
+            warehouse.build(KIND, SIZE)
+    notes = Notes()
+    assert warehouse.build(KIND, SIZE, progress=notes).name == table.name
+    assert "going on with" in notes.texts[0]
+
+
+@pytest.mark.parametrize("damaged", ["checkpoint-*/values", "checkpoint-*/state.json", "checkpoint.layers/0-9"])
+def test_damaged_parts_never_become_a_table(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, damaged: str
+) -> None:
+    warehouse = bgdata.open_warehouse(memory_path / "damaged")
+    with failing(monkeypatch, "_seal", 9, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+        warehouse.build(KIND, SIZE)
+    path = max(warehouse.staging.glob(f"*/{damaged}"))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 1
+    path.write_bytes(data)
+    notes = Notes()
+    assert warehouse.build(KIND, SIZE, progress=notes).name == table.name
+    assert any("damaged" in text for text in notes.texts)
+
+
+@pytest.mark.parametrize("gone", ["checkpoint-*/values", "checkpoint-*/state.json", "checkpoint.layers/0-9"])
+def test_parts_that_are_gone_are_made_anew(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, gone: str
+) -> None:
+    """The first of them, which later ones need: a missing state was a traceback."""
+    warehouse = bgdata.open_warehouse(memory_path / "gone")
+    with failing(monkeypatch, "_seal", 9, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+        warehouse.build(KIND, SIZE)
+    min(warehouse.staging.glob(f"*/{gone}")).unlink()
+    notes = Notes()
+    assert warehouse.build(KIND, SIZE, progress=notes).name == table.name
+    assert any("damaged" in text for text in notes.texts)
+
+
+@pytest.mark.parametrize("pairs", [0, 1 << 40])
+def test_rows_that_changed_before_a_build_went_on_are_found(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, pairs: int
+) -> None:
+    """Of a table that stores no hashes of rows, too, which had been published with what was changed."""
+    monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", pairs)
+    warehouse = bgdata.open_warehouse(memory_path / "changed")
+    with failing(monkeypatch, "_drop", 25, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+        warehouse.build(KIND, SIZE)
+    (path,) = warehouse.staging.glob("*/equities.npy")
+    data = bytearray(path.read_bytes())
+    data[table.array("equities")[1].nbytes + 200] ^= 1  # of one checker on the ace point
+    path.write_bytes(data)
+    with pytest.raises(DigestMismatchError, match="found 1 changed; the same command begins anew"):
+        warehouse.build(KIND, SIZE)
+    found = warehouse.build(KIND, SIZE)
+    assert (found.array("equities") == table.array("equities")).all()
+    assert (found.folder / f"{ROW_HASHES}.npy").exists() == (not pairs)
+
+
+def changed(table: Table) -> NDArray[np.uint8]:
+    """The bytes of its equities, which may be changed; the file is replaced by `put`."""
+    return np.frombuffer((table.folder / "equities.npy").read_bytes(), np.uint8).copy()
+
+
+def put(table: Table, data: NDArray[np.uint8]) -> Table:
+    path = table.folder / "equities.npy"
+    path.unlink()
+    path.write_bytes(data.tobytes())
+    return Table(table.folder)
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut off", "first row"])
+def test_damaged_rows_are_found_and_made_anew(
+    warehouse: Warehouse, table: Table, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = changed(table)
+    row_bytes = table.array("equities").nbytes // len(table.array("equities"))
+    data = whole.copy()
+    if damage == "flipped":
+        data[[-3 * row_bytes - 5, -60 * row_bytes - 9]] ^= 4
+    elif damage == "cut off":
+        data = data[: -2 * row_bytes - 7]
+    else:
+        data[200] ^= 1
+    table = put(table, data)
+    assert problems(warehouse, table) != []
+    repair_version(warehouse, table)
+    count = {"flipped": 2, "cut off": 3, "first row": 1}[damage]
+    assert capsys.readouterr().err == f"repaired {table.name}: {count} rows computed again\n"
+    assert (changed(table) == whole).all()
+    assert problems(warehouse, Table(table.folder)) == []
+
+
+def test_damaged_rows_are_named(warehouse: Warehouse, table: Table) -> None:
+    """Also where the file's own hash was changed with it."""
+    from bgdata.store.verify import check_values
+
+    data = changed(table)
+    data[-5] ^= 1
+    table = put(table, data)
+    last = len(table.array("equities")) - 1
+    with pytest.raises(DigestMismatchError, match=rf"1 damaged: {last}; try: bgdata verify --repair"):
+        check_values(table)
+    assert warehouse.kind(KIND)
+
+
+def test_damaged_hashes_are_built_anew(warehouse: Warehouse, table: Table, capsys: pytest.CaptureFixture[str]) -> None:
+    path = table.folder / f"{ROW_HASHES}.npy"
+    data = bytearray(path.read_bytes())
+    data[-5] ^= 1
+    path.unlink()
+    path.write_bytes(data)
+    repair_version(warehouse, Table(table.folder))
+    assert "the damaged files are in" in capsys.readouterr().err
+    assert problems(warehouse, warehouse.open(KIND, "4x5")) == []
+
+
+def test_sql_looks_pairs_up(warehouse: Warehouse, table: Table) -> None:
+    opened = TwoSidedTable(table)
+    with warehouse.connect() as connection:
+        query = "select cubeless, owned, centered, opponent_owned from bearoff_two_sided_4x5"
+        one = connection.sql(f"{query} where on_roll_index = 17 and opponent_index = 44").fetchall()
+        assert one == [pytest.approx(opened.probe(17, 44))]
+        count, mean = connection.sql("select count(*), avg(centered) from bearoff_two_sided_4x5").fetchall()[0]
+        everything = opened.decode(table.array("equities"))
+        assert (count, mean) == (everything.shape[0] ** 2, pytest.approx(everything[:, :, 2].mean(), abs=1e-6))
+        assert connection.sql("select count(*) from bearoff_two_sided").fetchall() == [(0,)]
+
+
+class Ranges(SimpleHTTPRequestHandler):
+    """Files with range requests; `bytes_sent` of bodies, `edit` changes what is sent."""
+
+    bytes_sent = 0
+    knows_ranges = True
+
+    def log_message(self, *_arguments: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        path = Path(self.translate_path(self.path))
+        if not path.is_file():
+            self.send_error(404)
+            return
+        data, asked = path.read_bytes(), self.headers.get("Range", "")
+        size = len(data)
+        if asked and self.knows_ranges:
+            begin, end = (int(text) for text in asked.removeprefix("bytes=").split("-"))
+            data = data[begin : end + 1]
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {begin}-{begin + len(data) - 1}/{size}")
+        else:
+            self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("ETag", str(path.stat().st_mtime_ns))
+        self.end_headers()
+        Ranges.bytes_sent += len(data)
+        self.wfile.write(data)
+
+
+@pytest.fixture(name="address")
+def _address(warehouse: Warehouse, table: Table) -> Iterator[str]:
+    assert table.folder.is_relative_to(warehouse.root)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Ranges, directory=str(warehouse.root))) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_rows_are_probed_from_afar(address: str, table: Table) -> None:
+    near, far = TwoSidedTable(table), bgdata.open_two_sided(address, 4, 5)
+    assert isinstance(far, RemoteTwoSidedTable)
+    before, row_bytes = Ranges.bytes_sent, table.array("equities")[0].nbytes
+    assert table.manifest.digest in far._repr_html_()
+    assert Ranges.bytes_sent == before, "a notebook fetches nothing"
+    assert far.probe([0, 1, 0, 2], [1, 0, 3, 0]) == near.probe([0, 1, 0, 2], [1, 0, 3, 0])
+    assert Ranges.bytes_sent - before == row_bytes
+    assert far.probe([0, 1, 0, 2], 5) == near.probe([0, 1, 0, 2], 5)
+    assert Ranges.bytes_sent - before == row_bytes, "the row is kept"
+    assert far.probe_unchecked(33, 7) == near.probe(33, 7)
+    assert Ranges.bytes_sent - before == row_bytes + 8
+    sides = [3, 9, 3, 40], [1, 2, 3, 4]
+    assert (far.probe_many(*sides) == near.probe_many(*sides)).all()
+
+
+def test_a_remote_file_that_changed_is_one_line(address: str, table: Table) -> None:
+    far = bgdata.open_two_sided(address, 4, 5)
+    far.probe(3, 3)
+    table = put(table, changed(table))  # written again, and so another file
+    with pytest.raises(DownloadError, match=r"equities.npy as it was when it was opened, found it changed; open"):
+        far.probe(4, 4)
+    data = changed(table)
+    data[-1] ^= 1
+    put(table, data)
+    far = bgdata.open_two_sided(address, 4, 5)
+    last = len(far.table.hashes) - 1  # type: ignore[attr-defined]
+    with pytest.raises(DigestMismatchError, match=rf"expected row {last} of .*equities.npy as its hash says"):
+        far.probe(last, 0)
+
+
+def test_what_is_no_table_from_afar(address: str, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DownloadError, match="6x15/current: the server says 404"):
+        bgdata.open_two_sided(address, 6, 15)
+    with pytest.raises(DownloadError, match=r"cannot read http://127\.0\.0\.1:1/"):
+        bgdata.open_two_sided("http://127.0.0.1:1", 6, 15)
+    with monkeypatch.context() as patch:
+        patch.setattr(Ranges, "knows_ranges", False)
+        with pytest.raises(DownloadError, match="knows no range requests"):
+            bgdata.open_two_sided(address, 4, 5)
+    with monkeypatch.context() as patch:
+        patch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 10**9)
+        warehouse.build(KIND, TwoSidedParameters(3, 3))
+    with pytest.raises(UsageError, match="of which every row has a hash"):
+        bgdata.open_two_sided(address, 3, 3)
+    shutil.rmtree(warehouse.root / KIND / "4x5")

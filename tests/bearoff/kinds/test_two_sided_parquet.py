@@ -1,0 +1,261 @@
+"""Two-sided tables as Parquet in parts: the rows of the table, written once, whatever stops the writing."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import bgdata
+from bgdata.bearoff.index import layout_count
+from bgdata.bearoff.kinds import bearoff_two_sided
+from bgdata.bearoff.kinds import bearoff_two_sided_compute as computation
+from bgdata.bearoff.kinds.bearoff_two_sided import DATASET, TwoSidedParameters
+from bgdata.bearoff.kinds.shared import two_sided_parquet
+from bgdata.bearoff.kinds.shared.two_sided_parquet import parts_of, write_parts
+from bgdata.bearoff.layouts import all_layouts
+from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.errors import DigestMismatchError, StorageError, TooLargeError, UsageError
+from bgdata.store.parquet import plain, write_parquet
+from bgdata.store.progress import Silence
+from bgdata.store.table import Table
+from tests.store.toy import Notes
+
+SIZE = TwoSidedParameters(4, 5)
+ROWS = layout_count(4, 5) ** 2
+
+
+@pytest.fixture
+def make(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., TwoSidedTable]:
+    """Builds a table of 4x5: `large` ones have codes and hashes of rows, and no Parquet of their own."""
+
+    def made(*, large: bool) -> TwoSidedTable:
+        warehouse = bgdata.open_warehouse(memory_path / f"large-{large}")
+        with monkeypatch.context() as patch:
+            if large:
+                patch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
+                patch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
+            return TwoSidedTable(warehouse.build("bearoff_two_sided", SIZE))
+
+    return made
+
+
+@pytest.fixture
+def table(make: Callable[..., TwoSidedTable]) -> TwoSidedTable:
+    return make(large=True)
+
+
+@pytest.fixture
+def folder(memory_path: Path) -> Path:
+    return memory_path / "parts"
+
+
+def files(folder: Path) -> dict[str, int]:
+    """The files of a folder, with the time of their last change."""
+    return {
+        path.relative_to(folder).as_posix(): path.stat().st_mtime_ns for path in folder.rglob("[!.]*") if path.is_file()
+    }
+
+
+def read(folder: Path, sql: str) -> list[tuple[Any, ...]]:
+    """The answer of a plain DuckDB to a query on the table `parts`."""
+    source = f"read_parquet('{folder}/*/*.parquet', hive_partitioning = true)"
+    with duckdb.connect() as connection:
+        return connection.sql(sql.replace("parts", source)).fetchall()
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 3), (4, 5), (6, 9), (6, 15)])
+def test_parts_are_all_players_on_roll_by_their_checkers(size: tuple[int, int]) -> None:
+    parts = parts_of(*size)
+    begins, ends = [part.begin for part in parts], [part.end for part in parts]
+    assert [0, *ends] == [*begins, layout_count(*size)]
+    checkers = all_layouts(*size).sum(axis=1)
+    for part in parts:
+        (found,) = np.unique(checkers[part.begin : part.end])
+        assert part.path.parent == Path(f"on_roll_checkers={found}")
+        assert (part.end - part.begin) * layout_count(*size) <= two_sided_parquet.PART_ROWS
+    assert len({part.path for part in parts}) == len(parts)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_the_rows_are_those_of_the_table(make: Callable[..., TwoSidedTable], folder: Path, large: bool) -> None:
+    from bgdata.store.context import Computed
+
+    table = make(large=large)
+    before = {path.name: path.read_bytes() for path in table.table.folder.iterdir()}
+    notes = Notes()
+    assert write_parts(table, folder, notes) == 6
+    assert (notes.total, notes.done) == (ROWS, ROWS)
+    assert sorted(files(folder)) == [f"on_roll_checkers={n}/part-0.parquet" for n in range(6)]
+    found = pa.concat_tables([pq.ParquetFile(folder / part.path).read() for part in parts_of(4, 5)])
+    expected = DATASET.computation.batches(Computed(SIZE, table.table.arrays()))
+    assert found.equals(plain(pa.Table.from_batches(expected)))
+    assert {path.name: path.read_bytes() for path in table.table.folder.iterdir()} == before, "versions never change"
+
+
+def test_the_columns_are_those_of_a_small_table(make: Callable[..., TwoSidedTable], folder: Path) -> None:
+    table = make(large=False)
+    write_parts(table, folder, Silence())
+    written = pq.read_schema(folder / "on_roll_checkers=3" / "part-0.parquet")
+    assert written.equals(pq.read_schema(table.table.parquet), check_metadata=True)
+    assert written.field("centered").metadata[b"unit"] == b"points per unit cube"
+    assert written.metadata[b"bgdata.version"].decode() == table.table.folder.name
+
+
+def test_duckdb_reads_them_as_one_table(table: TwoSidedTable, folder: Path) -> None:
+    write_parts(table, folder, Silence())
+    checkers = all_layouts(4, 5).sum(axis=1)
+    counts = read(folder, "select on_roll_checkers, count(*) from parts group by all order by all")
+    assert counts == [(n, int((checkers == n).sum()) * len(checkers)) for n in range(6)]
+    rows = read(folder, "select * from parts order by on_roll_index, opponent_index")
+    found = np.array(rows)
+    assert (found[:, 0] == np.repeat(np.arange(len(checkers)), len(checkers))).all()
+    assert (found[:, 1] == np.tile(np.arange(len(checkers)), len(checkers))).all()
+    assert (found[:, 6] == checkers[found[:, 0].astype(int)]).all()
+    assert found[:, 2:6] == pytest.approx(table.decode(table.stored).reshape(-1, 4), abs=1e-6)
+
+
+def test_a_condition_on_checkers_opens_one_folder(table: TwoSidedTable, folder: Path) -> None:
+    write_parts(table, folder, Silence())
+    ((_, plan),) = read(folder, "explain analyze select avg(owned) from parts where on_roll_checkers = 2")
+    assert "Scanning Files: 1/6" in plan
+
+
+def test_many_parts_in_a_folder(table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(two_sided_parquet, "PART_ROWS", 10 * len(table.stored) + 5)
+    monkeypatch.setattr(computation, "ROUNDED_GROUP_ROWS", 3 * len(table.stored))
+    assert write_parts(table, folder, Silence()) == 1 + 1 + 1 + 2 + 4 + 6
+    assert read(folder, "select count(*), count(distinct (on_roll_index, opponent_index)) from parts") == [(ROWS, ROWS)]
+    part = pq.ParquetFile(folder / "on_roll_checkers=5" / "part-1.parquet").metadata
+    assert [part.row_group(n).num_rows // len(table.stored) for n in range(part.num_row_groups)] == [3, 3, 3, 1]
+
+
+# stopped, and gone on
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, count: int, error: BaseException) -> None:
+    """Let so many batches be written, and then raise."""
+    done, write = [0], pq.ParquetWriter.write_batch
+
+    def stopping(self: Any, *arguments: Any, **options: Any) -> None:
+        done[0] += 1
+        if done[0] > count:
+            raise error
+        write(self, *arguments, **options)
+
+    monkeypatch.setattr(pq.ParquetWriter, "write_batch", stopping)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_goes_on_after_the_parts_that_are_written(
+    table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    with monkeypatch.context() as patch:
+        stop_after(patch, count, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            write_parts(table, folder, Silence())
+    before = files(folder)
+    assert len(before) == count
+    left = folder / "on_roll_checkers=5" / ".part-0.parquet.partial"  # as a kill leaves it
+    left.parent.mkdir(exist_ok=True)
+    left.write_bytes(b"half")
+    notes = Notes()
+    assert write_parts(table, folder, notes) == 6 - count
+    assert before.items() <= files(folder).items(), "written once"
+    assert notes.done == notes.total
+    assert notes.total == ROWS - sum((part.end - part.begin) for part in parts_of(4, 5)[:count]) * len(table.stored)
+    assert len(files(folder)) == 6
+    assert read(folder, "select count(*) from parts") == [(ROWS,)]
+    assert write_parts(table, folder, Silence()) == 0
+
+
+def test_a_full_disk_is_one_line(table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_after(monkeypatch, 3, OSError(errno.ENOSPC, "No space left on device"))
+    with pytest.raises(StorageError, match=r"cannot write .*on_roll_checkers=3.*: the disk is full; .* parts are kept"):
+        write_parts(table, folder, Silence())
+    assert len(files(folder)) == 3
+
+
+def test_a_disk_without_room(table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_parts(table, folder, Silence())
+    largest = folder / "on_roll_checkers=5" / "part-0.parquet"
+    largest.unlink()
+    need = round((layout_count(4, 5) - layout_count(4, 4)) * layout_count(4, 5) * 10)
+    for free, is_enough in ((need - 100, False), (need + 100, True)):
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free))
+        if is_enough:
+            assert write_parts(table, folder, Silence()) == 1
+        else:
+            with pytest.raises(TooLargeError, match=f"kB of free disk space for the Parquet of .* in {folder}; choose"):
+                write_parts(table, folder, Silence())
+
+
+def test_no_row_group_takes_more_than_is_estimated(folder: Path) -> None:
+    """Of codes at random, which nothing compresses, in a row group of the usual size."""
+    stored = np.random.default_rng(1).integers(0, 1 << 16, (701, 701, 4)).astype(np.uint16)
+    bare: Any = SimpleNamespace(manifest=SimpleNamespace(files=[]))
+    worst: Any = SimpleNamespace(stored=stored, checkers=15, is_rounded=True, table=bare)
+    folder.mkdir()
+    batches = two_sided_parquet.batches(worst, 0, len(stored))
+    rows = write_parquet(folder / "worst.parquet", batches, DATASET.tables[0], {}, Silence())
+    assert pq.read_metadata(folder / "worst.parquet").num_row_groups == 1
+    assert 9 * rows < (folder / "worst.parquet").stat().st_size < two_sided_parquet.ROW_BYTES[2] * rows
+
+
+# what is no part of it
+
+
+def spoiled(folder: Path, part: str) -> Iterator[Path]:
+    """Files in place of a part, or beside them, that are none of the version's."""
+    path = folder / part
+    data = path.read_bytes()
+    path.write_bytes(data[:-9])
+    yield path
+    path.write_bytes(data)
+    other = path.with_name("part-1.parquet")
+    shutil.copyfile(path, other)
+    yield other
+    other.unlink()
+    stray = folder / "all.parquet"
+    shutil.copyfile(path, stray)
+    yield stray
+    stray.unlink()
+    shutil.copyfile(folder / "on_roll_checkers=2" / "part-0.parquet", path)
+    yield path
+
+
+def test_other_files_are_refused(table: TwoSidedTable, folder: Path) -> None:
+    write_parts(table, folder, Silence())
+    for path in spoiled(folder, "on_roll_checkers=3/part-0.parquet"):
+        before = files(folder)
+        name = table.table.name
+        with pytest.raises(UsageError, match=f"expected no Parquet but that of {name} in .*: .*{path.name}; delete it"):
+            write_parts(table, folder, Silence())
+        assert files(folder) == before
+
+
+def test_parts_of_another_version_are_refused(make: Callable[..., TwoSidedTable], folder: Path) -> None:
+    write_parts(make(large=False), folder, Silence())
+    with pytest.raises(UsageError, match=r"found another file: on_roll_checkers=0/part-0\.parquet"):
+        write_parts(make(large=True), folder, Silence())
+
+
+def test_a_damaged_row_is_never_written(table: TwoSidedTable, folder: Path) -> None:
+    path = table.table.folder / "equities.npy"
+    data = bytearray(path.read_bytes())
+    data[-3] ^= 1
+    path.unlink()
+    path.write_bytes(data)
+    last = len(table.stored) - 1
+    with pytest.raises(DigestMismatchError, match=f"expected row {last} of .* found it damaged; try: bgdata verify"):
+        write_parts(TwoSidedTable(Table(table.table.folder)), folder, Silence())
+    assert "on_roll_checkers=5/part-0.parquet" not in files(folder)

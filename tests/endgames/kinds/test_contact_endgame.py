@@ -1,0 +1,130 @@
+"""Contact endgames: against a solver of its own in double precision, and against bearoff tables where sides passed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.bearoff.index import position_index
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.endgames.kinds import contact_endgame
+from bgdata.endgames.kinds.contact_endgame import EndgameParameters, pairs_of
+from bgdata.endgames.kinds.shared.endgames import ERROR_BOUND, Followers
+from bgdata.endgames.layouts import Layouts, all_layouts
+from bgdata.endgames.solver import is_possible, stakes
+from bgdata.errors import InvalidParameterError
+from bgdata.kernel import threads
+from bgdata.store import job
+from bgdata.store.arrays import Array
+from bgdata.store.progress import Silence
+from bgdata.store.verify import Status, verify
+
+KIND = "contact_endgame"
+COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "centered_jacoby")
+
+
+def solved(layouts: Layouts, *, gammons: bool) -> Array:
+    """float64[on roll, opponent, column]: what plain iteration in double precision makes of plays by the rules."""
+    wanted = is_possible(layouts)
+    wanted[0], wanted[:, 0] = False, False
+    on_roll, opponent = np.nonzero(wanted)
+    followers = Followers(layouts, on_roll, opponent)
+    lost = stakes(layouts, gammons=gammons).astype(float)
+    equities = np.zeros((len(layouts), len(layouts), len(COLUMNS)))
+    equities[:, 0] = -lost[:, None]
+    equities[:, 0, 4] = -1
+    for _ in range(1000):
+        e0, e1, e2, e3, e4 = np.moveaxis(equities[followers.on_roll, followers.opponent], 1, 0)
+        twice = np.where(followers.opponent == 0, -np.inf, np.minimum(2 * e3, 1))  # nobody doubles a finished game
+        worths = e0, e3, np.maximum(e2, twice), np.maximum(e1, twice), np.maximum(e4, twice)
+        new = np.stack([-followers.mean_of_lowest(worth) for worth in worths], axis=1)
+        change = np.abs(new - equities[on_roll, opponent]).max()
+        equities[on_roll, opponent] = new
+        if change < 1e-13:
+            return equities
+    raise AssertionError("the values never settled")
+
+
+@pytest.mark.parametrize(("kind", "gammons"), [("contact_endgame", False), ("hypergammon", True)])
+def test_one_checker_a_side_in_double_precision(tmp_path: Path, kind: str, *, gammons: bool) -> None:
+    layouts = all_layouts(1)
+    expected = solved(layouts, gammons=gammons)
+    found = bgdata.open_warehouse(tmp_path).build(kind, EndgameParameters(1)).array("equities")
+    inside = is_possible(layouts)[1:, 1:]
+    off_by = np.abs(found[1:, 1:] - expected[1:, 1:, : found.shape[2]])[inside]
+    assert off_by.max() < ERROR_BOUND
+    assert np.isnan(found[1:, 1:][~inside]).all()
+
+
+def test_where_sides_have_passed_it_is_the_bearoff_table(tmp_path: Path) -> None:
+    warehouse = bgdata.open_warehouse(tmp_path)
+    exact = TwoSidedTable(warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 2)))
+    found = warehouse.build(KIND, EndgameParameters(2)).array("equities")
+    layouts = all_layouts(2)
+    home = [index for index in range(1, len(layouts)) if not layouts.counts[index, 6:].any()]
+    ranks = [position_index(layouts.counts[index, :6].tolist()) for index in home]
+    expected = exact.decode(exact.stored[np.ix_(ranks, ranks)])
+    assert np.abs(found[np.ix_(home, home)] - expected).max() < 3e-6
+
+
+def test_as_many_rows_as_pairs_without_a_common_point(tmp_path: Path) -> None:
+    warehouse = bgdata.open_warehouse(tmp_path)
+    table = warehouse.build(KIND, EndgameParameters(2))
+    layouts = all_layouts(2)
+    assert table.manifest.rows == pairs_of(2) == is_possible(layouts)[1:, 1:].sum()
+    with warehouse.connect() as connection:
+        (row,) = connection.sql("from contact_endgame where on_roll_index = 24 and opponent_index = 24").fetchall()
+    assert row[-4:] == pytest.approx(table.array("equities")[24, 24].tolist())
+    assert row[-4] == pytest.approx(2 * 0.60158 - 1, abs=1e-5)  # 24-point against 24-point, by gnubg's hyper1
+
+
+def test_a_killed_build_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = bgdata.open_warehouse(tmp_path / "whole").build(KIND, EndgameParameters(1)).manifest.digest
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    checkpoint, calls = job.Job._checkpoint, [0]
+
+    def killed(self: job.Job, done: int, state: dict[str, Array]) -> None:
+        checkpoint(self, done, state)
+        calls[0] += 1
+        if calls[0] == 4:
+            raise KeyboardInterrupt
+
+    warehouse = bgdata.open_warehouse(tmp_path / "killed")
+    with monkeypatch.context() as changed:
+        changed.setattr(job.Job, "_checkpoint", killed)
+        with pytest.raises(KeyboardInterrupt):
+            warehouse.build(KIND, EndgameParameters(1))
+    with threads(1):
+        assert warehouse.build(KIND, EndgameParameters(1)).manifest.digest == expected
+
+
+def test_four_checkers_are_stored_flat_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = bgdata.open_warehouse(tmp_path / "parquet").build(KIND, EndgameParameters(1))
+    monkeypatch.setattr(contact_endgame, "PARQUET_CHECKERS", 0)
+    warehouse = bgdata.open_warehouse(tmp_path / "flat")
+    flat = warehouse.build(KIND, EndgameParameters(1))
+    assert whole.parquet.exists()
+    assert not flat.parquet.exists()
+    assert flat.array("equities").tobytes() == whole.array("equities").tobytes()
+    assert flat.manifest.rows == whole.manifest.rows
+    with warehouse.connect() as connection:  # no rows in SQL, and no error
+        assert connection.sql("select count(*) from contact_endgame").fetchall() == [(0,)]
+    findings = list(verify(warehouse, [flat], seed=1, progress=Silence()))
+    assert [finding for finding in findings if finding.status is Status.FAILED] == []
+
+
+def test_four_checkers_fit_into_20_gib() -> None:
+    estimate = contact_endgame.DATASET.estimate(EndgameParameters(4))
+    assert estimate.rows == 339_136_154
+    assert estimate.memory_bytes < 20 << 30
+    assert estimate.disk_bytes == 23_751**2 * 16
+
+
+@pytest.mark.parametrize("checkers", [0, 5, -1])
+def test_wrong_sizes(tmp_path: Path, checkers: int) -> None:
+    with pytest.raises(InvalidParameterError, match=f"expected 1 to 4 checkers, got {checkers}"):
+        bgdata.open_warehouse(tmp_path).build(KIND, EndgameParameters(checkers))

@@ -1,0 +1,73 @@
+"""Hypergammon against the files of gnubg's makehyper."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.endgames.kinds.contact_endgame import EndgameParameters
+from bgdata.endgames.kinds.shared.endgames import ERROR_BOUND
+from bgdata.endgames.layouts import all_layouts
+from bgdata.endgames.solver import is_possible
+from bgdata.formats.gnubg_bearoff import GnubgHypergammon, open_gnubg_bearoff
+from bgdata.formats.gnubg_bearoff_write import HYPERGAMMON_EQUITIES, write_hypergammon
+from bgdata.store.progress import Silence
+from bgdata.store.verify import Status, verify
+
+MAKEHYPER = shutil.which("makehyper") or shutil.which("makehyper", path="/usr/games")
+SETTLED = 1e-5  # changes at which makehyper stops
+
+
+@pytest.mark.gnubg
+@pytest.mark.skipif(MAKEHYPER is None, reason="gnubg's makehyper is not installed")
+@pytest.mark.parametrize("checkers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_against_makehyper(tmp_path: Path, checkers: int) -> None:
+    """Cubeless all equities agree. With the cube makehyper does not exchange its owners where a player dances, as its
+    authors say, so only what has no dance is compared: with one checker nobody makes a point."""
+    path = tmp_path / "hyper.bd"
+    command = [str(MAKEHYPER), "-c", str(checkers), "-f", path.name]  # it has no room for long paths
+    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
+    gnubg = open_gnubg_bearoff(path)
+    assert isinstance(gnubg, GnubgHypergammon)
+    table = bgdata.open_warehouse(tmp_path / "warehouse").build("hypergammon", EndgameParameters(checkers))
+    equities, chances = table.array("equities"), table.array("chances")
+    layouts = all_layouts(checkers)
+    wanted = is_possible(layouts)
+    wanted[0], wanted[:, 0] = False, False
+    pairs = np.argwhere(wanted)
+    pairs = pairs[np.random.default_rng(1).permutation(len(pairs))[:20_000]]
+    theirs = np.array([gnubg.probe(*pair) for pair in pairs.tolist()])
+    ours = equities[pairs[:, 0], pairs[:, 1]]
+    cubeless = 2 * theirs[:, 0] - 1 + theirs[:, 1] + theirs[:, 2] - theirs[:, 3] - theirs[:, 4]
+    assert np.abs(cubeless - ours[:, 0]).max() < SETTLED + ERROR_BOUND
+    off_by = np.abs(theirs[:, 5:] - ours[:, HYPERGAMMON_EQUITIES])
+    if checkers == 1:
+        assert np.abs(theirs[:, :5] - chances[pairs[:, 0], pairs[:, 1]]).max() < SETTLED + ERROR_BOUND
+        assert off_by.max() < SETTLED + ERROR_BOUND
+
+
+def test_values_follow_from_plays(tmp_path: Path) -> None:
+    """Every position of two checkers again, dances included, from plays that other code finds."""
+    warehouse = bgdata.open_warehouse(tmp_path)
+    table = warehouse.build("hypergammon", EndgameParameters(2))
+    assert table.manifest.rows == 106_552
+    found = list(verify(warehouse, [table], sample_rows=20_000, seed=1, progress=Silence()))
+    assert any("20,000 rows drawn of 106,552" in each.text for each in found)
+    assert [each.problem for each in found if each.status is not Status.PASSED] == []
+
+
+def test_a_file_that_gnubg_reads(tmp_path: Path) -> None:
+    table = bgdata.open_warehouse(tmp_path).build("hypergammon", EndgameParameters(1))
+    path = tmp_path / "hyper1.bd"
+    write_hypergammon(path, 1, table.array("chances"), table.array("equities")[:, :, HYPERGAMMON_EQUITIES])
+    assert path.stat().st_size == 18_968
+    read = open_gnubg_bearoff(path)
+    assert isinstance(read, GnubgHypergammon)
+    found = read.probe(24, 24)
+    assert found[:5] == pytest.approx(table.array("chances")[24, 24].tolist(), abs=1e-7)
+    assert found[5:] == pytest.approx(table.array("equities")[24, 24, HYPERGAMMON_EQUITIES].tolist(), abs=4e-7)

@@ -1,0 +1,167 @@
+"""`bgdata met` and `bgdata export met`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.equity.kinds.match_equity import PUBLISHED_ROW
+from bgdata.equity.kinds.met_xml_compute import SAMPLE
+from bgdata.equity.stored_met import find_met
+from bgdata.formats.lines import read_bytes
+from bgdata.formats.met_xml import parse_met
+from bgdata.store.parameters import value_text
+from tests.command_line import error_of, run, succeeds
+from tests.equity import published
+from tests.oracles import ask_gnubg, needs_gnubg_tool
+from tests.together import each
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with the published table and an imported one."""
+    folder = tmp_path_factory.mktemp("met")
+    (folder / "sample.xml").write_text(SAMPLE)
+    root = folder / "warehouse"
+    succeeds(root, "met", "build", "--row", value_text(PUBLISHED_ROW), "--gammon-rate", "0.276", "--length", "12")
+    succeeds(root, "import", "met_xml", folder / "sample.xml")
+    return root
+
+
+def test_the_published_row_is_the_published_one() -> None:
+    assert np.allclose(PUBLISHED_ROW, (1 - np.array(published.POST_CRAWFORD)) / 2)
+
+
+def test_build(root: Path, tmp_path: Path) -> None:
+    arguments = ("--row", "0.5 0.49 0.32", "--gammon-rate", "0.25", "--cube-life-index", "0.7", "--length", "3")
+    shown = succeeds(tmp_path / "w", "met", "build", *arguments).splitlines()
+    assert re.fullmatch(r"row-[0-9a-f]{8}-3-gammons-0-25-index-0-7: to 3-away, gammon rate 25\.00 %", shown[0])
+    assert shown[1:] == ["post-crawford, 1- to 3-away: 50.00 49.00 32.00"]
+    assert find_met(bgdata.open_warehouse(root), "published-12").mwc(1, 3) == pytest.approx(0.755, abs=5e-4)
+
+
+def test_show(root: Path) -> None:
+    lines = succeeds(root, "met", "show", "published-12", "--length", "3").splitlines()
+    assert lines[0].startswith("published-12: chance (%) of winning the match")
+    assert lines[3].split() == ["1", "2", "3"]
+    assert lines[5].split() == ["2", "31.90", "50.00", "59.45"]
+    assert lines[-1] == "post-crawford, 1- to 3-away: 50.00 48.60 31.90"
+
+
+def test_show_a_score(root: Path) -> None:
+    lines = succeeds(root, "met", "show", "published-12", "--away", "2-3").splitlines()
+    assert lines[0] == "2-away 3-away by published-12: 59.452 %"
+    assert [line.split()[0] for line in lines[2:]] == ["1", "2", "4"]
+    won, gammon, lost, lost_gammon = (float(text) for text in lines[2].split()[1:5])
+    assert (won, gammon, lost) == (75.507, 100.0, 50.0)
+    assert lost_gammon == pytest.approx(31.9)
+    crawford = succeeds(root, "met", "show", "published-12", "--away", "1-3", "--crawford").splitlines()
+    assert crawford[0] == "1-away 3-away crawford by published-12: 75.507 %"
+    assert len(crawford) == 3
+    after = succeeds(root, "met", "show", "published-12", "--away", "3-1").splitlines()
+    assert after[0] == "3-away 1-away by published-12: 31.900 %"
+
+
+def test_compare(root: Path) -> None:
+    lines = succeeds(root, "met", "compare", "published-12", "sample").splitlines()
+    assert lines[0] == "published-12 less sample, in percentage points, to 2-away"
+    assert lines[3].split() == ["1", "+0.00", "-1.90"]
+    assert lines[-2] == "before         at most 1.90 (1-away 2-away), on average 1.90"
+    assert lines[-1] == "post-crawford  at most 0.40 (1-away 2-away), on average 0.40"
+
+
+def test_plot(root: Path, tmp_path: Path) -> None:
+    pictures = [tmp_path / f"{number}.png" for number in range(3)]
+    succeeds(root, "met", "plot", "published-12", "-o", pictures[0])
+    succeeds(root, "met", "plot", "published-12", "-o", pictures[1])
+    succeeds(root, "met", "plot", "published-12", "--minus", "sample", "-o", pictures[2])
+    contents = [path.read_bytes() for path in pictures]
+    assert all(content.startswith(b"\x89PNG") for content in contents)
+    assert contents[0] == contents[1] != contents[2]
+
+
+def test_export(root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.xml"
+    shown = succeeds(root, "export", "met", "published-12", "-o", path)
+    assert shown == f"wrote {path}: {path.stat().st_size:,} bytes, to 12-away\n"
+    table, met = parse_met(read_bytes(path)).table, find_met(bgdata.open_warehouse(root), "published-12")
+    assert table is not None
+    assert table.before is not None
+    assert table.post_crawford is not None
+    assert np.array_equal(table.before, met.cells[0, 1:, 1:])
+    assert np.array_equal(table.post_crawford, met.cells[1, 1:, 1])
+    tables = [succeeds(root, "met", "show", name).splitlines()[2:] for name in (path, "published-12")]
+    assert tables[0] == tables[1]
+
+
+@needs_gnubg_tool("gnubg")
+def test_gnubg_plays_by_what_is_exported(root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.xml"
+    succeeds(root, "export", "met", "published-12", "-o", path)
+    script = f"gnubg.command('set met {path}')\nfor row in gnubg.met(12)[0]:\n    tell(' '.join(map(repr, row)))\n"
+    found = np.array([[float(text) for text in line.split()] for line in ask_gnubg(script, tmp_path)])
+    met = find_met(bgdata.open_warehouse(root), "published-12")
+    assert np.abs(found - met.cells[0, 1:, 1:]).max() < 1e-7
+
+
+FAILURES: list[tuple[list[str], int, str]] = [
+    (["met", "show", "x"], 1, r"no match equity table x in .* \(have: published-12, sample\); try: "),
+    (["met", "show", "{tmp}/x.xml"], 1, r"expected a file at .*x\.xml"),
+    (["met", "show", "{bad}"], 1, r"expected a match equity table in .*bad\.xml, found in line 7: expected cha"),
+    (["met", "show", "{formula}"], 1, r"expected a match equity table of chances in .*, found a formula \(mec\)"),
+    (["met", "show", "{empty}"], 1, r"expected a match equity table of chances in .*empty\.xml, found none"),
+    (["met", "show", "sample", "--away", "2"], 2, "expected points that .* such as 3-5, got '2'"),
+    (["met", "show", "sample", "--away", "0-2"], 2, "expected at least 1 point to go for each side, got"),
+    (["met", "show", "sample", "--away", "3-2"], 2, "expected at most 2 points to go, as sample has, got"),
+    (["met", "show", "sample", "--away", "2-2", "--crawford"], 2, "expected one side at 1-away"),
+    (["met", "build", "--cube-life-index", "1.5"], 2, r"expected a cube life index from 0 to 1, got 1\.5"),
+    (["met", "build", "--cube-life-index", "x"], 2, "expected float for cube_life_index, got 'x'"),
+    (["met", "build", "--gammon-rate", "-1"], 2, r"expected a gammon rate from 0 to 1, got -1\.0"),
+    (["met", "build", "--row", "0.5 0.4"], 2, "expected a gammon rate from 0 to 1 beside the row, got none"),
+    (["met", "build", "--row", "0.5 x"], 2, "expected .*, got "),
+    (["met", "build", "--row", "0.5 1.4", "--gammon-rate", "0.2", "--length", "2"], 2, "expected chances from 0"),
+    (["met", "build", "--row", "0.5 0.4", "--gammon-rate", "0.2"], 2, "expected a length of 2 to 2 points, .* got 25"),
+    (["met", "build", "--network", "none"], 1, "no network/none in "),
+    (["export", "met", "x", "-o", "{tmp}/y.xml"], 1, "no match equity table x in "),
+]  # fmt: skip
+
+
+@each(("arguments", "code", "message"), FAILURES)
+def test_failures(root: Path, tmp_path: Path, arguments: list[str], code: int, message: str) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    parameters = '<parameters><parameter name="gammon-rate">0.26</parameter></parameters>'
+    table = '<{0}-crawford-table type="mec">' + parameters + "</{0}-crawford-table>"
+    info = "<info><name>x</name><description>x</description><length>-1</length></info>"
+    texts = {
+        "bad": SAMPLE.replace("0.5", "1.5", 1),
+        "formula": f"<met>{info}{table.format('pre')}{table.format('post')}</met>",
+        "empty": "",
+    }
+    for name, text in texts.items():
+        (folder / f"{name}.xml").write_text(text)
+    places = {"{tmp}": str(tmp_path)} | {f"{{{name}}}": str(folder / f"{name}.xml") for name in texts}
+    for place, path in places.items():
+        arguments = [argument.replace(place, path) for argument in arguments]
+    found = error_of(run(root, *arguments), code)
+    assert re.match(message, found), found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("build", "--row", "0.5 0.486", "--length", "2", "--network", "none"), "expected either --row or --network"),
+        (("build", "--row", "0.5 0.486", "--length", "2", "--ply", "2"), "expected either --row or --ply"),
+        (("show", "published-12", "--away", "3-5", "--length", "4"), "expected either --away or --length"),
+        (
+            ("plot", "published-12", "-o", "x.pdf"),
+            "invalid value for '-o' / '--output': expected a file that ends in .png or .svg",
+        ),
+    ],
+)
+def test_options_that_say_nothing_beside_others(root: Path, arguments: tuple[str, ...], message: str) -> None:
+    assert error_of(run(root, "met", *arguments), 2).startswith(f"{message}, got ")

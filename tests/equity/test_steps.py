@@ -1,0 +1,43 @@
+"""Steps of match equity tables: one for each ply, and how far they are from the published one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bgdata.equity.kinds.match_equity import PUBLISHED
+from bgdata.equity.steps import MatchEquityPlan, build_met, differences, recipes
+from bgdata.equity.stored_met import met_names, met_of_arrays
+from bgdata.errors import InvalidParameterError, MissingTableError, UnknownPlayerError
+from bgdata.store.progress import Silence
+from bgdata.warehouse import Warehouse
+
+PLAN = MatchEquityPlan("network/tiny", (0, 1), 0.7, 4)
+
+
+def test_one_table_for_each_ply_beside_the_published_one(warehouse: Warehouse) -> None:
+    published, *made = recipes(warehouse, PLAN)
+    assert published == PUBLISHED
+    assert [(each.network, each.ply, each.cube_life_index, each.length) for each in made] == [
+        ("tiny", ply, 0.7, 4) for ply in (0, 1)
+    ]
+
+
+def test_differences_are_those_of_the_cells(warehouse: Warehouse) -> None:
+    tables = [build_met(warehouse, each, Silence()) for each in recipes(warehouse, PLAN)[:2]]
+    one, other = (met_of_arrays(table.arrays(), met_names(table.arrays())[0]).cells for table in tables)
+    (row,) = differences(warehouse, [table.name for table in tables])
+    sizes = 100 * np.abs(other - one[:, :5, :5])[0, 1:, 1:]
+    assert row["beside"] == "published-12"
+    assert row["largest"] == pytest.approx(sizes.max(), abs=0.006)
+    assert row["mean"] == pytest.approx(sizes.mean(), abs=0.006)
+
+
+def test_wrong_plans(warehouse: Warehouse) -> None:
+    with pytest.raises(InvalidParameterError):
+        recipes(warehouse, MatchEquityPlan("network/tiny", (9,)))
+    with pytest.raises(MissingTableError, match="no network/nobody in"):
+        recipes(warehouse, MatchEquityPlan("network/nobody"))
+    for player in ("tiny", "pubeval", "other/tiny"):
+        with pytest.raises(UnknownPlayerError, match=f"^expected network, network/NAME or .*, got {player}$"):
+            recipes(warehouse, MatchEquityPlan(player))

@@ -1,0 +1,501 @@
+"""The page of a position: what commands say, and what is wrong about an address."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import bgdata
+from bgdata.bearoff.match_table import MatchTable
+from bgdata.game.dice import ROLLS
+from bgdata.game.identifiers import format_xgid, identify
+from bgdata.game.plays import judge_play
+from bgdata.game.position import Position
+from bgdata.web.answer import percent, signed
+from bgdata.web.asked import Asked
+from tests.command_line import POSITION, position_id, run, succeeds
+from tests.said import CHANGES, CONTACT
+from tests.together import each
+from tests.web.reading import PageReader, inner_links, read
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
+
+START = "4HPwATDgc/ABMA"
+XGID = "XGID=-b----E-C---eE---c-e----B-:1:1:1:31:2:3:0:7:10"
+OVER = position_id([0, 2], [])
+
+
+def data(root: Path, *arguments: str) -> object:
+    return json.loads(succeeds(root, *arguments, "--format", "json"))
+
+
+@pytest.mark.parametrize(
+    ("notation", "query", "commands"),
+    [
+        (START, "", {"show": (), "eval": (), "cube": ()}),
+        (START, "roll=31", {"show": ("--roll", "31"), "hint": ("31", "--plays", "10"), "eval": ()}),
+        (START, "roll=31&ply=1&plays=2", {"hint": ("31", "--plays", "2", "--ply", "1"), "eval": ("--ply", "1")}),
+        (START, "roll=31&cube=2&owner=opponent", {"hint": ("31", "--plays=10", "--cube", "2", "--owner", "opponent")}),
+        (START, "cube=2", {"cube": ("--cube", "2")}),
+        (START, "jacoby=1&beavers=1", {"cube": ("--jacoby", "--beavers")}),
+        (START, "away=2-4&met=published-12", {"cube": ("--away", "2-4", "--met", "published-12")}),
+        (START, "away=1-4&crawford=1&met=published-12", {"cube": ("--away=1-4", "--crawford", "--met=published-12")}),
+        (POSITION, "", {"show": (), "eval": (), "probe": (), "cube": ()}),
+        (XGID, "met=published-12", {"show": (), "eval": (), "hint": ("--plays", "10", "--met", "published-12")}),
+    ],
+)  # fmt: skip
+def test_json_is_what_commands_print(
+    client: TestClient, site_root: Path, notation: str, query: str, commands: dict[str, tuple[str, ...]]
+) -> None:
+    found = client.get(f"/position/{quote(notation, safe='/+:=,-')}.json?{query}").json()
+    for name, arguments in commands.items():
+        assert found[name] == data(site_root, name, notation, *arguments), name
+
+
+def test_every_notation_is_an_address(client: TestClient) -> None:
+    expected = client.get(f"/position/{START}.json").json()["eval"]
+    for name, text in identify(Position(START)).items():
+        if name != "match_id":
+            assert client.get(f"/position/{quote(text, safe='/')}.json").json()["eval"] == expected, name
+
+
+def test_the_page(client: TestClient) -> None:
+    page = read(client, f"/position/{POSITION}")
+    assert "Before the roll" in page.text
+    assert "two-sided table" in page.text
+    for word in ("exact, two-sided", "one-sided, combined", "race network", "centered", "owned by the opponent"):
+        assert word in page.text
+    for text in identify(Position(POSITION)).values():
+        assert text in page.text
+    assert "The game is over" in read(client, f"/position/{OVER}").text
+
+
+def test_names_hold_roll_score_and_cube(client: TestClient) -> None:
+    """Who copies one gets the same page; what no name can hold is left out of them."""
+    page = read(client, f"/position/{START}?roll=31&away=2-4&cube=2&owner=on_roll&met=published-12")
+    (xgid,) = (word for word in page.text.split() if word.startswith("XGID="))
+    (gnubg_id,) = (word for word in page.text.split() if word.startswith(f"{START}:"))
+    expected = client.get(f"/position/{START}.json?roll=31&away=2-4&cube=2&owner=on_roll&met=published-12").json()
+    for name in (xgid, gnubg_id):
+        found = client.get(f"/position/{quote(name, safe='/')}.json?met=published-12").json()
+        assert (found["cube"], found["hint"]) == (expected["cube"], expected["hint"]), name
+    assert START in read(client, f"/position/{START}?cube=8192&owner=on_roll").text
+
+
+def test_names_hold_beavers(client: TestClient) -> None:
+    """As an XGID or the address says; the page says which names do not."""
+    words = "match_id and gnubg_id do not say that beavers are allowed"
+    both, none = (f"XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:{rules}:0:10" for rules in (3, 1))
+    cases = [(both, "", both), (START, "?jacoby=1&beavers=1", both), (both, "?beavers=0", none), (none, "", none)]
+    for notation, query, expected in cases:
+        text = read(client, f"/position/{notation}{query}").text
+        assert expected in text.split(), (notation, query)
+        assert (words in text) == (expected == both), (notation, query)
+    assert client.get(f"/position/{both}.json").json()["show"][0]["xgid"] == both
+    assert "XGID=" in read(client, f"/position/{START}?away=2-4&beavers=1&met=published-12").text
+    assert both.replace(":3:0:10", ":2:0:10") in read(client, f"/position/{START}?beavers=1").text.split()
+
+
+@pytest.mark.parametrize(("rest", "offer"), [("1:-1:1:B", "beaver"), ("2:-1:1:R", "raccoon")])
+def test_there_is_no_cube_decision_while_a_beaver_waits(client: TestClient, rest: str, offer: str) -> None:
+    """The page says so in the words of the command line, and all else about the position."""
+    xgid = f"XGID=-b----E-C---eE---c-e----B-:{rest}:0:0:3:0:10"
+    message = f"expected a position before a double or its answer, got a {offer} in {xgid}"
+    text = read(client, f"/position/{xgid}").text
+    assert f"No cube: {message}" in text
+    assert "as it stands" not in text
+    found, bare = (client.get(f"/position/{notation}.json").json() for notation in (xgid, START))
+    assert (found["cube"], found["errors"]) == ([], {"cube": message})
+    assert found["eval"] == bare["eval"]
+    assert found["show"][0]["xgid"] == xgid
+
+
+def test_plays_lead_on(client: TestClient) -> None:
+    """Every play of the page leads to the position after it, the opponent on roll, with score and cube turned."""
+    page = read(client, f"/position/{START}?roll=31&away=2-4&cube=2&owner=on_roll&met=published-12&plays=60")
+    after = [play.next_position.id for play in Position(START).legal_plays("31")]
+    for name in after:
+        assert f"/position/{name}?away=4-2&cube=2&owner=opponent&met=published-12" in page.links
+    best = client.get(f"/position/{START}.json?roll=31").json()["hint"][0]["play"]
+    assert best == "8/5 6/5"
+
+
+def test_rolls_are_the_best_plays(client: TestClient, site_root: Path) -> None:
+    """Against the plays of each roll, ranked one by one."""
+    player = bgdata.open_player(site_root)
+    rows = client.get(f"/position/{START}.json").json()["rolls"]
+    assert [row["roll"] for row in rows] == [str(roll) for roll in ROLLS]
+    for row in rows:
+        assert row["equity"] == pytest.approx(player.best_play(START, row["roll"]).evaluation.cubeless_equity, abs=1e-6)
+    weights = np.array([row["weight"] for row in rows])
+    assert np.array([row["luck"] for row in rows]) @ weights == pytest.approx(0, abs=1e-9)
+
+
+def test_the_three_cubes(client: TestClient, site_root: Path) -> None:
+    text = read(client, f"/position/{POSITION}").text
+    for arguments in ((), ("--cube", "2", "--owner", "on_roll"), ("--cube", "2", "--owner", "opponent")):
+        (row,) = json.loads(run(site_root, "cube", POSITION, *arguments, "--format", "json").stdout)
+        assert f"{row['no_double']:+.4f}".replace("-", "−") in text
+
+
+def test_tables_stand_side_by_side_with_the_cube(client: TestClient, site_root: Path) -> None:
+    """The best action's value by each table that knows it, in money play and at a score that a table was solved for."""
+    (row,) = json.loads(succeeds(site_root, "cube", POSITION, "--format", "json"))
+    page = read(client, f"/position/{POSITION}")
+    assert page.text.count("with the cube") == 1
+    assert signed(row["equity"], 5) in page.text
+    assert "with the cube" not in read(client, f"/position/{START}").text
+    (table,) = bgdata.open_warehouse(site_root).current("bearoff_match")
+    solved = MatchTable(table)
+    score = f"away={solved.score.away}-{solved.score.opponent_away}&met={solved.met}"
+    position = position_id([0, 2], [1, 1])
+    page = read(client, f"/position/{position}?{score}")
+    assert f"exact, at this score {table.name}" in page.text
+    assert percent(solved.probe(Position(position)).mwc, 3) in page.text
+    assert "exact, at this score" not in read(client, f"/position/{position}?away=9-9&met={solved.met}").text
+
+
+def test_changes_of_the_editor_are_undone(client: TestClient) -> None:
+    """One after the other, with the score; the address says all that there is to know."""
+    given = {"q": POSITION, "undo": f"{START}~a3-5", "away": "3-5"}
+    first = client.get("/position", params=given).headers["location"]
+    page = read(client, first)
+    undo = next(link for link in page.links if link.endswith("#board"))
+    assert undo.startswith(f"/position/{START}?")
+    assert "away=3-5" in undo
+    assert "undo" not in undo
+    flipped = client.get("/position", params=given | {"flip": "1"}).headers["location"]
+    assert flipped.startswith(f"/position/{Position(POSITION).flip().id}?")
+    assert "away=5-3" in flipped
+    assert "undo=" in flipped
+    assert "undo" not in read(client, f"/position/{START}").text
+    many = ".".join([START] * 50)
+    assert client.get(f"/position/{START}", params={"undo": many}).text.count(START + "." + START) <= 21
+    read(client, f"/position/{START}?undo=<b>", 400)
+
+
+def fields_of(page: PageReader) -> dict[str, str]:
+    """What the editor of a page would send if nobody touched it."""
+    return {name: value for name, value in page.fields if value}
+
+
+@pytest.mark.parametrize("notation", [XGID, "4HPwATDgc/ABMA:UYnlADAAEAAE"])
+def test_an_edit_keeps_what_is_played_for(client: TestClient, notation: str) -> None:
+    """Roll, score, cube, match equity table and ply, however the page said them; one checker is elsewhere."""
+    where = f"/position/{quote(notation, safe='/')}?met=published-12&ply=1"
+    page = read(client, where)
+    before = Asked(notation, {"met": "published-12", "ply": "1"})
+    board = list(before.position.board)
+    board[6], board[5] = board[6] - 1, board[5] + 1
+    fields = fields_of(page) | {"edit": "1", "p6": str(board[6]), "p5": str(board[5])}
+    after = client.get("/position", params=fields).headers["location"]
+    found = Asked(unquote(urlsplit(after).path)[10:], dict(parse_qsl(urlsplit(after).query)))
+    assert found.position == Position(board)
+    assert (found.stakes, found.roll, found.rules) == (before.stakes, before.roll, before.rules)
+    assert before.stakes is not None
+
+
+def test_an_edit_keeps_beavers_and_the_jacoby_rule(client: TestClient) -> None:
+    """Those of an XGID of money play."""
+    page = read(client, "/position/XGID=-b----E-C---eE---c-e----B-:1:1:1:00:0:0:3:0:10")
+    after = client.get("/position", params=fields_of(page)).headers["location"]
+    assert after.startswith(f"/position/{START}?cube=2&owner=on_roll&jacoby=1&beavers=1")
+
+
+def test_a_new_notation_says_what_is_played_for(client: TestClient) -> None:
+    """Rather than fields that nobody touched; those that somebody did count for more."""
+    fields = fields_of(read(client, f"/position/{START}?away=5-5&cube=4&owner=opponent&met=published-12&roll=31"))
+    assert (
+        client.get("/position", params=fields | {"q": XGID})
+        .headers["location"]
+        .startswith(f"/position/{XGID}?met=published-12&undo=")
+    )
+    location = client.get("/position", params=fields | {"q": XGID, "rolled": "66", "cube": "8"}).headers["location"]
+    assert location.startswith(f"/position/{XGID}?")
+    assert {("roll", "66"), ("cube", "8")} <= set(parse_qsl(urlsplit(location).query))
+
+
+def test_fields_that_exclude_each_other(client: TestClient) -> None:
+    """What is left of another score is dropped, as who chooses by tapping would have to clear it first."""
+    for chosen, expected in (
+        ({"own": "3", "theirs": "5", "crawford": "1", "jacoby": "1"}, "?away=3-5"),
+        ({"own": "1", "theirs": "5", "crawford": "1"}, "?away=1-5&crawford=1"),
+        ({"own": "4", "theirs": ""}, "?away=4-4"),
+        ({"own": "", "theirs": "", "crawford": "1"}, ""),
+    ):
+        location = client.get("/position", params={"q": START, **chosen}).headers["location"]
+        assert location == f"/position/{START}{expected}"
+
+
+def test_undo_restores_roll_score_and_cube(client: TestClient) -> None:
+    """What was there before each change, through links for rolls, plays, plies and sides."""
+    first = f"/position/{START}?roll=31&away=3-5&cube=2&owner=on_roll&met=published-12"
+    fields = fields_of(read(client, first)) | {"own": "2", "rolled": "", "owner": "opponent"}
+    second = client.get("/position", params=fields).headers["location"]
+    assert second.startswith(f"/position/{START}?away=2-5&cube=2&owner=opponent&met=published-12&undo=")
+    page = read(client, second)
+    assert undo_of(page) == first
+    kept = second.partition("&undo=")[0]
+    rolled = next(link for link in page.links if "roll=52" in link)
+    assert undo_of(read(client, rolled)) == first
+    assert undo_of(read(client, next(link for link in page.links if "ply=1" in link))) == f"{first}&ply=1"
+    for where, before in ((page, kept), (read(client, rolled), f"/position/{START}?roll=52&{kept.partition('?')[2]}")):
+        turned = next(link for link in where.links if link.startswith("/position/") and "away=5-2" in link)
+        back = undo_of(read(client, turned))  # a side or a play: a step of its own
+        assert back.partition("&undo=")[0] == before
+        assert undo_of(read(client, back)) == first
+
+
+def undo_of(page: PageReader) -> str:
+    """Where undoing leads."""
+    return next(link for link in page.links if link.endswith("#board")).removesuffix("#board")
+
+
+def test_showing_a_page_again_is_no_change(client: TestClient) -> None:
+    fields = fields_of(read(client, f"/position/{START}?away=3-5&met=published-12"))
+    assert client.get("/position", params=fields).headers["location"] == f"/position/{START}?away=3-5&met=published-12"
+    read(client, f"/position/{START}?undo={START}~x1", 400)
+    read(client, f"/position/{START}?undo={START}~r77", 400)
+
+
+def test_the_editor_leads_to_a_position(client: TestClient) -> None:
+    board = Position(POSITION).board
+    counts = {f"p{point}": str(count) for point, count in enumerate(board)}
+    answer = client.get("/position", params=counts | {"edit": "1", "q": START, "roll": "21", "away": "", "owner": ""})
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/position/{POSITION}?roll=21")
+    answer = client.get("/position", params={"q": START, "away": "3-5", "cube": "2"})
+    assert answer.headers["location"] == f"/position/{START}?away=3-5&cube=2"
+    assert client.get("/position").headers["location"] == f"/position/{START}"
+
+
+def test_checkers_that_were_changed_by_key_count(client: TestClient) -> None:
+    """Without a box that nobody ticks; of a notation that was changed too, nobody knows which was meant."""
+    fields = fields_of(read(client, f"/position/{START}"))
+    changed = fields | {"p6": "4", "p5": "1"}
+    board = list(Position(START).board)
+    board[6], board[5] = 4, 1
+    edited = f"/position/{Position(board).id}"
+    assert client.get("/position", params=changed).headers["location"].partition("?")[0] == edited
+    assert (
+        client.get("/position", params=fields | {"q": POSITION}).headers["location"].partition("?")[0]
+        == f"/position/{POSITION}"
+    )
+    page = read(client, f"/position?{urlencode(changed | {'q': POSITION})}", 400)
+    assert "expected another notation or other checkers, got both; tick the box to use the checkers" in page.text
+    both = changed | {"q": POSITION, "edit": "1"}
+    assert client.get("/position", params=both).headers["location"].partition("?")[0] == edited
+
+
+@each("change", list(CHANGES))
+def test_what_a_position_says_is_used_by_its_page_and_named_by_its_rollout(client: TestClient, change: str) -> None:
+    """Two texts that differ in one thing have other answers with the cube; a rollout on a page is without it."""
+    first, second, words = CHANGES[change]
+    asked = [quote(format_xgid(Position(CONTACT), state), safe="/") for state in (first, second)]
+    pages = [client.get(f"/position/{text}.json?met=published-12").json() for text in asked]
+    used = [(page["cube"], page["hint"]) for page in pages]
+    assert used[0] != used[1]
+    rows = [client.get(f"/rollout/{text}.json?trials=72").json() for text in asked]
+    assert rows[0] == rows[1]
+    assert words in client.get(f"/rollout/{asked[1]}?trials=72").text
+
+
+def test_pictures(client: TestClient) -> None:
+    answer = client.get(f"/board/{START}?roll=31&play=8/5 6/5")
+    assert answer.headers["content-type"] == "image/svg+xml"
+    assert answer.text == Position(START).svg("8/5 6/5", "31")
+
+
+def test_where_a_position_occurs(client: TestClient) -> None:
+    rows = client.get(f"/where/{START}.json").json()
+    counts = client.get(
+        "/sql.json",
+        params={"q": f"select variant, count(*) as rows from turns where position_id = '{START}' group by all"},
+    ).json()
+    turns = [row for row in rows if row["table"] == "turns"]
+    assert sorted((row["variant"], row["rows"]) for row in turns) == sorted(
+        (row["variant"], row["rows"]) for row in counts
+    )
+    assert turns
+
+
+def test_occurrences_lead_to_games_and_rows(client: TestClient) -> None:
+    """The first turn of each game that has the position, and the rows of each table."""
+    page = read(client, f"/where/{START}")
+    rows = client.get(f"/where/{START}.json").json()
+    assert {row["address"] for row in rows} <= set(page.links)
+    for row in rows:
+        where = urlsplit(row["address"])
+        found = client.get(f"{where.path}.json?{where.query}").json()
+        assert len(found) == min(row["rows"], 20), row
+        assert {each["position_id"] for each in found} == {START}
+        assert bool(row["games"]) == (row["table"] == "turns")
+    games = [game for row in rows for game in row["games"]]
+    assert games
+    assert set(games) <= set(page.links)
+    place = dict(parse_qsl(urlsplit(games[0]).query)).get("turn", "0")
+    turns = client.get(f"{urlsplit(games[0]).path}.json").json()["turns"]
+    assert turns[int(place)]["position_id"] == START
+    assert client.get(f"/where/{OVER}.json").json() == []
+
+
+def test_the_cube_map(client: TestClient, site_root: Path) -> None:
+    rows = client.get(f"/cube-map/{START}.json?met=published-12&length=4").json()
+    assert len(rows) == 16
+    for row in rows:
+        away = ("--away", f"{row['away']}-{row['opponent_away']}") + (("--crawford",) if row["is_crawford"] else ())
+        found = json.loads(run(site_root, "cube", START, *away, "--met", "published-12", "--format", "json").stdout)
+        assert row["mwc"] == pytest.approx(found[0]["equity"])
+        assert row["action"] == (found[0]["best"][0] if found[0]["double_take"] is not None else "none")
+
+
+FROM_BAR = ",".join(map(str, [0, *[0] * 7, 2, *[0] * 11, -1, -2, *[0] * 3, 1]))  # an 8 point, and 20 to be hit
+
+
+@pytest.mark.parametrize(
+    ("notation", "roll", "text", "play"),
+    [
+        (START, "62", "24/18, 13/11", "24/18 13/11"),
+        (START, "62", " 13-11;24 - 18 ", "24/18 13/11"),
+        (START, "26", "13/11 24/18", "24/18 13/11"),
+        (FROM_BAR, "52", "8/6 , BAR / 20*", "bar/20* 8/6"),
+        (FROM_BAR, "52", "25/20,8/6", "bar/20* 8/6"),
+        (START, "", "8/5,6/5", "8/5 6/5"),
+    ],
+)
+def test_plays_are_read_however_they_are_written(
+    client: TestClient, notation: str, roll: str, text: str, play: str
+) -> None:
+    found = client.get(f"/position/{notation}.json", params={"roll": roll, "play": text}).json()
+    assert found["verdict"] == f"legal: {play}"
+    assert found["legal_plays"].count(play) == 1
+    if roll:
+        assert found["legal_plays"] == [str(each) for each in Position(notation).legal_plays(roll)]
+        assert [row["play"] for row in found["show"]] == [play]
+    page = client.get(f"/position/{notation}", params={"roll": roll, "play": text})
+    assert f"legal: {play}" in page.text
+    assert f'href="/position/{Position(notation).play(play, roll or None).id}"' in page.text
+
+
+def test_positions_without_a_play_have_no_verdict(client: TestClient) -> None:
+    found = client.get(f"/position/{START}.json?roll=31").json()
+    assert (found["verdict"], len(found["legal_plays"])) == (None, 16)
+    found = client.get(f"/position/{START}.json").json()
+    assert (found["verdict"], found["legal_plays"]) == (None, [])
+    found = client.get(f"/position/{OVER}.json?roll=31&play=pass").json()
+    assert (found["verdict"], found["legal_plays"]) == ("legal: no play", ["no play"])
+
+
+@pytest.mark.parametrize(
+    ("notation", "roll", "text", "reason"),
+    [
+        (START, "31", "8/5", "another die can be played too"),
+        (START, "51", "24/19 6/5", "the opponent holds 19"),
+        (START, "31", "23/20", "no checker is on 23"),
+        (START, "61", "6/off", "no checker is borne off while others are not home"),
+        (FROM_BAR, "52", "8/1", "checkers on the bar enter first"),
+        (FROM_BAR, "52", "bar/20", "another die can be played too"),
+        (START, "31", "hello", "expected checker moves such as 'bar/22* 6/5(2)', got 'hello'"),
+        (START, "31", "<b>&", "expected checker moves such as 'bar/22* 6/5(2)', got '<b>&'"),
+        (START, "31", "no play", "a checker can move"),
+        (START, "", "24/1", "no roll is played so"),
+    ],
+)
+def test_illegal_plays_are_answered_with_all_legal_ones(
+    client: TestClient, notation: str, roll: str, text: str, reason: str
+) -> None:
+    where = {"roll": roll, "play": text, "away": "3-5", "met": "published-12"}
+    answer = client.get(f"/position/{notation}.json", params=where)
+    assert answer.status_code == 400
+    found = answer.json()
+    assert found.keys() == {"error", "verdict", "legal_plays"}
+    assert found["verdict"] == f"illegal: {reason}"
+    assert found["error"].endswith(reason)
+    verdict = judge_play(text, Position(notation), roll or None)
+    assert found["legal_plays"] == [str(play) for play in verdict.legal_plays]
+    asked = f"/position/{notation}?{urlencode(where)}"
+    page = read(client, asked, 400)
+    assert f"illegal: {reason}" in page.text
+    links = inner_links(page, asked)
+    for play in verdict.legal_plays:
+        assert str(play) in page.text
+        assert f"/position/{play.next_position.id}?away=5-3&met=published-12" in links
+
+
+def test_the_cube_map_keeps_table_and_ply(client: TestClient) -> None:
+    """From the position to it, and back at a score."""
+    page = read(client, f"/position/{START}?met=published-12&ply=1")
+    assert f"/cube-map/{START}?met=published-12&ply=1" in page.links
+    page = read(client, f"/cube-map/{START}?met=published-12&ply=1&length=2")
+    assert f"/position/{START}?away=2-2&met=published-12&ply=1" in page.links
+
+
+WRONG = {
+    "/position/nonsense": "expected one of position id, gnubg id",
+    f"/position/{START[:-1]}": "expected 14 characters in a position id",
+    f"/position/{'A' * 400}": "expected a position of at most 300 characters",
+    f"/position/{START}?roll=71": "expected two dice such as '31'",
+    f"/position/{START}?roll=71&play=24/1": "expected two dice such as '31'",
+    f"/board/{START}?roll=31&play=24/1": "got '24/1': the opponent holds 1",
+    f"/position/{START}?away=0-5": "expected at least 1 point to go for each side",
+    f"/position/{START}?away=x": "expected points that the player on roll and the opponent need",
+    f"/position/{START}?crawford=1": "expected --away with --crawford",
+    f"/position/{START}?crawford=maybe": "expected 1 or 0 as crawford",
+    f"/position/{START}?cube=3": "expected a power of two as cube value",
+    f"/position/{START}?cube=-2": "expected a whole number from 1 to 1,073,741,824 as cube",
+    f"/position/{START}?owner=me": "expected an owner of the cube",
+    f"/position/{START}?ply=2": "expected a ply from 0 to 1 on this site",
+    f"/position/{START}?plays=0": "expected 1 to 60 plays",
+    f"/position/{START}?plays=1e3": "expected a whole number from 0 to 9,999 as plays",
+    f"/cube-map/{START}?length=1&met=published-12": "expected 2 to 15 points to go",
+    f"/cube-map/{OVER}?met=published-12": "expected a game in progress",
+    "/position?q=nonsense": "expected one of position id",
+    "/position?edit=1&p1=16": "expected at most 15 checkers",
+}
+
+
+@each(("where", "said"), WRONG.items())
+def test_wrong_addresses_say_what_was_expected(client: TestClient, where: str, said: str) -> None:
+    assert said in read(client, where, 400).text
+    path, mark, query = where.partition("?")
+    assert said in client.get(f"{path}.json{mark}{query}").json()["error"]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.text(max_size=40), st.text(max_size=8), st.text(max_size=8), st.sampled_from(["away", "cube", "owner", "met"])
+)
+def test_any_text(client: TestClient, text: str, roll: str, value: str, name: str) -> None:
+    """Whatever is asked, the answer is a page, and nothing of it is taken for an element."""
+    for where in ("position", "board", "where", "cube-map"):
+        try:
+            path = quote(text, safe="")
+        except UnicodeEncodeError:
+            return
+        answer = client.get(f"/{where}/{path}", params={"roll": roll, name: value})
+        assert answer.status_code in (200, 303, 307, 400, 404)
+    answer = client.get(f"/position/{START}", params={"roll": roll, name: value, "play": text})
+    assert answer.status_code in (200, 400, 404)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.integers(-3, 3), min_size=26, max_size=26))
+def test_any_checkers(client: TestClient, counts: list[int]) -> None:
+    answer = client.get(f"/position/{','.join(map(str, counts))}", params={"roll": "52"})
+    assert answer.status_code in (200, 400)
+
+
+def test_tables_alone(client: TestClient, site_root: Path) -> None:
+    rows = json.loads(succeeds(site_root, "probe", POSITION, "--format", "json"))
+    assert client.get(f"/probe/{POSITION}.json").json() == rows
+    assert rows[0]["source"] in read(client, f"/probe/{POSITION}").text
+    assert f"/probe/{POSITION}" in read(client, f"/position/{POSITION}").links
+    assert "expected a bearoff that a table" in read(client, f"/probe/{START}", 404).text
+    read(client, "/probe/nonsense", 400)

@@ -1,0 +1,112 @@
+"""What tests of several folders share beside the warehouses of `conftest.py`: default builds that are small, folders to
+import in, warehouses to train in, and sites."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import bgdata
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
+
+    from bgdata.warehouse import Warehouse
+    from tests.conftest import SharedFolder
+    from tests.imports.importing import Imports
+
+
+@pytest.fixture
+def small_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default build is the smallest variant of every kind that has defaults."""
+    from bgdata.warehouse.commands.build import COMPUTED
+
+    for kind in COMPUTED:
+        monkeypatch.setattr(type(kind), "defaults", (kind.smallest,))
+        monkeypatch.setattr(type(kind), "more", ())
+
+
+@pytest.fixture
+def one_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default build is one variant of `bearoff_gammon`, and leaves another one out."""
+    from bgdata.bearoff.kinds.bearoff_gammon import BearoffGammon
+    from bgdata.bearoff.kinds.shared.race import RaceParameters
+    from bgdata.warehouse.commands.build import COMPUTED
+
+    for kind in COMPUTED:
+        monkeypatch.setattr(type(kind), "defaults", ())
+        monkeypatch.setattr(type(kind), "more", ())
+    small, large = RaceParameters(1), RaceParameters(2)
+    monkeypatch.setattr(BearoffGammon, "defaults", (small, large))
+    monkeypatch.setattr(BearoffGammon, "more", (large,))
+
+
+@pytest.fixture
+def imports(memory_path: Path) -> Imports:
+    """An empty warehouse, and a folder for files."""
+    from tests.imports.importing import Imports
+
+    return Imports(memory_path)
+
+
+@pytest.fixture
+def untrained(small_root: Path, memory_path: Path) -> Warehouse:
+    """A warehouse with what the smallest network is made from, but no network."""
+    from bgdata.training.kinds.network import DATASET
+
+    for kind, _ in DATASET.inputs(DATASET.smallest).values():
+        shutil.copytree(small_root / kind, memory_path / "warehouse" / kind)
+    return bgdata.open_warehouse(memory_path / "warehouse")
+
+
+@pytest.fixture
+def untaught(small_root: Path, memory_path: Path) -> Warehouse:
+    """A warehouse with what the smallest network is taught by, but without it."""
+    root = memory_path / "warehouse"
+    for kind in ("bearoff_one_sided", "bearoff_gammon", "bearoff_two_sided", "network", "selfplay", "selfplay_labels"):
+        shutil.copytree(small_root / kind, root / kind)
+    return bgdata.open_warehouse(root)
+
+
+@pytest.fixture(scope="session")
+def site_root(small_root: Path, shared_folder: SharedFolder) -> Path:
+    """The smallest variant of every kind, and a match equity table that is long enough for a match. Only to be read."""
+
+    def fill(folder: Path) -> None:
+        shutil.copytree(small_root, folder / "warehouse")
+        kind = bgdata.open_warehouse(folder / "warehouse").kinds["match_equity"]
+        bgdata.open_warehouse(folder / "warehouse").build(kind.name, kind.default("published-12"))
+
+    return shared_folder("site", fill) / "warehouse"
+
+
+@pytest.fixture(scope="module")
+def client(site_root: Path) -> Iterator[TestClient]:
+    """A client of the site over the smallest variant of every kind. The register of claims is that of its parts."""
+    from bgdata.studies import rows
+    from bgdata.studies.kinds.claims import DATASET as CLAIMS
+    from bgdata.web.app import create_app
+    from bgdata.web.limits import Limits
+    from tests.web.reading import open_client
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(rows, "WHOLE", CLAIMS.smallest)
+        app = create_app(bgdata.open_warehouse(site_root), Limits(sql_seconds=2.0, sql_rows=50, stream_trials=216))
+        with open_client(app, follow_redirects=False) as found:
+            yield found
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[TestClient]:
+    """A client of the site over a warehouse without anything."""
+    from bgdata.web.app import create_app
+    from bgdata.web.limits import Limits
+    from tests.web.reading import open_client
+
+    app = create_app(bgdata.open_warehouse(tmp_path), Limits(stream_trials=72))
+    with open_client(app, follow_redirects=False) as found:
+        yield found

@@ -1,0 +1,449 @@
+"""Imports of other people's files: rows as written, where they come from, and the command."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bgdata.errors import InvalidParameterError, UsageError
+from bgdata.game.position import START, Position, parse_key20
+from bgdata.imports.kinds import gnubg_benchmark, gnubg_training
+from bgdata.store.manifest import RawFile, Source
+from tests.command_line import error_of, run, succeeds
+from tests.formats import samples
+from tests.imports.importing import IMPORTED, Imports, counts, rows
+from tests.store.toy import Notes, whole_versions
+from tests.together import Together, each
+
+each_kind = each("kind", list(IMPORTED))
+START_ID, START_BOARD = START.id, list(START.board)
+CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
+
+
+def position(board: Position, class_: str = "contact") -> dict[str, Any]:
+    return {"position_id": board.id, "board": list(board.board), "class": class_}
+
+
+def chances(*values: float) -> dict[str, Any]:
+    return dict(zip(CHANCES, (pytest.approx(value, abs=1e-7) for value in values), strict=True))
+
+
+def test_there_are_kinds() -> None:
+    assert len(IMPORTED) >= 6
+
+
+def test_rows_of_gnubg_training(imports: Imports) -> None:
+    text = "NIKOIJADCANIGOAHADBA 0.5 0 0 0 0\n#a\n# cycle 3\n" + samples.TRAINING_ROW.decode()
+    first, second = rows(imports.text("gnubg_training", text, "contact-train-data"))
+    board = [0, -1, 0, 0, 2, 2, 3, 2, 3, 0, 0, 0, -3, 2, 0, -1, 0, -2, -1, -3, -2, -2, 0, 1, 0, 0]
+    known = {"source": "contact-train-data", "position_id": "2K6JAyDYbgcDEA", "board": board, "class": "contact"}
+    assert first == {"line": 1, **known, **chances(0.5, 0, 0, 0, 0), "comment": None}
+    expected = chances(0.61959, 0.24388, 0.00981, 0.08774, 0.00183)
+    assert second == {"line": 4, **known, **expected, "comment": "# cycle 3"}
+
+
+def test_rows_of_wildbg_training(imports: Imports) -> None:
+    (row,) = rows(imports.sample("wildbg_training"))
+    expected = chances(0.525, 0.154, 0.007, 0.125, 0.005)
+    assert row == {"source": "sample.csv", "line": 2, **position(START), **expected}
+
+
+def test_rows_of_bgsage_rollouts(imports: Imports) -> None:
+    """Seen by the player on roll, chances cut; and as written, of the player who has played."""
+    (row,) = rows(imports.sample("bgsage_rollouts"))
+    written = [int(field) for field in samples.BGSAGE_ROW.split()[:26]]
+    flipped = Position([written[25], *(-written[25 - point] for point in range(1, 25)), written[0]])
+    assert row == {
+        "source": "sample-rollout",
+        "line": 1,
+        **position(flipped),
+        **chances(1 - 0.7823, 0.0025, 0, 0.4430, 0.0480),
+        "chances_after_play": [0.7823, 0.4430, 0.0480, 0.0025, -0.0002],
+        "equity_after_play": None,
+        "standard_error": None,
+    }
+
+
+def test_rows_of_bgsage_entries(imports: Imports) -> None:
+    """JSON lines and rollout files make one table."""
+    entry = f'{{"board": {START_BOARD}, "equity": 0.07, "se": 0.001, "probs": [0.53, 0.15, 0.01, 0.12, 0]}}\n'
+    files = [imports.file("b.JSONL", entry), imports.file("a-rollout", samples.BGSAGE_ROW)]
+    table = imports.build("bgsage_rollouts", files)
+    assert table.manifest.variant == "a-rollout-and-b"
+    assert [row["source"] for row in rows(table)] == ["a-rollout", "b.JSONL"]
+    row = rows(table)[1]
+    assert row | chances(0.47, 0.12, 0, 0.15, 0.01) | position(START) == row
+    assert (row["equity_after_play"], row["standard_error"]) == (0.07, 0.001)
+
+
+def test_rows_of_positions(imports: Imports) -> None:
+    first, second = rows(imports.sample("positions"))
+    assert first == {"source": "sample.csv", "line": 2, **position(START)}
+    assert second == {"source": "sample.csv", "line": 3, **position(Position("v3sAAAhmdzMAAQ"), "crashed")}
+    table = imports.text("positions", "v90EAIC3BgAAAA, a race\nAAAAAAAAAAAAAA\n")
+    assert [row["class"] for row in rows(table)] == ["race", "over"]
+
+
+BENCHMARK = """\
+s version 1.93 weights 1.00
+# comment
+r 17
+#R JIGHPAABDAOAHDPAABDA 0.47 0.12 0.005 0.14 0.006
+#R OAHDOEABCBOAHDPAABDA 0.49 0.13 0.005 0.13 0.006
+m OAHDPAABDAOAHDPAABDA 2 4 JIGHPAABDAOAHDPAABDA 0.114795 OAHDOEABCBOAHDPAABDA 0.0421133
+r -3
+o JIGHPAABDAOAHDPAABDA 0.47 0.12 0.005 0.14 0.006
+e JIGHPAABDAOAHDPAABDA 0.47 0.12 0.005 0.14 0.006
+c OAHDPAABDAOAHDPAABDA 51.25 49.875 ND
+b OAHDPAABDAOAHDPAABDA 3 1 JIGHPAABDAOAHDPAABDA 0.5 0.125 0 0.1 0
+m OGMMGAAAEHJLONFCABAA 5 1 JLNLEDABAAOGMMGAAAEH 1.43587
+#R JIGHPAABDAOAHDPAABDA 0.47 0.12 0.005 0.14 0.006
+"""
+
+
+def test_rows_of_gnubg_benchmark(imports: Imports) -> None:
+    table = imports.text("gnubg_benchmark", BENCHMARK, "contact.bm")
+    after_42, other = parse_key20("JIGHPAABDAOAHDPAABDA"), parse_key20("OAHDOEABCBOAHDPAABDA")
+    third = parse_key20("OGMMGAAAEHJLONFCABAA")
+    assert counts(table) == (13, 12, 1, 0)
+    ours_alone = dict.fromkeys(("n_legal_plays", "game", "turn", "network"))
+    assert rows(table) == [
+        {"decision": 0, "line": 6, **position(START), "die1": 2, "die2": 4, "n_plays": 2, "seed": 17, **ours_alone},
+        {"decision": 1, "line": 12, **position(third), "die1": 5, "die2": 1, "n_plays": 1, "seed": None, **ours_alone},
+    ]
+    plays = [(row["decision"], row["rank"], row["position_id"], row["loss"]) for row in rows(table, "benchmark_plays")]
+    third_next = parse_key20("JLNLEDABAAOGMMGAAAEH").id
+    assert plays == [(0, 0, after_42.id, 0.0), (0, 1, other.id, 0.0421133), (1, 0, third_next, 0.0)]
+    equities = [row["equity"] for row in rows(table, "benchmark_plays")]
+    assert equities == [0.114795, pytest.approx(0.114795 - 0.0421133), 1.43587]
+    rollouts = rows(table, "benchmark_rollouts")
+    assert [(row["line"], row["decision"], row["win"]) for row in rollouts] == [
+        (4, 0, pytest.approx(0.47)),
+        (5, 0, pytest.approx(0.49)),
+        (13, None, pytest.approx(0.47)),
+    ]
+    assert list(rollouts[0]) == ["line", "decision", "position_id", "board", *CHANCES]
+    evaluations = [(row["line"], row["kind"], row["seed"]) for row in rows(table, "benchmark_positions")]
+    assert evaluations == [(8, "o", -3), (9, "e", None)]
+    (cube,) = rows(table, "benchmark_cube_rollouts")
+    assert (cube["no_double_mwc"], cube["double_take_mwc"], cube["action"]) == (51.25, 49.875, "ND")
+    (best,) = rows(table, "benchmark_best_plays")
+    assert (best["die1"], best["die2"], best["next_position_id"], best["win"]) == (3, 1, after_42.id, 0.5)
+    texts = [(row["line"], row["text"]) for row in rows(table, "benchmark_texts")]
+    assert texts == [(1, "s version 1.93 weights 1.00"), (2, "# comment")]
+
+
+@each_kind
+def test_provenance(memory_path: Path, kind: str) -> None:
+    imports = Imports(memory_path)
+    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
+    os.utime(path, (0, datetime(2012, 2, 12, 12, tzinfo=UTC).timestamp()))
+    packed = imports.file(f"{path.name}.bz2", bz2.compress(path.read_bytes()))
+    os.utime(packed, (0, datetime(2021, 7, 11, 12, tzinfo=UTC).timestamp()))
+    content = hashlib.sha256(path.read_bytes()).hexdigest()
+    address = gnubg_training.ADDRESS if kind == "gnubg_training" else ""
+    found = imports.build(kind, [path]).manifest
+    size = path.stat().st_size
+    licence = IMPORTED[kind].licence
+    assert found.raw_files == [RawFile(path.name, size, content, content, address, licence, "2012-02-12")]
+    assert (found.dataset, found.licence, found.source) == (kind, licence, IMPORTED[kind].source)
+    found = Imports(imports.folder / "other").build(kind, [packed]).manifest
+    sha256, size = hashlib.sha256(packed.read_bytes()).hexdigest(), packed.stat().st_size
+    assert found.raw_files == [RawFile(packed.name, size, sha256, content, address, licence, "2021-07-11")]
+
+
+@each_kind
+def test_the_same_file_again_is_nothing_to_do(memory_path: Path, kind: str) -> None:
+    imports = Imports(memory_path)
+    first = imports.sample(kind)
+    before = {path: path.stat().st_mtime_ns for path in imports.warehouse.root.rglob("*")}
+    notes = Notes()
+    assert imports.sample(kind, progress=notes).folder == first.folder
+    assert notes.texts == [f"{kind}/{first.manifest.variant}: already built ({first.folder.name})"]
+    assert {path: path.stat().st_mtime_ns for path in imports.warehouse.root.rglob("*")} == before
+    again = imports.sample(kind, force=True)
+    assert (again.folder, again.manifest.recipe_key) == (first.folder, first.manifest.recipe_key)
+    assert again.manifest.created > first.manifest.created
+
+
+@each_kind
+def test_packed_files_give_the_same_version(memory_path: Path, kind: str) -> None:
+    imports = Imports(memory_path)
+    plain = imports.sample(kind)
+    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
+    with Together() as together:
+        for pack, ending in ((bz2.compress, ".bz2"), (gzip.compress, ".gz"), (bz2.compress, "")):
+            with together.case((pack.__module__, ending)):
+                packed = imports.file(f"packed/{path.name}{ending}", pack(path.read_bytes()))
+                notes = Notes()
+                assert imports.build(kind, [packed], progress=notes).folder == plain.folder
+                assert "already built" in notes.texts[0]
+                alone = Imports(imports.folder / f"alone{ending}").build(kind, [packed]).manifest
+                assert (alone.digest, alone.recipe_key) == (plain.manifest.digest, plain.manifest.recipe_key)
+
+
+@each_kind
+def test_files_are_read_once(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For their hashes and their rows together; again, when nothing is to do, without reading rows."""
+    imports = Imports(memory_path)
+    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
+    opened: list[Path] = []
+    parsed: list[str] = []
+    open_path, parse = Path.open, IMPORTED[kind].computation.parse  # type: ignore[attr-defined]
+
+    def watched_open(self: Path, *arguments: Any, **options: Any) -> Any:
+        opened.append(self)
+        return open_path(self, *arguments, **options)
+
+    def watched_parse(source: Source) -> Any:
+        parsed.append(source.file.name)
+        return parse(source)
+
+    monkeypatch.setattr(Path, "open", watched_open)
+    monkeypatch.setattr(IMPORTED[kind].computation, "parse", watched_parse)
+    for times in (1, 2):
+        imports.build(kind, [path])
+        assert opened.count(path) == times
+        assert parsed == [path.name]
+
+
+@each("kind", [kind for kind in IMPORTED if kind != "gnubg_benchmark"])
+def test_two_files_in_one_import(memory_path: Path, kind: str) -> None:
+    """In the order of their names, in whatever order they are given."""
+    imports = Imports(memory_path)
+    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
+    files = [imports.file(f"contact-{name}", path.read_bytes()) for name in ("b", "a")]
+    table = imports.build(kind, files, name="two")
+    assert imports.build(kind, files[::-1], name="two").folder == table.folder
+    one = imports.build(kind, files[:1], name="one")
+    assert table.manifest.rows == 2 * one.manifest.rows
+    assert counts(table)[0] == 2 * counts(one)[0]
+    assert [file.name for file in table.manifest.raw_files] == ["contact-a", "contact-b"]
+    if kind not in ("matches", "met_xml"):
+        assert [row["source"] for row in rows(table)] == sorted(row["source"] for row in rows(table))
+        half = table.manifest.rows // 2
+        assert [row["line"] for row in rows(table)[:half]] == [row["line"] for row in rows(table)[half:]]
+
+
+def test_a_benchmark_is_one_file(imports: Imports) -> None:
+    files = [imports.file(name, BENCHMARK) for name in ("contact.bm", "contact2.bm")]
+    message = "expected one benchmark file, got 2; its tables refer to each other by row"
+    with pytest.raises(UsageError, match=message):
+        imports.build("gnubg_benchmark", files)
+    kind = IMPORTED["gnubg_benchmark"]
+    with pytest.raises(UsageError, match=message):
+        imports.warehouse.build(kind.name, kind.smallest, files=files)
+
+
+def test_files_of_the_same_name(imports: Imports) -> None:
+    """Rows know their file by its name, without the ending of packed files, and by folders where names are the same."""
+    files = [imports.file(name, f"{START_ID}\n") for name in ("a/x.csv", "b/x.csv")]
+    packed = imports.file("x.csv.gz", gzip.compress(b"4HPwATDgc/ABMA\n"))
+    table = imports.build("positions", [packed, *files[::-1]])
+    names = ["a:x.csv", "b:x.csv", f"{imports.folder.name}:x.csv"]
+    assert [row["source"] for row in rows(table)] == names
+    assert [file.name for file in table.manifest.raw_files] == [*names[:2], f"{names[2]}.gz"]
+    with pytest.raises(UsageError, match=r"expected files of different names, got .*:a:x\.csv 2 times"):
+        imports.build("positions", [files[0], files[0]])
+
+
+def test_more_files_than_can_be_numbered() -> None:
+    files = [Path(f"{number}.csv") for number in range((1 << 16) + 1)]
+    IMPORTED["positions"].check_files(files[1:])
+    with pytest.raises(UsageError, match="expected at most 65,536 files at once, got 65,537"):
+        IMPORTED["positions"].check_files(files)
+
+
+def test_the_same_content_under_another_name_is_another_version(imports: Imports) -> None:
+    """Rows differ by the name: one recipe never has two digests."""
+    tables = [imports.text("positions", START_ID, name, name="x") for name in ("a.csv", "b.csv")]
+    assert len({table.manifest.recipe_key for table in tables}) == 2
+    assert [rows(table)[0]["source"] for table in tables] == ["a.csv", "b.csv"]
+
+
+@each_kind
+def test_another_file_is_another_version_and_the_newest_is_current(memory_path: Path, kind: str) -> None:
+    imports = Imports(memory_path)
+    first = imports.sample(kind)
+    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
+    path.write_bytes(path.read_bytes() + b"# more\n")
+    second = imports.build(kind, [path])
+    assert whole_versions(imports.warehouse) == sorted([first.name, second.name])
+    assert imports.warehouse.open(kind, first.manifest.variant).folder == second.folder
+    with imports.warehouse.connect() as connection:
+        current = connection.sql("select version from versions where is_current").fetchall()
+        assert current == [(second.folder.name,)]
+        view = IMPORTED[kind].tables[0].name
+        assert connection.sql(f"select count(*) from {view}").fetchall() == [(second.manifest.rows,)]
+    path.write_bytes(path.read_bytes().removesuffix(b"# more\n"))
+    imports.build(kind, [path], force=True)
+    assert imports.warehouse.open(kind, first.manifest.variant).folder == first.folder
+
+
+@each(
+    ("files", "name", "variant"),
+    [
+        (["Sample Set 0009.csv.bz2"], None, "sample-set-0009"),
+        (["x.csv"], "my-own", "my-own"),
+        ([".hidden"], None, "hidden"),
+        (["list.v1.csv", "list-1.0"], None, "list-1-0-and-list-v1"),
+        (["b.csv", "a.csv.gz"], None, "a-and-b"),
+        (["contact.bm"], None, "contact"),
+        (["Contact-train-data.bz2"], None, "contact-train-data"),
+        (
+            [f"{entry}-train-data" for entry in ("contact", "race", "crashed")],
+            None,
+            "contact-train-data-and-crashed-train-data-and-race-train-data",
+        ),
+        (
+            [f"list-number-{number}.csv" for number in range(4)],
+            None,
+            "list-number-0-and-list-number-1-and-list-number-2-and-l-b789a0f7",
+        ),
+        (["a" * 64], None, "a" * 64),
+        (["a" * 70], None, f"{'a' * 55}-6bd5e503"),
+    ],
+)
+@each("kind", list(IMPORTED))
+def test_names_of_variants(kind: str, files: list[str], name: str | None, variant: str) -> None:
+    """One rule for every kind."""
+    if kind == "gnubg_benchmark" and len(files) > 1:
+        return
+    declared = IMPORTED[kind]
+    parameters = declared.parameters_of([Path(file) for file in files], name)
+    assert declared.slug(parameters) == variant
+    declared.check_parameters(parameters)
+
+
+@each_kind
+def test_names_that_are_no_variants(memory_path: Path, kind: str) -> None:
+    """They are refused, not changed: whoever names a variant finds it under this name."""
+    imports = Imports(memory_path)
+    declared = IMPORTED[kind]
+    message = "expected a name of at most 64 small letters, digits and single - between them, got"
+    files = [imports.file("contact", "")]
+    for name in ("", "A", "My own", "a--b", "-a", "a/b", "a_b", "a\n", "../../evil", "a" * 65):
+        with pytest.raises(InvalidParameterError, match=f"{message} {re.escape(repr(name))}$"):
+            declared.parameters_of(files, name)
+        with pytest.raises(InvalidParameterError, match=message):
+            imports.warehouse.build(kind, declared.parameters(name), files=files)
+        error = error_of(run(imports.warehouse.root, "import", kind, "--name", name, *files), 2)
+        assert error == f"{message} {name!r}"
+    assert not imports.warehouse.root.exists()
+    assert sorted(path.name for path in imports.folder.iterdir()) == ["contact"]
+
+
+@each(
+    ("files", "message"),
+    [
+        (["äöü.csv"], "expected a file name with letters a to z, got äöü.csv; try: --name NAME"),
+        (["a.csv", "+.csv"], "expected a file name with letters a to z, got +.csv; try: --name NAME"),
+    ],
+)
+def test_files_that_give_no_name(files: list[str], message: str) -> None:
+    paths = [Path(file) for file in files]
+    with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
+        IMPORTED["positions"].parameters_of(paths)
+    assert IMPORTED["positions"].slug(IMPORTED["positions"].parameters_of(paths, "mine")) == "mine"
+
+
+def test_imports_from_before_variants_had_names() -> None:
+    """They were called by their class, and are read as ever."""
+    parameters = IMPORTED["gnubg_training"].parameters.from_manifest({"position_class": "race"})
+    assert parameters == IMPORTED["gnubg_training"].parameters("race")
+
+
+RACE_ROW = "AAAAABNMAAAAAAAAAAAA 0.5 0 0 0 0\n"
+CONTACT_ROW = "NIKOIJADCANIGOAHADBA 0.5 0 0 0 0\n"
+
+
+def test_imports_stand_side_by_side(imports: Imports) -> None:
+    """In the view of their kind and in the feed, whatever classes their rows are of."""
+    mixed = imports.text("gnubg_training", CONTACT_ROW + RACE_ROW, "mixed")
+    for name, text in (("contact-a", CONTACT_ROW), ("contact-b", 2 * CONTACT_ROW)):
+        imports.text("gnubg_training", text, name)
+    assert [(row["class"], row["line"]) for row in rows(mixed)] == [("contact", 1), ("race", 2)]
+    assert counts(mixed) == (2, 2, 0, 0)
+    with imports.warehouse.connect() as connection:
+        shown = connection.sql("select variant, class, count(*) from gnubg_training group by all order by all")
+        assert shown.fetchall() == [
+            ("contact-a", "contact", 1),
+            ("contact-b", "contact", 2),
+            ("mixed", "contact", 1),
+            ("mixed", "race", 1),
+        ]
+    feed = imports.warehouse.batches("gnubg_training", split="train")
+    assert [name.split("/")[1] for name in feed.versions] == ["contact-a", "contact-b", "mixed"]
+    assert feed.row_count == 5  # both positions belong to this split
+
+
+def test_another_file_of_the_same_name_is_named(imports: Imports) -> None:
+    """A new version; what it replaces is said, with the command that goes back."""
+    path = imports.file("list.csv", f"{START_ID}\n")
+    assert "replaces" not in run(imports.warehouse.root, "import", "positions", path).stderr
+    first = imports.warehouse.open("positions", "list")
+    assert "replaces" not in run(imports.warehouse.root, "import", "positions", path).stderr
+    path.write_text(f"{START_ID}\n" * 2)
+    result = run(imports.warehouse.root, "import", "positions", path)
+    assert result.exit_code == 0
+    second = imports.warehouse.open("positions", "list")
+    assert second.folder != first.folder
+    hint = f"replaces {first.folder.name}; `bgdata use {first.name}` goes back to it"
+    assert [line for line in result.stderr.splitlines() if "replaces" in line] == [hint]
+    assert whole_versions(imports.warehouse) == sorted([first.name, second.name])
+
+
+def test_a_benchmark_that_is_not_the_published_one(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = imports.sample("gnubg_benchmark").manifest
+    content = manifest.raw_files[0].content_sha256
+    assert manifest.warnings == [
+        "contact.bm is none of the published contact.bm, crashed.bm, race.bm of version 1.00 "
+        f"(its SHA-256 is {content[:16]}...): scores do not compare with published ones"
+    ]
+    monkeypatch.setitem(gnubg_benchmark.PUBLISHED, "contact", content)
+    manifest = imports.sample("gnubg_benchmark", force=True).manifest
+    assert (manifest.warnings, manifest.raw_files[0].address) == ([], gnubg_benchmark.ADDRESS)
+
+
+def test_the_command(imports: Imports) -> None:
+    path = imports.file("contact.bm", BENCHMARK + "nonsense\nmore nonsense\n")
+    result = run(imports.warehouse.root, "import", "gnubg_benchmark", path)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "15 lines read: 12 with rows, 1 of comment or blank, 2 quarantined",
+        "           2  expected a line of m, s, #R, o, e, O, c, b, r or a comment",
+        '  see them: bgdata query "from quarantine"',
+    ]
+    *_, warning = result.stderr.splitlines()
+    assert warning.startswith("warning: contact.bm is none of the published contact.bm, crashed.bm, race.bm of ")
+    error = error_of(run(imports.warehouse.root, "import", "gnubg_benchmark", path, "--strict", "--name", "other"), 1)
+    assert error.startswith("expected no line that breaks a rule, found 2, first in contact.bm, line 14: ")
+    assert (imports.warehouse.variants("gnubg_benchmark"), list(imports.warehouse.staging.iterdir())) == (
+        ["contact"],
+        [],
+    )
+    shown = succeeds(imports.warehouse.root, "query", "select line from quarantine", "--format", "csv")
+    assert shown.split() == ["line", "14", "15"]
+
+
+def test_commands_that_import_nothing(imports: Imports) -> None:
+    path = imports.file("x", "")
+    commands: tuple[tuple[list[str | Path], str], ...] = (
+        (
+            ["bearoff_gammon", path],
+            "expected a kind that is imported from files, got bearoff_gammon; try: bgdata build ",
+        ),
+        (["nothing", path], "expected a kind of dataset, got 'nothing'"),
+        (["gnubg_benchmark", path, path], "expected one benchmark file, got 2"),
+    )
+    for arguments, message in commands:
+        assert error_of(run(imports.warehouse.root, "import", *arguments), 2).startswith(message)
+    assert not imports.warehouse.root.exists()

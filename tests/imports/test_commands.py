@@ -1,0 +1,309 @@
+"""`bgdata fetch`: from a server on this machine, which can be cut, changed, or not there."""
+
+from __future__ import annotations
+
+import bz2
+import hashlib
+import json
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.errors import DownloadError, StorageError
+from bgdata.imports.kinds import gnubg_benchmark
+from bgdata.imports.kinds.gnubg_benchmark_compute import SAMPLE
+from bgdata.imports.steps import published_files
+from bgdata.store.download import download
+from bgdata.store.lockfile import PinnedFile, load_lock, load_pins, save_lock
+from bgdata.store.progress import Silence
+from tests.command_line import error_of, run, succeeds
+from tests.store.test_manifest import MANIFEST
+
+TRAINING = bz2.compress(b"".join(b"# comment %d\n" % number for number in range(20_000)))
+BENCHMARK = bz2.compress(SAMPLE.encode())
+
+
+class Server(ThreadingHTTPServer):
+    """Serves `files`; the first answers are cut after `cuts` bytes each; `requests` has (path, range) of all."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files: dict[str, bytes] = {}
+        self.cuts: list[int] = []
+        self.requests: list[tuple[str, str]] = []
+        self.knows_ranges = True
+        self.says_length = True
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """As much of a server as is needed."""
+
+    server: Server
+
+    def do_GET(self) -> None:
+        wanted = self.headers.get("Range", "")
+        self.server.requests.append((self.path, wanted))
+        data = self.server.files.get(self.path)
+        if data is None:
+            self.send_error(404)
+            return
+        start = int(wanted.removeprefix("bytes=").rstrip("-") or 0) if self.server.knows_ranges else 0
+        if start and start >= len(data):
+            self.send_response(416)
+            self.send_header("Content-Range", f"bytes */{len(data)}")
+            self.end_headers()
+            return
+        self.send_response(206 if start else 200)
+        if start:
+            self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
+        if self.server.says_length:
+            self.send_header("Content-Length", str(len(data) - start))
+        self.end_headers()
+        end = start + self.server.cuts.pop(0) if self.server.cuts else len(data)
+        self.wfile.write(data[start:end])
+
+    def log_message(self, *_: object) -> None:
+        """Silence."""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as served:
+        thread = threading.Thread(target=served.serve_forever, args=(0.01,))
+        thread.start()
+        yield served
+        served.shutdown()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None stands between here and here."""
+    monkeypatch.setenv("no_proxy", "*")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Of a warehouse that does not exist yet."""
+    return tmp_path / "warehouse"
+
+
+def fetch(root: Path, server: Server, *names: str) -> str:
+    return succeeds(root, "fetch", "gnubg", *names, "--address", server.address)
+
+
+def fails(root: Path, server: Server, *names: str) -> str:
+    return error_of(run(root, "fetch", "gnubg", *names, "--address", server.address), 1)
+
+
+def serve_training(server: Server, data: bytes = TRAINING) -> str:
+    server.files["/race-train-data.bz2"] = data
+    return "race-train-data.bz2"
+
+
+def test_published_files() -> None:
+    files = published_files()
+    assert len({file.name for file in files}) == len(files) == 2 * len(gnubg_benchmark.PUBLISHED)
+    site = "https://alpha.gnu.org/gnu/gnubg/nn-training/1.00"
+    folders = {"gnubg_benchmark": f"{site}/benchmarks/", "gnubg_training": f"{site}/training_data/"}
+    assert all(file.address == folders[file.kind] + file.name for file in files)
+    assert {file.kind for file in files if file.content_sha256} == {"gnubg_benchmark"}
+    for address in ("http://x/y", "http://x/y/"):
+        assert all(file.address == f"http://x/y/{file.name}" for file in published_files(address))
+
+
+def test_all_files(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Downloaded, pinned or compared with their published hash, and how to import them."""
+    sha256 = hashlib.sha256(bz2.decompress(BENCHMARK)).hexdigest()
+    for entry in gnubg_benchmark.PUBLISHED:
+        server.files |= {f"/{entry}.bm.bz2": BENCHMARK, f"/{entry}-train-data.bz2": TRAINING}
+        monkeypatch.setitem(gnubg_benchmark.PUBLISHED, entry, sha256)
+    shown = fetch(root, server)
+    assert shown.splitlines()[:2] == [
+        f"next: bgdata import gnubg_benchmark {root}/raw/contact.bm.bz2",
+        f"next: bgdata import gnubg_training {root}/raw/contact-train-data.bz2",
+    ]
+    assert sorted(path.name for path in (root / "raw").iterdir()) == sorted(name[1:] for name in server.files)
+    pins = load_pins(bgdata.open_warehouse(root).lock)
+    assert [pin.name for pin in pins] == [f"{entry}-train-data.bz2" for entry in gnubg_benchmark.PUBLISHED]
+    asked = len(server.requests)
+    assert asked == 6
+    assert fetch(root, server) == shown
+    assert len(server.requests) == asked, "what is there is not asked for again"
+    imported = succeeds(root, *shown.splitlines()[0].split()[2:])
+    assert imported == "3 lines read: 3 with rows, 0 of comment or blank, 0 quarantined\n"
+    (manifest,) = [table.manifest for table in bgdata.open_warehouse(root).versions()]
+    assert (manifest.warnings, manifest.raw_files[0].address) == ([], gnubg_benchmark.ADDRESS)
+
+
+def test_one_file(server: Server, root: Path) -> None:
+    name = serve_training(server)
+    result = run(root, "fetch", "gnubg", name, "--address", server.address)
+    assert result.stdout == f"next: bgdata import gnubg_training {root}/raw/{name}\n"
+    assert result.stderr == f"{name}: {len(TRAINING):,} bytes, as it should be\n"
+    assert (root / "raw" / name).read_bytes() == TRAINING
+    assert server.requests == [(f"/{name}", "")]
+
+
+@pytest.mark.parametrize("knows_ranges", [True, False])
+def test_cut_and_resumed(server: Server, root: Path, knows_ranges: bool) -> None:
+    name = serve_training(server)
+    server.knows_ranges = knows_ranges
+    server.cuts = [1000, 2000]
+    for have in (1000, 3000 if knows_ranges else 2000):
+        message = fails(root, server, name)
+        assert message.startswith(f"cannot download {server.address}/{name}: IncompleteRead(")
+        assert message.endswith("; nothing else needs the network, and the same command goes on later")
+        assert [path.name for path in (root / "raw").iterdir()] == [f"{name}.partial"]
+        assert (root / "raw" / f"{name}.partial").stat().st_size == have
+    fetch(root, server, name)
+    assert [path.name for path in (root / "raw").iterdir()] == [name]
+    assert (root / "raw" / name).read_bytes() == TRAINING
+    ranges = ["", "bytes=1000-", "bytes=3000-" if knows_ranges else "bytes=2000-"]
+    assert server.requests == [(f"/{name}", wanted) for wanted in ranges]
+
+
+def test_a_partial_file_that_is_whole(server: Server, root: Path) -> None:
+    name = serve_training(server)
+    partial = root / "raw" / f"{name}.partial"
+    partial.parent.mkdir(parents=True)
+    partial.write_bytes(TRAINING)
+    fetch(root, server, name)
+    assert (root / "raw" / name).read_bytes() == TRAINING
+    assert len(server.requests) == 1
+
+
+def test_a_partial_file_that_is_too_long(server: Server, root: Path) -> None:
+    """The file has changed since: begun anew."""
+    name = serve_training(server)
+    partial = root / "raw" / f"{name}.partial"
+    partial.parent.mkdir(parents=True)
+    partial.write_bytes(TRAINING + b"more")
+    fetch(root, server, name)
+    assert (root / "raw" / name).read_bytes() == TRAINING
+    assert [wanted for _, wanted in server.requests] == [f"bytes={len(TRAINING) + 4}-", ""]
+
+
+def test_a_benchmark_of_another_hash(server: Server, root: Path) -> None:
+    server.files["/race.bm.bz2"] = BENCHMARK
+    found = hashlib.sha256(bz2.decompress(BENCHMARK)).hexdigest()
+    path = root / "raw" / "race.bm.bz2"
+    for _ in range(2):
+        assert fails(root, server, "race.bm.bz2") == (
+            f"expected SHA-256 72a79284ca1d7131... of {path}, found {found[:16]}...; delete it and fetch it again"
+        )
+    assert len(server.requests) == 1
+    assert not bgdata.open_warehouse(root).lock.exists()
+
+
+def test_pinned_on_first_use_and_refused_when_changed(server: Server, root: Path) -> None:
+    """The lock keeps its other entries, and writing it keeps the pins."""
+    root.mkdir()
+    lock = bgdata.open_warehouse(root).lock
+    save_lock(lock, [MANIFEST])
+    entries = load_lock(lock)
+    name = serve_training(server)
+    fetch(root, server, name)
+    pin = PinnedFile(name, f"{server.address}/{name}", len(TRAINING), hashlib.sha256(TRAINING).hexdigest())
+    assert (load_lock(lock), load_pins(lock)) == (entries, [pin])
+    written = lock.read_bytes()
+    fetch(root, server, name)
+    assert lock.read_bytes() == written
+    (root / "raw" / name).unlink()
+    serve_training(server, bz2.compress(b"changed\n"))
+    message = fails(root, server, name)
+    assert message.startswith(f"expected SHA-256 {pin.sha256[:16]}... of {root / 'raw' / name}, found ")
+    assert lock.read_bytes() == written
+    save_lock(lock, [])
+    assert load_pins(lock) == [pin]
+    assert json.loads(lock.read_bytes())["files"][0]["name"] == name
+
+
+def test_a_lock_of_pins_alone_locks_nothing(server: Server, root: Path) -> None:
+    fetch(root, server, serve_training(server))
+    for command in (["rebuild", "--check"], ["diff"]):
+        message = error_of(run(root, *command), 1)
+        assert message == f"expected locked variants in {root}/warehouse.lock, found none; try: bgdata lock"
+
+
+@pytest.mark.parametrize("data", [b"<html>pay for your network first</html>", b"", TRAINING[:-1], TRAINING + b"x"])
+def test_what_is_no_packed_file_is_not_pinned(server: Server, root: Path, data: bytes) -> None:
+    """A page of the network's, or a file that was cut without anybody noticing."""
+    server.says_length = False
+    name = serve_training(server, data)
+    whole = "packed file" if not data.startswith(b"BZh") else "whole packed file"
+    found = ", found something else" if whole == "packed file" else ""
+    path = root / "raw" / name
+    message = fails(root, server, name)
+    assert message == f"expected a {whole} in {path}{found}; delete it and fetch it again"
+    assert not bgdata.open_warehouse(root).lock.exists()
+    path.unlink()
+    serve_training(server)
+    fetch(root, server, name)
+    assert path.read_bytes() == TRAINING
+
+
+def test_a_damaged_lock(server: Server, root: Path) -> None:
+    root.mkdir()
+    (root / "warehouse.lock").write_text("junk")
+    assert fails(root, server, serve_training(server)).startswith("expected a lock file in ")
+    assert (root / "warehouse.lock").read_text() == "junk"
+
+
+def test_not_found(server: Server, root: Path) -> None:
+    name = "contact.bm.bz2"
+    assert fails(root, server, name) == f"cannot download {server.address}/{name}: the server says 404 Not Found"
+    assert list((root / "raw").iterdir()) == []
+
+
+def test_offline(root: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    message = error_of(run(root, "fetch", "gnubg", "race.bm.bz2", "--address", address), 1)
+    assert re.fullmatch(
+        rf"cannot download {address}/race\.bm\.bz2: \[Errno \d+\] Connection refused; "
+        "nothing else needs the network, and the same command goes on later",
+        message,
+    )
+
+
+@pytest.mark.parametrize("address", ["nonsense", "http://", "http://[", "ftp://", "http://a b", "http://127.0.0.1:x"])
+def test_addresses_that_are_none(root: Path, address: str) -> None:
+    message = error_of(run(root, "fetch", "gnubg", "race.bm.bz2", "--address", address), 1)
+    assert message.startswith(f"cannot download {address.rstrip('/')}/race.bm.bz2: ")
+
+
+def test_names_that_are_none(root: Path) -> None:
+    message = error_of(run(root, "fetch", "gnubg", "race.bm"), 2)
+    assert message.startswith("expected a file among contact.bm.bz2, contact-train-data.bz2, ")
+    assert message.endswith(", got 'race.bm'")
+    assert run(root, "fetch", "wildbg").exit_code == 2
+    assert not root.exists()
+
+
+def test_a_folder_that_is_a_file(server: Server, root: Path) -> None:
+    root.mkdir()
+    (root / "raw").write_text("")
+    assert fails(root, server, serve_training(server)).startswith(f"cannot write {root}/raw/race-train-data.bz2: ")
+
+
+def test_the_library(server: Server, tmp_path: Path) -> None:
+    name = serve_training(server)
+    path = tmp_path / "a" / "b"
+    assert download(f"{server.address}/{name}", path, Silence()) == path
+    assert path.read_bytes() == TRAINING
+    with pytest.raises(DownloadError, match=r"the server says 404 Not Found$"):
+        download(f"{server.address}/none", tmp_path / "c", Silence())
+    with pytest.raises(StorageError, match=r"cannot write .*: file exists"):
+        download(f"{server.address}/{name}", path / "c", Silence())

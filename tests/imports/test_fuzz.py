@@ -1,0 +1,53 @@
+"""Corrupted files through every importer, each a little; the campaign `tests.faults.lines` has more of them."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from bgdata.errors import NoRowsError
+from tests.faults.corrupting import corrupted_text
+from tests.faults.lines import FORMATS, Lines, Sessions
+from tests.formats import sessions
+from tests.imports.importing import IMPORTED, Imports, counts
+from tests.reference.text_rows import lines_of
+from tests.store.toy import problems
+
+LINES = 10_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FORMATS)
+def test_corrupted_files(imports: Imports, name: str) -> None:
+    table = FORMATS[name].check(imports, LINES, random.Random(name))
+    read, with_rows, _, aside = counts(table)
+    assert read > LINES / 2 or name == "sgf"  # which has trees for lines; others lose line ends too
+    assert with_rows > read / 20
+    assert aside > read / 20
+    assert problems(imports.warehouse, 1) == []
+
+
+def test_every_importer_is_corrupted() -> None:
+    corrupted = {entry.kind for entry in FORMATS.values() if isinstance(entry, Lines)}
+    assert corrupted | {"matches", "met_xml"} == set(IMPORTED)
+    assert {entry.file for entry in FORMATS.values() if isinstance(entry, Sessions)} == {"x.mat", "x.sgf"}
+
+
+@pytest.mark.parametrize("kind", IMPORTED)
+def test_any_bytes(imports: Imports, kind: str) -> None:
+    """Of no format at all, also as the other formats of a kind."""
+    chance = random.Random(kind)
+    for name in ("contact.txt", "contact.jsonl", "contact.sgf"):
+        text = chance.randbytes(50_000)
+        with pytest.raises(NoRowsError) as caught:
+            imports.text(kind, text, name)
+        if name != "contact.sgf" or kind != "matches":  # which has trees for lines
+            assert f"none in {len(lines_of(text))} lines: " in str(caught.value)
+    assert list(imports.warehouse.versions()) == []
+
+
+def test_corrupted_lines_of_matches(imports: Imports) -> None:
+    """In any order, too."""
+    text = corrupted_text(sessions.MAT.encode().splitlines(keepends=True), LINES, random.Random("lines"))
+    assert counts(imports.text("matches", text))[0] == len(lines_of(text))

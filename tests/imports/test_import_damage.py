@@ -1,0 +1,197 @@
+"""Imports of files that are none, empty or damaged; killed imports; and what verify finds later."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import re
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.errors import CorruptFileError, MissingTableError, NoRowsError, StorageError, UsageError
+from bgdata.game.position import START
+from bgdata.measures.kinds.shared import benchmarks_compute as _benchmarks
+from bgdata.store.progress import Silence
+from bgdata.store.verify import verify
+from bgdata.warehouse import Warehouse
+from tests.command_line import error_of, run
+from tests.formats import samples
+from tests.imports.importing import IMPORTED, Imports, rows
+from tests.store import processes
+from tests.store.toy import Notes, whole_versions
+from tests.together import Together, each
+
+each_kind = each("kind", list(IMPORTED))
+POSITION_TEXT = f"{START.id}\n{START.id[:13]}\n# x\n\nnonsense\n"
+
+
+WITHOUT_ROWS = {  # what is found in each
+    b"": "nothing at all",
+    gzip.compress(b""): "nothing at all",
+    bz2.compress(b""): "nothing at all",
+    b"\n": "none in 1 lines: 1 of comment or blank, 0 quarantined",
+    b"\xef\xbb\xbf": "none in 1 lines: 1 of comment or blank, 0 quarantined",
+    b"# only\n": "none in 1 lines: 1 of comment or blank, 0 quarantined",
+    b"nonsense": r"none in 1 lines: 0 of comment or blank, 1 quarantined \(contact, line 1: expected .*\)",
+    bytes(range(256)) * 40: r"none in 4\d lines: 0 of comment or blank, 4\d quarantined \(contact, line 1: .*\)",
+}
+
+
+@each_kind
+def test_files_without_rows(memory_path: Path, kind: str) -> None:
+    """Nothing is published, and what was there stays; the counts are said, and the exit code is 1."""
+    imports = Imports(memory_path)
+    before = imports.sample(kind, name="contact")
+    files = sorted(imports.warehouse.root.rglob("*"))
+    with Together() as together:
+        for content, found in WITHOUT_ROWS.items():
+            with together.case(content):
+                path = imports.file("contact", content)
+                error = error_of(run(imports.warehouse.root, "import", kind, path), 1)
+                assert re.fullmatch(f"expected a row in contact, found {found}; nothing was imported", error), error
+                with pytest.raises(NoRowsError, match="expected a row in contact, found "):
+                    imports.build(kind, [path])
+                assert whole_versions(imports.warehouse) == [before.name]
+                assert imports.warehouse.open(kind, "contact").folder == before.folder
+                assert files == sorted(imports.warehouse.root.rglob("*"))
+
+
+@each(
+    ("kind", "text", "others"),
+    [
+        ("gnubg_benchmark", "s version 1.93 weights 1.00\nr 17\n# x\n", "2 without a table of their own, "),
+        ("matches", " 3 point match\n\n", "1 without a table of their own, "),
+    ],
+)
+def test_lines_that_are_no_rows_by_themselves(memory_path: Path, kind: str, text: str, others: str) -> None:
+    imports = Imports(memory_path)
+    with pytest.raises(NoRowsError, match=rf"found none in \d lines: {others}1 of comment or blank, 0 quarantined; "):
+        imports.text(kind, text)
+    assert list(imports.warehouse.versions()) == []
+
+
+def test_first_reasons(imports: Imports) -> None:
+    files = [imports.file(name, f"{'x' * 50}\n" * 3) for name in ("b", "a")]
+    reason = "expected a position in one of the notations in the first column, got " + repr("x" * 40)
+    with pytest.raises(NoRowsError) as caught:
+        imports.build("positions", files)
+    assert str(caught.value) == (
+        "expected a row in 2 files, found none in 6 lines: 0 of comment or blank, 6 quarantined "
+        f"(a, line 1: {reason}; a, line 2: {reason}; a, line 3: {reason}); nothing was imported"
+    )
+
+
+def test_one_file_of_several_without_rows(imports: Imports) -> None:
+    """The others are imported, and it is named."""
+    files = [imports.file(name, text) for name, text in (("a", "# x\n"), ("b", POSITION_TEXT))]
+    notes = Notes()
+    table = imports.build("positions", files, progress=notes)
+    assert [row["source"] for row in rows(table)] == ["b"]
+    assert notes.texts[0] == "positions/a-and-b: no row in a"
+
+
+def problems(warehouse: Warehouse) -> list[str]:
+    """What `bgdata verify` finds wrong."""
+    tables = list(warehouse.versions())
+    return [f.problem for f in verify(warehouse, tables, sample_rows=5, seed=0, progress=Silence()) if f.problem]
+
+
+@each_kind
+def test_verify(memory_path: Path, kind: str) -> None:
+    imports = Imports(memory_path)
+    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
+    path.write_bytes(path.read_bytes() + b"nonsense\n")
+    table = imports.build(kind, [path])
+    assert problems(imports.warehouse) == []
+    for file in ("quarantine.parquet", "table.parquet", "sources.npy"):
+        damaged = table.folder / file
+        whole = bytearray(damaged.read_bytes())
+        corrupted = bytearray(whole)
+        corrupted[len(whole) // 2] ^= 1
+        damaged.chmod(0o644)
+        damaged.write_bytes(corrupted)
+        (problem,) = problems(imports.warehouse)
+        assert f"of {damaged}, found" in problem
+        damaged.write_bytes(whole)
+    assert problems(imports.warehouse) == []
+
+
+def test_verify_of_comments_that_repeat(imports: Imports) -> None:
+    """Parquet numbers its texts in its own way."""
+    row = samples.TRAINING_ROW.decode()
+    table = imports.text("gnubg_training", f"# a\n# b\n# b\n{row}# a\n{row}# c\n{row}")
+    assert [row["comment"] for row in rows(table)] == ["# b", "# a", "# c"]
+    assert problems(imports.warehouse) == []
+
+
+@pytest.mark.parametrize("kind", ["gnubg_training", "gnubg_benchmark"])
+def test_tables_of_several_row_groups(imports: Imports, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(IMPORTED[kind]), "row_group_rows", 3)
+    monkeypatch.setattr(_benchmarks, "ROW_GROUP_ROWS", 3)
+    names = ["contact-b", "contact-a"] if kind == "gnubg_training" else ["contact"]
+    line = samples.TRAINING_ROW if kind == "gnubg_training" else samples.BENCHMARK_ROWS.splitlines(keepends=True)[0]
+    table = imports.build(kind, [imports.file(name, b"# c\n" + 5 * line) for name in names])
+    assert pq.ParquetFile(table.parquet).num_row_groups == (4 if len(names) == 2 else 2)
+    assert [row["line"] for row in rows(table)] == [2, 3, 4, 5, 6] * len(names)
+    assert problems(imports.warehouse) == []
+
+
+def test_no_file_there(imports: Imports) -> None:
+    for path, reason in ((imports.folder / "no", "no such file"), (imports.folder, "is a directory")):
+        with pytest.raises(StorageError, match=f"expected a file at {path}, found: {reason}.*; check the path"):
+            imports.build("positions", [path], name="x")
+        for arguments in (("positions",), ("gnubg_benchmark", "--name", "race")):
+            found = error_of(run(imports.warehouse.root, "import", *arguments, path), 1)
+            assert found == f"expected a file in {path}, found none"
+    with pytest.raises(UsageError, match=r"expected files to import; try: bgdata import positions FILE\.\.\."):
+        imports.build("positions", [imports.file("x", "")][:0], name="x")
+    with pytest.raises(UsageError, match="expected no files for bearoff_gammon, which is computed, got x"):
+        imports.warehouse.build("bearoff_gammon", RaceParameters(3), files=[Path("x")])
+    assert list(imports.warehouse.versions()) == []
+
+
+@each_kind
+def test_packed_files_that_are_not_whole(memory_path: Path, kind: str) -> None:
+    imports = Imports(memory_path)
+    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
+    packed = bz2.compress(path.read_bytes())
+    for content in (packed[:-1], packed + b"x", packed[:20] + b"x" + packed[21:]):
+        with pytest.raises(
+            CorruptFileError, match=r"expected packed data in .*contact\.bz2, found: .*; fetch it again"
+        ):
+            imports.build(kind, [imports.file("contact.bz2", content)])
+    assert list(imports.warehouse.versions()) == []
+
+
+def import_and_die(folder: Path, kill_at: int) -> None:
+    """In another process: import, and die at that change to a file."""
+    imports = Imports(folder)
+    processes.die_at_change(imports.warehouse.root, kill_at)
+    imports.text("positions", POSITION_TEXT, "x")
+
+
+def test_killed_imports_go_on(memory_path: Path) -> None:
+    expected = Imports(memory_path / "whole").text("positions", POSITION_TEXT, "x").name
+    killed = 0
+    for kill_at in (4, 17, 30):
+        imports = Imports(memory_path / str(kill_at))
+        killed += processes.run(import_and_die, imports.folder, kill_at) != 0
+        assert whole_versions(imports.warehouse) in ([], [expected])
+        assert imports.text("positions", POSITION_TEXT, "x").name == expected
+        assert [path.name for path in imports.warehouse.staging.iterdir()] == []
+        assert problems(imports.warehouse) == []
+    assert killed == 3
+
+
+def test_repair_of_an_import_asks_for_the_files(imports: Imports) -> None:
+    table = imports.sample("positions")
+    table.parquet.unlink()
+    with pytest.raises(UsageError, match=r"expected files to import; try: bgdata import positions FILE\.\.\."):
+        imports.warehouse.build("positions", IMPORTED["positions"].smallest)
+    assert imports.sample("positions").folder == table.folder
+    assert problems(imports.warehouse) == []
+    with pytest.raises(MissingTableError, match=r"no positions/other in .* \(have: sample\)"):
+        imports.warehouse.open("positions", "other")

@@ -1,0 +1,107 @@
+"""Steps of importing: a file becomes a version that is checked, and leaks are counted."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.errors import CheckFailedError, MissingFileError, UsageError
+from bgdata.imports.steps import Leak, check_version, import_files, import_parameters, leaks
+from bgdata.store.progress import Silence
+from bgdata.warehouse import Warehouse
+from tests.formats.samples import BENCHMARK_ROWS
+from tests.store.toy import Notes
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Warehouse:
+    """A warehouse without anything."""
+    return bgdata.open_warehouse(tmp_path / "warehouse")
+
+
+def test_a_file_becomes_a_checked_version(empty: Warehouse, tmp_path: Path) -> None:
+    (tmp_path / "mine.bm").write_bytes(BENCHMARK_ROWS)
+    table = import_files(empty, "gnubg_benchmark", [tmp_path / "mine.bm"], Silence())
+    assert table.manifest.variant == "mine"
+    lines = check_version(empty, table.name, Silence())
+    assert len(lines) > 3
+    assert {line.rpartition(": ")[2] for line in lines} <= {"passed", "skipped"}
+    assert import_files(empty, "gnubg_benchmark", [tmp_path / "mine.bm"], Silence()).folder == table.folder
+
+
+def test_a_damaged_version_is_named(empty: Warehouse, tmp_path: Path) -> None:
+    (tmp_path / "mine.bm").write_bytes(BENCHMARK_ROWS)
+    table = import_files(empty, "gnubg_benchmark", [tmp_path / "mine.bm"], Silence())
+    path = table.folder / "decisions_boards.npy"
+    path.chmod(0o644)
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(CheckFailedError, match=rf"^{table.name}: "):
+        check_version(empty, table.name, Silence())
+
+
+def test_wrong_kinds_and_files(empty: Warehouse, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="expected a kind that is imported from files, got network"):
+        import_parameters(empty, "network", [tmp_path])
+    with pytest.raises(MissingFileError, match=r"expected a file in .*nothing, found none"):
+        import_parameters(empty, "positions", [tmp_path / "nothing"])
+
+
+SMALL_MATCH = " 1 point match\n Game 1\n a : 0      b : 0\n  1) 31: 8/5 6/5\n      Wins 1 point\n"
+
+
+def test_a_folder_is_read_whole(empty: Warehouse, tmp_path: Path) -> None:
+    """With its subfolders; the variant is named after it, and other files are left out and counted."""
+    folder = tmp_path / "My Matches"
+    for name in ("a.mat", "sub/a.mat", "sub/deeper/b.TXT", "c.sgf.gz", "notes.pdf", ".hidden.mat", ".git/x.mat"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress(SMALL_MATCH.encode()) if name.endswith(".gz") else SMALL_MATCH.encode())
+    notes = Notes()
+    table = import_files(empty, "matches", [folder], notes)
+    assert (table.manifest.variant, table.manifest.rows) == ("my-matches", 4)
+    assert [file.name for file in table.manifest.raw_files] == ["My Matches:a.mat", "sub:a.mat", "b.TXT", "c.sgf.gz"]
+    assert f"{folder}: left out 1 of 5 files: they do not end in .mat, .sgf, .txt" in notes.texts
+    (folder / "d").mkdir()
+    for kind, what in (("matches", r"files that end in \.mat, \.sgf, \.txt"), ("positions", "a file")):
+        with pytest.raises(MissingFileError, match=rf"^expected {what} in .*/d, found none$"):
+            import_files(empty, kind, [folder / "d"], Silence(), name="x")
+
+
+def test_a_folder_that_has_the_warehouse_in_it(empty: Warehouse) -> None:
+    folder = empty.root.parent
+    (folder / "list.txt").write_text("4HPwATDgc/ABMA\n")
+    for name in ("one", "two"):
+        table = import_files(empty, "positions", [folder], Silence(), name=name)
+        assert [file.name for file in table.manifest.raw_files] == ["list.txt"]
+
+
+def test_pipes_and_standard_input(empty: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    for source, name in (("-", "in"), (None, "pipe")):
+        end, start = os.pipe()
+        os.write(start, b"4HPwATDgc/ABMA\n")
+        os.close(start)
+        monkeypatch.setattr("bgdata.imports.steps.STANDARD_INPUT", f"/dev/fd/{end}")
+        table = import_files(empty, "positions", [Path(source or f"/dev/fd/{end}")], Silence(), name=name)
+        assert table.manifest.rows == 1
+        os.close(end)
+
+
+def test_leaks_are_the_rows_of_the_view(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    found = leaks(warehouse)
+    with warehouse.connect() as connection:
+        ((rows,),) = connection.sql("select count(*) from leakage").fetchall()
+    assert sum(leak.rows for leak in found) == rows > 0
+    assert all(isinstance(leak, Leak) and "/" in leak.labels and "/" in leak.benchmarks for leak in found)
+
+
+def test_no_leaks_without_benchmarks(small_root: Path, tmp_path: Path) -> None:
+    shutil.copytree(small_root / "selfplay_labels", tmp_path / "warehouse" / "selfplay_labels")
+    assert leaks(bgdata.open_warehouse(tmp_path / "warehouse")) == []

@@ -1,0 +1,45 @@
+"""Every declaration finds its computation, and no computation is left without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bgdata
+from bgdata.store.dataset import Computation, Dataset, ImportedComputation, ImportedDataset
+from tests.together import each
+
+KINDS = bgdata.all_kinds()
+
+
+@each("kind", KINDS)
+def test_a_computation_knows_its_kind(kind: Dataset[Any]) -> None:
+    assert isinstance(kind.computation, ImportedComputation if isinstance(kind, ImportedDataset) else Computation)
+    assert kind.computation.kind is kind
+    assert kind.computation is kind.computation
+
+
+def test_every_computation_is_of_a_kind() -> None:
+    files = Path(bgdata.__file__).parent.glob("*/kinds/*_compute.py")
+    assert {path.stem for path in files} == {f"{kind.computed_by or kind.name}_compute" for kind in KINDS.values()}
+
+
+def test_kinds_may_share_a_computation() -> None:
+    """Two declarations, two computations of one class, each with the kind that it is of."""
+    one_sided, gammon = (KINDS[name].computation for name in ("bearoff_one_sided", "bearoff_gammon"))
+    assert type(one_sided) is type(gammon)
+    assert [computation.kind.name for computation in (one_sided, gammon)] == ["bearoff_one_sided", "bearoff_gammon"]
+
+
+def test_a_kind_of_files_is_computed_from_files() -> None:
+    class Wrong(type(KINDS["positions"])):  # type: ignore[misc]
+        """Its computation reads no files."""
+
+        __module__ = "bgdata.selfplay.kinds.selfplay"  # beside which its computation is
+        name = "positions"
+        computed_by = "selfplay"
+
+    with pytest.raises(AssertionError):
+        _ = Wrong().computation

@@ -1,0 +1,143 @@
+"""What comes with bgdata, networks and benchmarks: whole, of the recipe of this code, and found by it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import BgdataError
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.shipped import SHIPPED
+from bgdata.measures.kinds import rollout_decisions
+from bgdata.measures.kinds.reference_positions import DATASET as REFERENCES
+from bgdata.measures.kinds.reference_positions import PUBLISHED as SHIPPED_REFERENCES
+from bgdata.measures.kinds.reference_positions import THEMES, published_references
+from bgdata.measures.kinds.rollout_decisions import DATASET as DECISIONS
+from bgdata.store.dataset import Dataset
+from bgdata.store.lockfile import load_lock
+from bgdata.store.manifest import load_manifest, recipe_key
+from bgdata.store.parameters import VersionRef
+from bgdata.store.published import published_versions
+from bgdata.store.storage import sha256_file
+from bgdata.store.table import Table
+from bgdata.store.versions import input_digests
+from bgdata.training.kinds import network
+from bgdata.training.kinds.network import DATASET, published_networks
+from bgdata.training.kinds.shared.networks import default_network
+from bgdata.training.kinds.supervised_network import DATASET as TAUGHT
+from bgdata.training.kinds.supervised_network import published_supervised_networks
+from bgdata.warehouse import Warehouse
+from tests.store.toy import Notes
+
+TINY = DATASET.smallest
+LOCK = Path(__file__).parents[2] / "warehouse" / "warehouse.lock"
+
+
+KINDS = {
+    "network": (DATASET, SHIPPED),
+    "supervised_network": (TAUGHT, SHIPPED),
+    "rollout_decisions": (DECISIONS, rollout_decisions.PUBLISHED),
+    "reference_positions": (REFERENCES, SHIPPED_REFERENCES),
+}
+each_kind = pytest.mark.parametrize(("kind", "package"), KINDS.values(), ids=KINDS)
+
+
+@each_kind
+def test_what_comes_with_bgdata_is_whole_and_small(kind: Dataset[Any], package: Path) -> None:
+    published = published_versions(package, kind.parameters)
+    assert list(published) == list(kind.defaults)
+    for parameters, folder in published.items():
+        table = Table(folder)
+        assert (folder.parent.name, folder.name) == (kind.slug(parameters), table.manifest.version)
+        assert {entry.name: entry.sha256 for entry in table.manifest.files} == {
+            path.name: sha256_file(path) for path in folder.iterdir() if path.name != "manifest.json"
+        }
+    most = 4_000_000 if package == SHIPPED else 2_000_000  # networks in training come along, to learn on from
+    assert sum(path.stat().st_size for path in package.rglob("*.*")) <= most
+
+
+def test_networks_that_come_with_bgdata_can_be_opened() -> None:
+    for folder in (*published_networks().values(), *published_supervised_networks().values()):
+        open_networks(Table(folder))
+    assert default_network()[0] in KINDS
+
+
+def test_benchmarks_that_come_with_bgdata_are_as_exact_as_they_say() -> None:
+    """One of each class. Plays that were clearly behind got no more games, nor did the best one of those alone."""
+    assert sorted(parameters.position_class for parameters in DECISIONS.defaults) == ["contact", "crashed", "race"]
+    for parameters, folder in rollout_decisions.published_decisions().items():
+        table = Table(folder)
+        losses, errors = table.array("plays_losses"), table.array("plays_loss_standard_errors")
+        is_close, decisions = losses <= parameters.settled_at * errors, table.array("plays_decisions")
+        is_contested = is_close & (np.bincount(decisions[is_close])[decisions] > 1)
+        assert table.array("plays_standard_errors")[is_contested].max() <= (parameters.until or 0) <= 0.006
+        assert is_contested.sum() > parameters.decisions / 10
+        assert len(table.array("decisions_seeds")) == parameters.decisions
+
+
+def test_reference_positions_that_come_with_bgdata_are_as_many_and_as_exact_as_they_say() -> None:
+    """As many of each theme, half of them for each split."""
+    assert published_references()
+    for parameters, folder in published_references().items():
+        table = Table(folder)
+        assert np.bincount(table.array("themes")).tolist() == [parameters.positions] * len(THEMES)
+        assert np.bincount(table.array("splits")).tolist() == [0, *2 * [parameters.positions * len(THEMES) // 2]]
+        assert table.array("equity_standard_errors").max() <= (parameters.until or 0) <= 0.007
+
+
+@each_kind
+def test_what_comes_with_bgdata_has_the_recipe_of_this_code(kind: Dataset[Any], package: Path) -> None:
+    """Else it would be computed for hours: its inputs are those of the lock, and its key follows from them."""
+    locked = {f"{entry.dataset}/{entry.variant}": entry for entry in load_lock(LOCK)}
+    for parameters, folder in published_versions(package, kind.parameters).items():
+        inputs = {}
+        for role, needed in kind.inputs(parameters).items():
+            assert not isinstance(needed, VersionRef)
+            name, wanted = needed
+            title = f"{name}/{bgdata.all_kinds()[name].slug(wanted)}"
+            inputs[role] = f"{title}@{locked[title].digest}"
+        manifest, entry = load_manifest(folder), locked[f"{kind.name}/{kind.slug(parameters)}"]
+        assert manifest.inputs == inputs
+        assert manifest.recipe_key == recipe_key(kind.name, kind.revision, parameters.to_json(), inputs)
+        assert (entry.recipe_key, entry.digest) == (manifest.recipe_key, manifest.digest)
+
+
+def test_published(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (parameters, folder), *_ = published_networks().items()
+    assert DATASET.published(parameters) == folder
+    assert DATASET.published(replace(parameters, seed=99)) is None
+    monkeypatch.setattr(network, "SHIPPED", tmp_path)
+    assert DATASET.published(parameters) is None
+    damaged = tmp_path / "x" / "r1-00000000"
+    damaged.mkdir(parents=True)
+    for text in ("", "{}", json.dumps({**json.loads((folder / "manifest.json").read_text()), "rows": 1})):
+        (damaged / "manifest.json").write_text(text)
+        assert published_networks() == {}
+        with pytest.raises(BgdataError):
+            load_manifest(damaged)
+
+
+def test_estimate() -> None:
+    for parameters, folder in published_networks().items():
+        size = sum(path.stat().st_size for path in folder.iterdir())
+        assert 0.8 < DATASET.estimate(parameters).disk_bytes / size < 1.2
+
+
+def test_a_published_network_is_installed(
+    small_root: Path, untrained: Warehouse, memory_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its recipe, beside the tables that it was made from."""
+    table, notes = bgdata.open_warehouse(small_root).open("network", "tiny"), Notes()
+    monkeypatch.setattr(network, "SHIPPED", memory_path / "networks")
+    (memory_path / "networks").mkdir()
+    (memory_path / "networks" / "tiny").symlink_to(table.folder.parent)
+    installed = untrained.build("network", TINY, progress=notes)
+    assert notes.texts[-1] == f"network/tiny: comes with the package ({table.folder.name})"
+    assert installed.manifest == table.manifest
+    assert input_digests(untrained.find_inputs(DATASET, TINY) or {}) == table.manifest.inputs

@@ -1,0 +1,240 @@
+"""Games judged: luck, losses and drift add up to the result, turn by turn; luck averages to zero; the best loses
+nothing; answers, beavers and the Crawford game."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.equity.cube import CubeRules
+from bgdata.evaluation.bearoff import map_tables
+from bgdata.evaluation.cube_tables import MoneyBearoff
+from bgdata.evaluation.lookahead import FILTERS
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.roll_values import roll_place
+from bgdata.game.codec import flip_boards
+from bgdata.game.dice import ROLLS
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.play_kernels import batch_plays
+from bgdata.game.position import START
+from bgdata.matches.analysis.acts import Act, ActKind, RecordedGame
+from bgdata.matches.analysis.judged import judge_game
+from bgdata.matches.analysis.outlook import Analyst
+from bgdata.matches.analysis.totals import totals_of
+from tests.equity.samples import published_met
+from tests.evaluation.sample_evaluators import NearlyWon
+from tests.evaluation.sample_networks import pips_networks
+from tests.matches.analysis.recorded import MONEY, analyst, bearoff_board, judged, played
+
+MATCH = Stakes(MatchScore(5, 3))
+
+
+def sample(length: int, ply: int) -> list[RecordedGame]:
+    games = played(length)
+    return list(games) if ply == 0 else [min(games, key=lambda game: len(game.acts))]
+
+
+@pytest.mark.parametrize(("length", "ply"), [(0, 0), (3, 0), (5, 0), (0, 1), (5, 1)])
+def test_luck_losses_and_drift_add_up(length: int, ply: int) -> None:
+    """By act, and by game: result less beginning = net luck + net skill + net drift, to rounding."""
+    by = analyst(ply, CubeRules(met=published_met() if length else None))
+    kinds: set[ActKind] = set()
+    for game in sample(length, ply):
+        found = judged(by, game)
+        for each in found.acts:
+            kinds.add(each.act.kind)
+            assert each.end - each.start == pytest.approx(
+                each.luck - each.play_loss - each.cube_loss + each.found, abs=1e-12
+            )
+            assert min(each.play_loss, each.cube_loss, each.found) >= 0
+            if ply == 0:
+                assert each.found == 0
+        sums = totals_of([found])
+        assert sums.result is not None
+        assert sums.net_drift is not None
+        assert sums.result == pytest.approx(sums.net_luck + sums.net_skill + sums.net_drift, abs=1e-12)
+        assert sums.luck_adjusted == pytest.approx(sums.result - sums.net_luck)
+        if game.acts[-1].kind is ActKind.PASS:
+            assert found.settlement == pytest.approx(0, abs=1e-12)
+    assert {ActKind.ROLL, ActKind.DOUBLE} <= kinds or ply
+
+
+def test_a_match_goes_from_evens_to_its_end() -> None:
+    """The games of a match follow one another: initial worths are the results of the games before."""
+    games = [judged(analyst(), game) for game in played(5, 1)]
+    assert games[0].initial == pytest.approx(0.5)
+    for before, after in pairwise(games):
+        assert before.result == pytest.approx(after.initial)
+    assert games[-1].result in (0, 1)
+    sums = totals_of(games)
+    assert sums.result == pytest.approx(games[-1].result - 0.5)
+    assert sums.luck_adjusted is not None
+    assert abs(sums.luck_adjusted) > 1e-3
+
+
+def test_exact_worths_leave_no_drift(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Bearoffs that a table has solved for every cube, played and doubled by chance."""
+    table = bgdata.open_warehouse(tmp_path_factory.mktemp("exact")).build("bearoff_two_sided", TwoSidedParameters(5, 3))
+    player = NetworkPlayer(pips_networks(), map_tables(table, None, None))
+    by = Analyst(LookaheadPlayer(player, cubes=[MoneyBearoff(table)]), CubeRules())
+    generator = np.random.default_rng(3)
+    play_losses = cube_losses = 0
+    for _ in range(30):
+        game = random_bearoff(generator)
+        acts = list(judge_game(by, game))
+        assert max((abs(each.drift / each.point) for each in acts[1:]), default=0) < 1e-5
+        assert game.result is not None
+        last = acts[-1].end if acts[-1].act.player == 0 else -acts[-1].end
+        assert game.result == pytest.approx(last, abs=1e-4)
+        play_losses += any(each.play_loss > 0.01 for each in acts)
+        cube_losses += any(each.cube_loss > 0.01 for each in acts)
+    assert min(play_losses, cube_losses) > 3
+
+
+def random_bearoff(generator: np.random.Generator) -> RecordedGame:
+    """Up to three checkers a side; plays, doubles and answers by chance."""
+    board = np.zeros(26, np.int8)
+    np.add.at(board, generator.integers(1, 6, 3), 1)
+    np.add.at(board, 25 - generator.integers(1, 6, 3), -1)
+    acts: list[Act] = []
+    player, cube = 0, Cube()
+    while True:
+        stakes = Stakes(Money(is_jacoby=False), cube)
+        if stakes.may_double and acts and generator.random() < 0.3:
+            acts.append(Act(ActKind.DOUBLE, player, player, board, stakes))
+            if generator.random() < 0.3:
+                acts.append(Act(ActKind.PASS, 1 - player, player, board, stakes))
+                return RecordedGame(MONEY, acts, (1 - 2 * player) * cube.value)
+            acts.append(Act(ActKind.TAKE, 1 - player, player, board, stakes))
+            cube = cube.doubled()
+            stakes = Stakes(Money(is_jacoby=False), cube)
+        die, other = generator.integers(1, 7, 2).tolist()
+        _, plays = batch_plays(board[None], np.array([(die, other)], np.int8))
+        after = plays[generator.integers(len(plays))]
+        acts.append(Act(ActKind.ROLL, player, player, board, stakes, (die, other), after))
+        if not (after > 0).any():
+            return RecordedGame(MONEY, acts, (1 - 2 * player) * cube.value)
+        board, player, cube = flip_boards(after[None])[0], 1 - player, cube.flip()
+
+
+@pytest.mark.parametrize(("ply", "stakes"), [(0, MATCH), (1, MATCH), (0, MONEY)])
+def test_luck_averages_to_zero(ply: int, stakes: Stakes) -> None:
+    """Over the rolls of a position; and over both players and the rolls with which each may begin."""
+    by = analyst(ply, CubeRules(met=published_met() if stakes is MATCH else None))
+    board = played(5)[0].acts[12].board
+
+    def luck(board: np.ndarray, player: int, dice: tuple[int, int], *, is_first: bool) -> float:
+        given = stakes if player == 0 else stakes.flip()
+        roll = Act(ActKind.ROLL, player, player, board, given, dice, None)
+        acts = [roll] if is_first else [roll, roll]
+        return list(judge_game(by, RecordedGame(stakes, acts, None)))[-1].luck
+
+    mean = sum(roll.weight * luck(board, 0, (roll.high, roll.low), is_first=False) for roll in ROLLS) / 36
+    assert mean == pytest.approx(0, abs=1e-12)
+    start = np.array(START.board, np.int8)
+    first = sum(
+        (1 - 2 * player) * luck(start, player, (roll.high, roll.low), is_first=True)
+        for player, roll in product((0, 1), ROLLS)
+        if roll.high != roll.low
+    )
+    assert first == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("ply", [0, 1])
+def test_the_best_play_loses_nothing(ply: int) -> None:
+    by = analyst(ply)
+    acts = [act for act in played(5)[0].acts if act.kind is ActKind.ROLL][4:9]
+    lost = 0
+    for act in acts:
+        (found,) = judge_game(by, RecordedGame(MATCH, [act], None))
+        assert found.roll is not None
+        worths = [each.worth for each in found.roll.candidates]
+        assert worths == sorted(worths, reverse=True)
+        assert found.roll.best - found.roll.after == found.play_loss
+        lost += found.play_loss > 0
+        best = replace(act, after_play=found.roll.candidates[0].after_play)
+        (again,) = judge_game(by, RecordedGame(MATCH, [best], None))
+        assert again.play_loss == 0
+        assert again.luck == found.luck, "luck is the roll's, not the play's"
+    assert lost
+
+
+def test_where_the_opponent_cashes_after_every_play_the_best_without_a_cube_are_looked_into() -> None:
+    """All are worth the same at 0-ply; the first in the list of plays are not better than others."""
+    by = Analyst(LookaheadPlayer(NearlyWon(), 1), CubeRules())
+    board, dice = np.array(START.board, np.int8), (6, 1)
+    plays, place = by.plays(board), roll_place(*dice)
+    rows = np.arange(plays.offsets[place], plays.offsets[place + 1])
+    rolls = by.rolls(board, MONEY)
+    assert set(rolls.static[rows].tolist()) == {-1.0}
+    theirs = plays.chances[rows, 0]
+    best = rows[np.argsort(theirs, kind="stable")[: FILTERS[0].keep]]
+    assert rolls.worths[place] == by.rows(board, best[:1], MONEY, 1)[0]
+    made = rows[np.argmax(theirs)]
+    act = Act(ActKind.ROLL, 0, 0, board, MONEY, dice, plays.after[made])
+    (first, *_) = judge_game(by, RecordedGame(MONEY, [act], None))
+    assert first.roll is not None
+    found = {each.after_play.tobytes() for each in first.roll.candidates}
+    assert found == {plays.after[row].tobytes() for row in {*best.tolist(), int(made)}}
+
+
+def test_answers_lose_what_the_other_answer_would_have_saved() -> None:
+    board = bearoff_board([1, 1], [0, 0, 0, 0, 2, 3])  # the doubler bears off at once
+    by = analyst()
+    double = Act(ActKind.DOUBLE, 0, 0, board, MATCH)
+    cube = by.cube(board, MATCH)
+    ends = {}
+    for kind in (ActKind.TAKE, ActKind.PASS):
+        found = list(judge_game(by, RecordedGame(MATCH, [double, Act(kind, 1, 0, board, MATCH)], None)))[-1]
+        assert found.is_cube_decision
+        assert found.drift == pytest.approx(0, abs=1e-12)
+        ends[kind] = found
+    better = max(1 - cube.double_take, 1 - cube.double_pass)
+    assert ends[ActKind.TAKE].cube_loss == pytest.approx(better - (1 - cube.double_take))
+    assert ends[ActKind.PASS].cube_loss == pytest.approx(better - (1 - cube.double_pass))
+    assert {found.best_answer for found in ends.values()} == {
+        ActKind.TAKE if cube.double_take < cube.double_pass else ActKind.PASS
+    }
+
+
+def test_beavers_and_raccoons_are_worth_twice_as_much_each() -> None:
+    board = played(0)[0].acts[10].board
+    by = analyst(rules=CubeRules(has_beavers=True))
+    acts = [Act(ActKind.DOUBLE, 0, 0, board, MONEY), Act(ActKind.BEAVER, 1, 0, board, MONEY)]
+    raccoon = [*acts, Act(ActKind.BEAVER, 0, 0, board, MONEY), Act(ActKind.TAKE, 1, 0, board, MONEY)]
+    found = list(judge_game(by, RecordedGame(MONEY, raccoon, None)))
+    taken = by.cube(board, MONEY).double_take
+    assert [each.end for each in found[1:]] == pytest.approx([-2 * taken, 4 * taken, -4 * taken])
+    passed = [*acts, Act(ActKind.PASS, 0, 0, board, MONEY)]
+    assert list(judge_game(by, RecordedGame(MONEY, passed, -2)))[-1].end == -2
+    assert found[0].cube_loss == pytest.approx(
+        max(by.cube(board, MONEY).no_double, min(taken, 2 * taken, 1)) - min(taken, 2 * taken, 1)
+    )
+
+
+def test_acts_without_a_cube_decision() -> None:
+    """The first roll, the Crawford game, the opponent's cube, and a cube that already wins the match."""
+    board = played(5)[0].acts[12].board
+    stakes = [
+        Stakes(MatchScore(1, 3, is_crawford=True)),
+        Stakes(MatchScore(5, 3), Cube(2, CubeOwner.OPPONENT)),
+        Stakes(MatchScore(2, 3), Cube(2, CubeOwner.ON_ROLL)),
+        Stakes(MatchScore(1, 3)),
+    ]
+    for given in stakes:
+        roll = Act(ActKind.ROLL, 0, 0, board, given, (3, 1), None)
+        first, second = judge_game(analyst(), RecordedGame(Stakes(given.score), [roll, roll], None))
+        assert (first.cube, second.cube, second.cube_loss, second.is_cube_decision) == (None, None, 0, False)
+    trailing = Stakes(MatchScore(3, 1))  # post-Crawford: not doubling is an error, even behind
+    roll = Act(ActKind.ROLL, 0, 0, np.array(START.board, np.int8), trailing, (3, 1), None)
+    first, second = judge_game(analyst(), RecordedGame(trailing, [roll, roll], None))
+    assert first.cube is None
+    assert second.cube is not None
+    assert second.cube_loss > 0
+    assert second.is_cube_decision

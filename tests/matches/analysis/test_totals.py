@@ -1,0 +1,89 @@
+"""Sums, ratings and marks, from judged acts of which every number is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bgdata.matches.analysis.acts import Act, ActKind, CubeWorths, Judged, JudgedGame, RollJudgement
+from bgdata.matches.analysis.totals import error_mark, luck_mark, rating, score_of, totals_of
+from tests.matches.analysis.recorded import MONEY
+
+BOARD = np.zeros(26, np.int8)
+CUBE = CubeWorths(0.5, 0.6, 1.0)
+
+
+def rolled(
+    player: int, luck: float, loss: float, *, point: float = 1, drift: float = 0, forced: bool = False
+) -> Judged:
+    roll = RollJudgement(0.1, 0.1 + luck, 0.1 + luck, 0.1 + luck - loss, (), is_forced=forced)
+    return Judged(Act(ActKind.ROLL, player, player, BOARD, MONEY, (3, 1)), point, 0.1, roll.after, drift, roll)
+
+
+def doubled(player: int, loss: float) -> Judged:
+    act = Act(ActKind.DOUBLE, player, player, BOARD, MONEY)
+    return Judged(act, 2, 0.1, 0.1 - loss, 0, None, CUBE, loss, None, is_cube_decision=True)
+
+
+ACTS = [
+    rolled(0, 0.3, 0.1),
+    rolled(1, -0.2, 0, drift=0.05),
+    doubled(0, 0.5),
+    rolled(0, 0.5, 0.02, point=2),
+    rolled(1, 0.1, 0, forced=True),
+]
+
+
+def test_scores() -> None:
+    first, second = score_of(ACTS, 0), score_of(ACTS, 1)
+    assert (first.rolls, first.unforced_plays, first.cube_decisions, first.doubles) == (2, 2, 1, 1)
+    assert (second.rolls, second.unforced_plays, second.cube_decisions, second.takes) == (2, 1, 0, 0)
+    assert (first.luck, first.play_loss, first.cube_loss) == pytest.approx((0.8, 0.12, 0.5))
+    assert (first.normalised_luck, first.normalised_play_loss) == pytest.approx((0.55, 0.11))
+    assert first.normalised_cube_loss == pytest.approx(0.25)
+    assert first.performance_rating == pytest.approx(1000 * 0.36 / 3)
+    assert (first.play_rating, first.cube_rating) == pytest.approx((55, 250))
+    assert (second.performance_rating, second.cube_rating) == (0, 0)
+    assert first.marked == {"doubtful": 0, "bad": 1, "very bad": 1}
+
+
+def test_answers_to_doubles() -> None:
+    """Who beavers has taken."""
+    kinds = (ActKind.TAKE, ActKind.BEAVER, ActKind.PASS)
+    answers = [replace(doubled(0, 0.0), act=Act(kind, 0, 1, BOARD, MONEY)) for kind in kinds]
+    assert (score_of(answers, 0).takes, score_of(answers, 0).passes, score_of(answers, 0).doubles) == (2, 1, 0)
+
+
+def test_totals() -> None:
+    ended, open_game = JudgedGame(ACTS, 0, 2, 0.4), JudgedGame(ACTS, 0, None, None)
+    found = totals_of([ended])
+    assert (found.net_luck, found.net_skill) == pytest.approx((0.9, -0.62))
+    assert (found.result, found.luck_adjusted, found.net_drift) == pytest.approx((2, 1.1, 0.35))
+    both = totals_of([ended, ended])
+    assert both.result == 4
+    assert both.net_luck == pytest.approx(1.8)
+    unknown = totals_of([ended, open_game])
+    assert (unknown.result, unknown.net_drift, unknown.luck_adjusted) == (None, None, None)
+    assert unknown.net_luck == pytest.approx(1.8)
+
+
+@pytest.mark.parametrize(
+    ("loss", "mark"), [(0.0299, ""), (0.03, "doubtful"), (0.06, "bad"), (0.119, "bad"), (0.12, "very bad")]
+)
+def test_marks_of_errors(loss: float, mark: str) -> None:
+    assert error_mark(loss) == mark
+
+
+@pytest.mark.parametrize(
+    ("luck", "mark"),
+    [(0.29, ""), (-0.29, ""), (0.3, "lucky"), (0.7, "very lucky"), (-0.3, "unlucky"), (-2, "very unlucky")],
+)
+def test_marks_of_luck(luck: float, mark: str) -> None:
+    assert luck_mark(luck) == mark
+
+
+def test_no_decisions_have_no_rating() -> None:
+    assert rating(0.5, 0) == 0
+    assert rating(0.5, 100) == 5

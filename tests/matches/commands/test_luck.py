@@ -1,0 +1,180 @@
+"""`bgdata luck`: recorded matches turn by turn, in every form, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import error_of, run, succeeds
+from tests.formats.sessions import MAT, SGF
+
+WHOLE = """\
+ 1 point match
+
+ Game 1
+ left : 0                   right : 0
+  1) 31: 8/5 6/5                 65: 24/18 18/13
+      Wins 1 point and the match
+"""
+
+
+@pytest.fixture
+def root(memory_path: Path) -> Path:
+    return memory_path
+
+
+def file(root: Path, name: str, text: str) -> Path:
+    path = root / name
+    path.write_text(text.replace("$", ""))
+    return path
+
+
+def test_every_form_of_a_session(root: Path) -> None:
+    """Tables and rows say the same of a session with cubes, beavers and resignations."""
+    path = file(root, "session.mat", MAT)
+    turns = json.loads(succeeds(root, "luck", path, "--format", "json"))
+    games = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
+    assert [row["game_number"] for row in games] == list(range(1, 9))
+    assert [row["result"] for row in games] == [2, -1, -1, 1, 1, -1, 1, -3]  # points per unit of the last cube
+    assert sum(row["turns"] for row in games) == len(turns)
+    for game in games:
+        own = [row for row in turns if row["game_number"] == game["game_number"]]
+        lucks = [sum(row["luck"] for row in own if row["player"] == game[f"player_{side}"]) for side in (0, 1)]
+        assert [game["luck_0"], game["luck_1"]] == pytest.approx(lucks)
+        assert game["net_luck"] == pytest.approx(lucks[0] - lucks[1])
+        assert game["luck_adjusted"] == pytest.approx(game["result"] - game["net_luck"])
+        assert game["result"] == pytest.approx(game["net_luck"] + game["net_skill"] + game["net_drift"])
+        assert own[0]["equity_before"] == 0
+    assert all(row["skill"] <= 0 for row in turns)
+    assert any(row["skill"] < 0 for row in turns)
+    shown = csv.DictReader(succeeds(root, "luck", path, "--format", "csv").splitlines())
+    assert [row["luck"] for row in shown] == [str(row["luck"]) for row in turns]
+    table = succeeds(root, "luck", path)
+    assert re.search(r"^   0  root +21  24/23 13/11 +\+0\.000 ", table, re.MULTILINE)
+    assert re.search(r"^mean +-0\.125", table, re.MULTILINE)
+    assert "cube actions are not valued" in table
+    rows = re.findall(r"^ +\d+ +\d+ +\d+((?: +[+-]\d\.\d{3}){5})$", table, re.MULTILINE)
+    assert [float(row.split()[-1]) for row in rows] == pytest.approx(
+        [game["luck_adjusted"] for game in games], abs=6e-4
+    )
+    assert table.endswith(succeeds(root, "luck", path, "--by-game"))
+
+
+def test_files_of_both_formats_and_imports_are_the_same(root: Path) -> None:
+    mat, sgf = file(root, "session.mat", MAT), root / "session.sgf"
+    sgf.write_text(SGF)
+    options = ("--by-game", "--format", "json")
+    expected = json.loads(succeeds(root, "luck", mat, *options))
+    assert json.loads(succeeds(root, "luck", sgf, *options)) == expected
+    warehouse = root / "warehouse"
+    succeeds(warehouse, "import", "matches", mat)
+    assert json.loads(succeeds(warehouse, "luck", "matches/session", *options)) == expected
+
+
+AUTOMATIC = (
+    "(;FF[4]GM[6]CA[UTF-8]MI[length:0][game:0][ws:0][bs:0]PW[Al]PB[Bo]RU[Jacoby]RE[W+4R]CV[2]"
+    ";W[31hefe];B[51lqst];W[double];B[take])\n"
+)
+
+
+def test_automatic_doubles_of_imports_are_those_of_the_file(root: Path) -> None:
+    path, warehouse = file(root, "automatic.sgf", AUTOMATIC), root / "automatic"
+    options = ("--by-game", "--format", "json")
+    (game,) = json.loads(succeeds(root, "luck", path, *options))
+    assert (game["cube_value"], game["result"]) == (4, 1)
+    succeeds(warehouse, "import", "matches", path)
+    assert json.loads(succeeds(warehouse, "luck", "matches/automatic", *options)) == [game]
+
+
+ANSWERED = """\
+ 0 point match
+
+ Game 1
+ Al : 0                         Bo : 0
+  1) 31: 8/5 6/5                 52: 13/8 24/22
+  2)  Doubles => 2                {}
+      Wins {} points
+"""
+
+
+@pytest.mark.parametrize(("answer", "points", "cube_value"), [("Takes", 2, 2), ("Beavers => 4", 8, 4)])
+def test_a_record_that_ends_with_an_answer(root: Path, answer: str, points: int, cube_value: int) -> None:
+    """The final cube is the one after the answer."""
+    path = file(root, "answered.mat", ANSWERED.format(answer, points))
+    (game,) = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
+    assert (game["cube_value"], game["result"]) == (cube_value, points / cube_value)
+
+
+def test_a_game_that_was_not_finished(root: Path) -> None:
+    path = file(root, "cut.mat", WHOLE.partition("      Wins")[0])
+    (game,) = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
+    assert (game["result"], game["luck_adjusted"], game["net_drift"]) == (None, None, None)
+    assert game["luck_0"] > 0
+    assert re.search(r"^ +1 +2 +1 +- .* - +-$", succeeds(root, "luck", path, "--by-game"), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("8/5 6/5", "8/5 6/4"), r"expected .*, in line 5: left play \(game 1 of .*\.mat\)"),
+        (("8/5 6/5", "8/5 nonsense"), r"expected a record of whole games in .*\.mat, found in line 5: expected .*"),
+        ((WHOLE, ""), r"expected recorded games in .*\.mat, found none"),
+    ],
+)
+def test_bad_records(root: Path, change: tuple[str, str], message: str) -> None:
+    path = file(root, "bad.mat", WHOLE.replace(*change))
+    assert re.fullmatch(message, error_of(run(root, "luck", path), 1))
+
+
+def test_wrong_players_and_places(root: Path) -> None:
+    path = file(root, "whole.mat", WHOLE)
+    message = error_of(run(root, "luck", path, "--player", "pubeval"), 2)
+    assert message == "expected a player that evaluates positions, got pubeval, which only chooses plays"
+    assert re.match("expected a player among random, ", error_of(run(root, "luck", path, "--player", "nobody"), 2))
+    assert re.match("no network/none in ", error_of(run(root, "luck", path, "--player", "network/none"), 1))
+    assert re.match("expected a file at .*none.mat, found", error_of(run(root, "luck", root / "none.mat"), 1))
+    assert re.match(
+        "no matches/none in .*; try: bgdata import matches FILE", error_of(run(root, "luck", "matches/none"), 1)
+    )
+
+
+def test_looking_ahead_changes_the_values(root: Path) -> None:
+    path = file(root, "whole.mat", WHOLE)
+    static, ahead = (
+        json.loads(succeeds(root, "luck", path, "--ply", str(ply), "--format", "json"))[1] for ply in (0, 1)
+    )
+    assert static["luck"] != ahead["luck"]
+    assert static["luck"] == pytest.approx(ahead["luck"], abs=0.2)
+
+
+def test_plot(root: Path) -> None:
+    path = file(root, "session.mat", MAT)
+    pictures = []
+    for name in ("one.png", "two.png"):
+        succeeds(root, "luck", path, "--by-game", "--plot", root / name)
+        pictures.append((root / name).read_bytes())
+    assert pictures[0].startswith(b"\x89PNG")
+    assert pictures[0] == pictures[1]
+    succeeds(root, "luck", file(root, "cut.mat", WHOLE.partition("      Wins")[0]), "--plot", root / "three.png")
+
+
+def test_each_match_of_a_file_has_its_own_players(root: Path) -> None:
+    path = file(root, "two.mat", WHOLE + WHOLE.replace("left", "Cid ").replace("right", "Ann  "))
+    games = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
+    assert [(row["match"], row["player_0"], row["player_1"]) for row in games] == [
+        (0, "left", "right"), (1, "Cid", "Ann"),
+    ]  # fmt: skip
+    turns = json.loads(succeeds(root, "luck", path, "--format", "json"))
+    assert [(row["match"], row["player"]) for row in turns] == [
+        (0, "left"), (0, "right"), (1, "Cid"), (1, "Ann"),
+    ]  # fmt: skip
+    table = succeeds(root, "luck", path, "--by-game")
+    assert re.findall("match .*", table) == ["match 1 of 2: left against right", "match 2 of 2: Cid against Ann"]
+    assert re.findall(r"^(\S+): (\d+) rolls", table, re.MULTILINE) == [
+        ("left", "1"), ("right", "1"), ("Cid", "1"), ("Ann", "1"),
+    ]  # fmt: skip
+    assert error_of(run(root, "luck", path, "--plot", root / "x.svg"), 2) == "expected one match with --plot, got 2"

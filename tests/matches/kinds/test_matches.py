@@ -1,0 +1,339 @@
+"""Recorded matches as tables: games and turns of .mat and .sgf files, and the files again."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bgdata.errors import CorruptFileError, NoRowsError, UsageError
+from bgdata.formats.replay import replay_game
+from bgdata.game.position import START, parse_key20
+from bgdata.matches.kinds.matches_compute import matches_of
+from bgdata.store.table import Table
+from bgdata.warehouse.commands.export import write_text
+from tests.formats import sessions
+from tests.formats.test_matches_oracle import MATCHES, PREAMBLE
+from tests.imports.importing import Imports, counts, quarantined, rows
+from tests.oracles import ask_gnubg, needs_gnubg_tool
+
+Row = dict[str, Any]
+SGF_ROOT = "FF[4]GM[6]PW[ann]PB[bob]MI[length:{length}][game:{game}][ws:{white}][bs:{black}]"
+
+
+def games(table: Table) -> list[Row]:
+    return rows(table)
+
+
+def turns(table: Table, game: int | None = None) -> list[Row]:
+    return [row for row in rows(table, "turns") if game in (None, row["game"])]
+
+
+def sgf(nodes: str, length: int = 3, game: int = 0, white: int = 0, black: int = 0, more: str = "") -> str:
+    """One game as a tree."""
+    root = SGF_ROOT.format(length=length, game=game, white=white, black=black)
+    return f"(;{root}{more}{nodes})\n"
+
+
+def test_rows_of_the_sample(imports: Imports) -> None:
+    table = imports.sample("matches")
+    assert counts(table) == (6, 5, 1, 0)
+    assert games(table) == [
+        {
+            "game": 0,
+            "match": 0,
+            "game_number": 1,
+            "player_0": "left",
+            "player_1": "right",
+            "match_length": 1,
+            "score_0": 0,
+            "score_1": 0,
+            "is_crawford": None,
+            "winner": 0,
+            "points_won": 1,
+            "n_turns": 2,
+            "seed": None,
+            "luck_0": None,
+            "hedged_points": None,
+        }
+    ]
+    first, second = turns(table)
+    assert first == {
+        "game": 0,
+        "turn": 0,
+        "player": 0,
+        "action": "play",
+        "position_id": START.id,
+        "board": list(START.board),
+        "class": "contact",
+        "on_roll": 0,
+        "die1": 3,
+        "die2": 1,
+        "play": "8/5 6/5",
+        "cube_value": 1,
+        "cube_owner": "centered",
+        "cubeless_equity": None,
+        "luck": None,
+    }
+    after_31 = [0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -2, 0, -4, -2, 0, 0, 0, 2, 0]
+    assert (second["board"], second["play"], second["player"]) == (after_31, "24/13", 1)
+
+
+def test_rows_of_cube_actions(imports: Imports) -> None:
+    """Whose position it is and who acts; the play of a cube action is empty."""
+    table = imports.text(
+        "matches", sgf(";W[42hdfd];B[double];W[take];B[31qtst];W[double];B[drop]", more="RE[W+2]"), "x.sgf"
+    )
+    names = ("player", "action", "on_roll", "die1", "die2", "play", "cube_value", "cube_owner")
+    assert [tuple(row[name] for name in names) for row in turns(table)] == [
+        (0, "play", 0, 4, 2, "8/4 6/4", 1, "centered"),
+        (1, "double", 1, None, None, "", 1, "centered"),
+        (0, "take", 1, None, None, "", 1, "centered"),
+        (1, "play", 1, 3, 1, "8/5 6/5", 2, "opponent"),
+        (0, "double", 0, None, None, "", 2, "on_roll"),
+        (1, "pass", 0, None, None, "", 2, "on_roll"),
+    ]
+    ids = [row["position_id"] for row in turns(table)]
+    assert ids[:4] == [START.id, *[parse_key20("JIGHPAABDAOAHDPAABDA").id] * 3]
+
+
+def test_crawford_and_unfinished_games(imports: Imports) -> None:
+    text = (
+        sgf(";W[31hefe]", more="RU[Crawford]RE[W+2R]")
+        + sgf(";W[double];B[take]", game=1, white=2, more="RU[Crawford:CrawfordGame]RE[B+1R]")
+        + sgf(";W[31hefe]", game=1, white=2, more="RU[Crawford:CrawfordGame]RE[B+1R]")
+        + sgf(";W[double];B[take];W[31hefe];PL[B]DI[21]", game=2, white=2, black=1, more="RU[Crawford]")
+        + sgf("", length=0, more="PB[cy]")
+    )
+    table = imports.text("matches", text, "x.sgf")
+    names = ("match", "game_number", "match_length", "score_0", "is_crawford", "winner", "points_won", "n_turns")
+    assert [tuple(row[name] for name in names) for row in games(table)] == [
+        (0, 1, 3, 0, False, 0, 2, 2),
+        (1, 2, 3, 2, True, 1, 1, 2),
+        (1, 3, 3, 2, False, None, None, 4),
+        (2, 1, 0, 0, None, None, None, 0),
+    ]
+    ((_, line, tree, reason),) = quarantined(table)
+    assert (line, reason) == (2, "expected no double in the Crawford game, in line 2: ann double")
+    assert tree.startswith("(;FF[4]GM[6]PW[ann]")
+    assert [row["action"] for row in turns(table, 2)] == ["double", "take", "play", "roll"]
+
+
+def test_matches_of_several_files(imports: Imports) -> None:
+    files = [imports.file("b.MAT", sessions.MAT), imports.file("a.sgf", sessions.SGF)]
+    table = imports.build("matches", files)
+    assert [row["match"] for row in games(table)] == [0] * 8 + [1] * 8
+    assert [row["game"] for row in games(table)] == list(range(16))
+    assert [row["is_crawford"] for row in games(table)] == [False] * 8 + [None] * 8
+    with imports.warehouse.connect() as connection:
+        shown = connection.sql("select count(*), count(distinct game) from turns where variant = 'a-and-b'").fetchall()
+    assert shown == [(len(turns(table)), 16)]
+
+
+def check_equal_plays(mat: Table, sgf: Table) -> None:
+    """Both formats tell the same games and plays; the takes behind beavers and resignations are in .sgf alone."""
+    without = [{**row, "is_crawford": None, "n_turns": None} for row in games(sgf)]
+    assert [{**row, "n_turns": None} for row in games(mat)] == without
+    for game in range(len(without)):
+        found, expected = (
+            [{**row, "turn": None} for row in turns(table, game) if row["action"] not in ("take", "resign", "roll")]
+            for table in (mat, sgf)
+        )
+        if found[-1:] != expected[-1:]:  # rolled, then resigned: to .mat it is written as a roll without a play
+            assert (found.pop()["play"], len(found)) == ("no play", len(expected))
+        assert found == expected
+
+
+def check_export(imports: Imports, table: Table, expected: bytes) -> None:
+    path = imports.folder / "again.mat"
+    write_text(table, "mat", path)
+    assert path.read_bytes() == expected
+
+
+def test_a_session_in_both_formats(imports: Imports) -> None:
+    mat = imports.text("matches", sessions.MAT, "x.mat", name="mat")
+    sgf = imports.text("matches", sessions.SGF, "x.sgf", name="sgf")
+    assert quarantined(mat) == quarantined(sgf) == []
+    check_equal_plays(mat, sgf)
+    check_export(imports, mat, sessions.MAT.encode())
+
+
+AUTOMATIC = sgf(";W[31hefe];B[double];W[take];B[51lqst]", length=0, more="RU[Jacoby]RE[W+4R]CV[2]")
+
+
+def test_automatic_doubles_come_back(imports: Imports) -> None:
+    table = imports.text("matches", AUTOMATIC + sgf("", length=0, game=1, white=4, more="RU[Jacoby]"), "x.sgf")
+    (match,) = matches_of(table.arrays())
+    assert [game.cube_value for game in match.games] == [2, 1]
+    assert [turn.cube_value for turn in match.games[0].turns] == [None, 4, None, None, None]
+    assert replay_game(match, match.games[0]).cube_value == 4
+
+
+def test_the_jacoby_rule_comes_back(imports: Imports) -> None:
+    """From both formats, and into .mat."""
+    said = f'; [Jacoby "On"]\n{sessions.MAT}'
+    session = sgf(";W[31hefe]", length=0)
+    tables = [imports.text("matches", said, "x.mat"), imports.text("matches", AUTOMATIC + session, "x.sgf", name="sgf")]
+    found = [[match.is_jacoby for match in matches_of(table.arrays())] for table in tables]
+    assert found == [[True], [True, False]]
+    check_export(imports, tables[0], said.encode())
+
+
+def test_automatic_doubles_cannot_be_exported(imports: Imports) -> None:
+    table = imports.text("matches", AUTOMATIC, "x.sgf")
+    with pytest.raises(UsageError, match=r"^expected games that begin with a cube of 1, .*, got 2 in game 1 of "):
+        write_text(table, "mat", imports.folder / "x.mat")
+    assert [path.name for path in imports.folder.iterdir() if "mat" in path.name] == []
+
+
+def test_a_winner_of_unknown_points(imports: Imports) -> None:
+    """The table, where winners have points, says of the result nothing; the resignation is a turn."""
+    table = imports.text("matches", sgf(";W[31hefe]", more="RE[W+R]"), "x.sgf")
+    assert quarantined(table) == []
+    assert [(row["winner"], row["points_won"]) for row in games(table)] == [(None, None)]
+    assert [row["action"] for row in turns(table)] == ["play", "resign"]
+
+
+def test_hits_are_marked_where_the_file_does_not_say_them(imports: Imports) -> None:
+    """Exported from .sgf, which has no mark, the hits are those of the board."""
+    table = imports.text("matches", sessions.SGF, "x.sgf")
+    path = imports.folder / "x.mat"
+    write_text(table, "mat", path)
+    assert path.read_text().count("*") == sessions.MAT.count("*") == 7
+    again = imports.build("matches", [path], name="again")
+    plays = [[row["play"] for row in turns(one) if row["action"] == "play"] for one in (table, again)]
+    assert plays[0] == [play for play in plays[1] if play != "no play"]
+
+
+@pytest.mark.parametrize("name", ["a:b", "#1", "; x", ""])
+def test_names_that_a_mat_file_cannot_hold(imports: Imports, name: str) -> None:
+    table = imports.text("matches", sgf(";W[31hefe]").replace("PW[ann]", f"PW[{name}]"), "x.sgf")
+    assert games(table)[0]["player_0"] == name
+    with pytest.raises(
+        UsageError, match=rf"expected names of players that a \.mat file can hold, got '{name}' and 'bob'"
+    ):
+        write_text(table, "mat", imports.folder / "x.mat")
+    assert [path.name for path in imports.folder.iterdir() if "mat" in path.name] == []
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_good"),
+    [({"game": 32766}, True), ({"game": 32767}, False), ({"length": 32768}, False), ({"black": 99999}, False)],
+)
+def test_numbers_that_no_column_holds(imports: Imports, numbers: dict[str, Any], is_good: bool) -> None:
+    text = sgf(";W[31hefe]", **numbers)
+    if is_good:
+        table = imports.text("matches", text, "x.sgf")
+        assert (len(games(table)), quarantined(table)) == (1, [])
+    else:
+        with pytest.raises(
+            NoRowsError, match=r"x\.sgf, line 1: expected numbers of games and points up to 32,767, got "
+        ):
+            imports.text("matches", text, "x.sgf")
+
+
+def test_points_that_no_column_holds(imports: Imports) -> None:
+    table = imports.text("matches", sgf(";W[31hefe]", length=0, more="CV[16384]RE[W+16384R]"), "x.sgf")
+    assert games(table)[0]["points_won"] == 16384
+    assert turns(table)[0]["cube_value"] == 16384
+    with pytest.raises(NoRowsError, match="expected numbers of games and points up to 32,767, got "):
+        imports.text("matches", sgf(";W[31hefe]", length=0, more="CV[16384]RE[W+32768R]"), "x.sgf")
+
+
+NOTED = """\
+ 3 point match
+
+ Game 1
+ anna : 0                       ben : 0
+  1)  Doubles => 2                Takes
+  2) 31: 8/5 6/5                  Doubles => 4
+  3)  Takes                      66:
+      Wins 3 points and the match
+
+ Game 2
+ ben : 0                        anna : 1
+  1) 31: 8/5 6/5                 64: 24/18 13/9
+      Wins 1 point
+"""
+
+
+def test_notes_are_kept(imports: Imports) -> None:
+    """What was repaired or read leniently, and what is missing, by game, file and line."""
+    files = [imports.file("plain.mat", " 0 point match\n"), imports.file("noted.mat", NOTED)]
+    table = imports.build("matches", files, name="noted")
+    assert quarantined(table) == []
+    assert [(row["score_0"], row["winner"], row["points_won"]) for row in games(table)] == [(0, 0, 3), (1, 1, 1)]
+    assert [tuple(row.values()) for row in rows(table, "game_notes")] == [
+        (0, 0, "noted.mat", 8, "3 points are what the match lacked: the game was worth more"),
+        (1, 1, "noted.mat", 11, "the columns of 'anna' and 'ben' are swapped in this game"),
+        (1, 2, "noted.mat", 10, "game 2 begins at 1-0, where game 1 ends at 3-0"),
+        (1, 3, "noted.mat", 13, "the record ends at 1-1, before anybody has 3 points"),
+    ]
+    assert table.manifest.statistics["notes"] == 4
+    assert [(row["action"], row["play"]) for row in turns(table, 0)][-1] == ("roll", "")
+
+
+def test_sgf_notes_know_the_line_of_their_game(imports: Imports) -> None:
+    table = imports.text("matches", sgf(";W[31hefe]", more="RE[W+1R]") + sgf("", game=1, black=2), "x.sgf")
+    assert [(row["game"], row["line"]) for row in rows(table, "game_notes")] == [(1, 2), (1, 2)]
+
+
+def test_content_counts_not_the_name(imports: Imports) -> None:
+    mat = sessions.MAT.encode()
+    tables = [imports.text("matches", mat, name, name="x") for name in ("x.mat", "x.sgf", "x.txt", "x")]
+    tables += [
+        imports.text("matches", text, "y.sgf", name="y") for text in (mat.decode().encode("utf-16"), sessions.MAT)
+    ]
+    assert len({str(games(table)) for table in tables}) == 1
+    as_sgf = [imports.text("matches", sessions.SGF, name, name="z") for name in ("z.sgf", "z.txt", "z.mat")]
+    assert len({str(games(table)) for table in as_sgf}) == 1
+    with pytest.raises(
+        CorruptFileError, match=r"expected text in x\.mat, found a file of eXtreme Gammon; export it there"
+    ):
+        imports.text("matches", b"RGMH\0\0", "x.mat")
+
+
+SESSION = """
+do("set player 0 human", "set player 1 human", "set automatic game off", "set automatic roll off")
+do("set automatic move off", "set seed 11", "set beavers 3", "new session")
+def play(turns):
+    for _ in range(turns):
+        if gnubg.posinfo()["dice"] == (0, 0):
+            do("roll")
+        if gnubg.posinfo()["dice"] == (0, 0):  # nothing can be moved
+            continue
+        board, dice = gnubg.board(), gnubg.posinfo()["dice"]
+        best = gnubg.findbestmove(board, gnubg.cubeinfo(), gnubg.evalcontext(0, 0, 1, 0, 0.0), dice)
+        do("move " + gnubg.movetupletostring(best, board))
+answers = [("take",), ("drop",), ("redouble", "take"), ("redouble", "drop"), ("redouble", "redouble", "take"),
+           ("redouble", "redouble", "drop"), ("redouble", "redouble", "redouble", "take")]
+for number, answer in enumerate(answers):
+    if number:
+        do("new game")
+    play(3 + number)
+    do("double", *answer)
+    if answer[-1] == "take":
+        play(number)
+        do(f"resign {number % 3 + 1}", "agree")
+do("new game")
+play(4); do("roll", "resign 1", "agree")
+save("session")
+"""
+
+
+@needs_gnubg_tool("gnubg")
+def test_matches_that_gnubg_plays(imports: Imports, tmp_path: Path) -> None:
+    """Imported from both files with equal plays, and written again byte for byte."""
+    matches = re.sub("names = .*", 'names = [("Ann Lee", "B")]', MATCHES)
+    ask_gnubg(f"{PREAMBLE}{matches}{SESSION}", tmp_path)
+    for name in ("match0", "session"):
+        mat, sgf = (
+            imports.build("matches", [tmp_path / f"{name}.{form}"], name=f"{name}-{form}") for form in ("mat", "sgf")
+        )
+        assert quarantined(mat) == quarantined(sgf) == []
+        assert len(games(mat)) >= 2
+        check_equal_plays(mat, sgf)
+        check_export(imports, mat, (tmp_path / f"{name}.mat").read_bytes())
+    assert {row["action"] for row in turns(sgf)} >= {"play", "double", "beaver", "take", "pass", "resign", "roll"}

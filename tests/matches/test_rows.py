@@ -1,0 +1,154 @@
+"""What plays of a game lost, beside the ranking of all plays; cube actions and missed doubles, beside decisions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bgdata
+from bgdata.equity.cube import CubeRules
+from bgdata.equity.worth import normalised_point
+from bgdata.errors import InvalidParameterError, InvalidScoreError
+from bgdata.evaluation.networks.named import map_player
+from bgdata.game.plays import parse_play
+from bgdata.game.position import Position
+from bgdata.matches.rows import CubeVerdict, crawford_games, cube_verdicts, game_stakes, play_losses
+from tests.equity.samples import published_met
+
+TURNS = (
+    "select * from turns where dataset = 'selfplay' and variant = 'pubeval-20-seed-3' and game = $game order by turn"
+)
+
+
+def turns_of(warehouse: bgdata.Warehouse, game: int) -> list[dict[str, Any]]:
+    with warehouse.connect() as connection:
+        found = connection.execute(TURNS, {"game": game})
+        names = [column[0] for column in found.description]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+@pytest.mark.parametrize("game", [0, 3])
+def test_losses_are_those_of_ranked_plays(small_root: Path, game: int) -> None:
+    """PubEval errs, so that not all of them are 0."""
+    warehouse = bgdata.open_warehouse(small_root)
+    player, turns = map_player(warehouse), turns_of(warehouse, game)
+    losses = play_losses(player.evaluator, turns)
+    expected = []
+    for row in turns:
+        position, roll = Position(row["position_id"]), f"{row['die1']}{row['die2']}"
+        board = parse_play(row["play"], position, roll).next_position
+        ranked = player.rank_plays(position, roll)
+        expected.append(next(each.loss for each in ranked if each.play.next_position == board))
+    assert losses == pytest.approx(expected, abs=1e-6)
+    assert max(loss for loss in losses if loss is not None) > 0.02
+
+
+def test_what_cannot_be_judged(small_root: Path) -> None:
+    """No play, a play that the rules do not know, and one whose board the record does not have."""
+    warehouse = bgdata.open_warehouse(small_root)
+    evaluator, turns = map_player(warehouse).evaluator, turns_of(warehouse, 3)
+    double = turns[0] | {"action": "double", "die1": None, "die2": None, "play": None}
+    assert play_losses(evaluator, [double]) == [None]
+    assert play_losses(evaluator, [turns[0] | {"play": "24/1"}]) == [None]
+    other = turns[1] | {"board": turns[5]["board"]}
+    assert play_losses(evaluator, [turns[0], other])[0] is None
+    assert play_losses(evaluator, []) == []
+
+
+def test_a_last_play_is_read_from_its_text(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    evaluator, turns = map_player(warehouse).evaluator, turns_of(warehouse, 3)
+    assert play_losses(evaluator, turns[:1]) == play_losses(evaluator, turns)[:1]
+
+
+def game_with_cube(warehouse: bgdata.Warehouse) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The first game of the corpus with the cube in which somebody doubles."""
+    with warehouse.connect() as connection:
+
+        def rows(query: str, *given: object) -> list[dict[str, Any]]:
+            found = connection.execute(query, given)
+            names = [column[0] for column in found.description]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+        where = "where dataset = 'cubeful_selfplay'"
+        (first,) = rows(f"select min(game) as game from turns {where} and action = 'double'")
+        (game,) = rows(f"from games {where} and game = $1", first["game"])
+        return game | {"is_jacoby": False}, rows(f"from turns {where} and game = $1 order by turn", first["game"])
+
+
+def test_verdicts_are_those_of_cube_decisions(small_root: Path) -> None:
+    """One by one, what the player decides at the stakes of the turn; what it does not decide is not judged."""
+    warehouse = bgdata.open_warehouse(small_root)
+    player, (game, turns), rules = map_player(warehouse), game_with_cube(warehouse), CubeRules(met=published_met())
+    verdicts = cube_verdicts(player, rules, game, turns)
+    assert verdicts[0] is None  # nobody doubles before the first roll
+    made = set()
+    for row, verdict in list(zip(turns, verdicts, strict=True))[1:]:
+        decision = player.decide_cube(Position(row["position_id"]), game_stakes(game, row), rules)
+        if verdict is None:
+            assert not decision.may_double
+            continue
+        made.add(verdict.made)
+        gain = decision.take_gain if verdict.made in ("take", "pass") else decision.double_gain
+        sign = 1 if verdict.made in ("pass", "no double") else -1
+        assert verdict.loss == pytest.approx(max(0.0, sign * gain), abs=1e-9)
+        assert verdict.size == pytest.approx(verdict.loss / normalised_point(game_stakes(game, row), rules))
+        is_double = verdict.best.startswith("double, ")
+        if verdict.made not in ("take", "pass") and abs(gain) > 1e-6:
+            assert (verdict.loss > 0) == (is_double != (verdict.made == "double"))
+    assert {"double", "no double"} <= made
+    assert cube_verdicts(player, rules, game, []) == []
+
+
+def test_a_money_game_is_judged_in_points(small_root: Path) -> None:
+    """The same turns for money, at a cube of 4: a loss is per unit cube, which is its size."""
+    warehouse = bgdata.open_warehouse(small_root)
+    player, (game, turns) = map_player(warehouse), game_with_cube(warehouse)
+    money = game | {"match_length": 0, "score_0": 0, "score_1": 0}
+    place = next(place for place, row in enumerate(turns) if row["action"] == "double")
+    rolled = turns[place] | {"action": "play", "die1": 3, "die2": 1, "cube_value": 4, "cube_owner": "on_roll"}
+    _, verdict = cube_verdicts(player, CubeRules(), money, [turns[0], rolled])
+    assert verdict is not None
+    decision = player.decide_cube(Position(rolled["position_id"]), game_stakes(money, rolled))
+    assert verdict.loss == pytest.approx(max(0.0, decision.double_gain), abs=1e-9)
+    assert verdict.size == verdict.loss
+    assert (verdict.made, verdict.is_missed) == ("no double", True)
+    theirs = rolled | {"cube_owner": "opponent"}
+    assert cube_verdicts(player, CubeRules(), money, [turns[0], theirs]) == [None, None]
+
+
+def test_cube_decisions_that_there_are_not(small_root: Path) -> None:
+    """A double that could gain nothing lost nothing; a score that there is not, and a match without a match equity
+    table, are refused."""
+    warehouse = bgdata.open_warehouse(small_root)
+    player, (game, turns) = map_player(warehouse), game_with_cube(warehouse)
+    double = next(row for row in turns if row["action"] == "double") | {"cube_value": 1, "cube_owner": "centered"}
+    last = game | {"score_0": game["match_length"] - 1, "score_1": game["match_length"] - 1}
+    (found,) = cube_verdicts(player, CubeRules(met=published_met()), last, [double])
+    assert found == CubeVerdict("double", "double", 0.0, 0.0)
+    with pytest.raises(InvalidScoreError, match="expected at least 1 point to go"):
+        cube_verdicts(player, CubeRules(met=published_met()), game | {"score_0": game["match_length"]}, [double])
+    with pytest.raises(InvalidParameterError, match="expected a match equity table for a match, got none"):
+        cube_verdicts(player, CubeRules(), game, [double])
+
+
+@pytest.mark.parametrize(
+    ("scores", "recorded", "doubled", "expected"),
+    [
+        ([(0, 0), (2, 0), (2, 1)], [None] * 3, [True, False, True], [False, True, False]),
+        ([(0, 0), (2, 2)], [None] * 2, [False] * 2, [False, False]),
+        ([(0, 0), (2, 0), (2, 1)], [False, False, True], [False] * 3, [False, False, True]),
+        ([(2, 0), (2, 1)], [None] * 2, [True, False], [False, False]),
+    ],
+    ids=["found", "both", "recorded", "begun after it"],
+)
+def test_the_crawford_game_of_a_match(
+    scores: list[tuple[int, int]], recorded: list[bool | None], doubled: list[bool], expected: list[bool]
+) -> None:
+    rows = [
+        {"game_number": n, "match_length": 3, "score_0": a, "score_1": b, "is_crawford": said, "is_doubled": is_doubled}
+        for n, ((a, b), said, is_doubled) in enumerate(zip(scores, recorded, doubled, strict=True), 1)
+    ]
+    assert list(crawford_games(rows).values()) == expected

@@ -1,0 +1,127 @@
+"""Recorded matches as acts: scores, the Crawford game, beavers, resignations, and what cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bgdata.equity.cube import CubeRules
+from bgdata.errors import InvalidGameError, InvalidParameterError, UsageError
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.formats.mat import parse_mat
+from bgdata.formats.matches import JACOBY, Game, Match
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.matches.analysis.acts import ActKind
+from bgdata.matches.steps import judge_all, situations, with_crawford
+from bgdata.store.progress import Silence
+from tests.equity.samples import published_met
+from tests.evaluation.sample_networks import pips_player
+from tests.formats.sessions import MAT
+
+CUT = """\
+ 3 point match
+
+ Game 1
+ left : 0                   right : 2
+  1) 31: 8/5 6/5                 65: 24/18 18/13
+  2)  Doubles => 2                Takes
+"""
+
+
+def session() -> Match:
+    """Seven games for money."""
+    return parse_mat(MAT.replace("$", "").encode()).matches[0]
+
+
+def test_acts_of_a_session() -> None:
+    """Answers keep the cube from before the double, whatever beavers do; rolls have the cube as it is."""
+    found = situations([session()], "session")
+    assert [each.record.result for each in found] == [8, -8, -2, 4, 8, -1, *(each.record.result for each in found[6:])]
+    kinds = [act.kind for act in found[3].record.acts]
+    assert kinds[-4:] == [ActKind.DOUBLE, ActKind.BEAVER, ActKind.BEAVER, ActKind.PASS]
+    for each in found:
+        assert each.record.stakes == Stakes(Money(is_jacoby=False))
+        offered = None
+        for act in each.record.acts:
+            if act.kind is ActKind.DOUBLE:
+                offered = act.stakes
+            elif act.kind is not ActKind.ROLL:
+                assert act.stakes == offered
+    rolled = found[0].record.acts[-2]  # after a beaver, which was taken
+    assert (rolled.kind, rolled.stakes.cube) == (ActKind.ROLL, Cube(4, CubeOwner.OPPONENT).flip())
+
+
+@pytest.mark.parametrize(
+    ("is_said", "asked", "is_jacoby"),
+    [(False, None, False), (True, None, True), (True, False, False), (False, True, True)],
+)
+def test_the_jacoby_rule_is_that_of_the_record(is_said: bool, asked: bool | None, is_jacoby: bool) -> None:
+    """Unless somebody asks for another."""
+    told = replace(session(), info=(JACOBY,) * is_said)
+    for each in situations([told], "session", is_jacoby=asked):
+        assert each.record.stakes == Stakes(Money(is_jacoby))
+        assert {act.stakes.score for act in each.record.acts} == {Money(is_jacoby)}
+
+
+def test_the_crawford_game_is_the_first_at_one_point() -> None:
+    scores = [(0, 0), (4, 2), (4, 3), (4, 4)]
+    match = Match(("a", "b"), 5, tuple(Game(number, score) for number, score in enumerate(scores, 1)))
+    assert [game.is_crawford for game in with_crawford(match).games] == [False, True, False, False]
+    said = replace(match, games=tuple(replace(game, is_crawford=False) for game in match.games))
+    assert with_crawford(said) == said
+    assert not any(game.is_crawford for game in with_crawford(replace(match, length=0)).games)
+
+
+def test_a_game_with_a_double_is_not_the_crawford_game() -> None:
+    """A record may begin after it; where the file says which game it is, that holds."""
+    (match,) = parse_mat(CUT.encode()).matches
+    assert situations([match], "cut")[0].record.stakes == Stakes(MatchScore(3, 1))
+    later = replace(match.games[0], number=2, turns=match.games[0].turns[:2])
+    games = with_crawford(replace(match, games=(*match.games, later))).games
+    assert [game.is_crawford for game in games] == [False, False]
+    said = replace(match, games=(replace(match.games[0], is_crawford=True),))
+    message = r"^expected no double in the Crawford game, in line 6: left double \(game 1 of cut\)$"
+    with pytest.raises(InvalidGameError, match=message):
+        situations([said], "cut")
+
+
+def test_stakes_are_seen_by_the_player_on_roll() -> None:
+    file = parse_mat(CUT.replace("right : 2", "right : 1").encode())
+    first, second, double, take = situations(list(file.matches), "cut")[0].record.acts
+    assert (first.stakes.score, second.stakes.score) == (MatchScore(3, 2), MatchScore(2, 3))
+    assert (double.kind, take.kind, take.player, take.on_roll) == (ActKind.DOUBLE, ActKind.TAKE, 1, 0)
+    assert double.stakes == take.stakes == Stakes(MatchScore(3, 2))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("right : 2", "right : 3"), r"expected scores below the 3 points of the match, got 0-3 \(game 1 of cut\)"),
+        (("8/5 6/5", "8/5 6/4"), r"expected .*, in line 5: left play \(game 1 of cut\)"),
+        ((" Game 1", ""), "expected recorded games in cut, found none"),
+    ],
+)
+def test_bad_records(change: tuple[str, str], message: str) -> None:
+    with pytest.raises(InvalidGameError, match=f"^{message}$"):
+        situations(list(parse_mat(CUT.replace(*change).encode()).matches), "cut")
+
+
+def test_judging_needs_a_table_that_fits() -> None:
+    player = LookaheadPlayer(pips_player())
+    match = list(parse_mat(CUT.replace("right : 2", "right : 1").encode()).matches)
+    (judged,) = judge_all(player, CubeRules(met=published_met()), situations(match, "cut"), Silence())
+    assert (judged.judged.result, len(judged.judged.acts)) == (None, 4)
+    with pytest.raises(InvalidParameterError, match=r"^expected a match equity table for a match, got none at "):
+        judge_all(player, CubeRules(), situations(match, "cut"), Silence())
+    long = [replace(match[0], length=20)]
+    with pytest.raises(UsageError, match=r"^expected a match equity table to 20-away, got "):
+        judge_all(player, CubeRules(met=published_met()), situations(long, "cut"), Silence())
+
+
+def test_a_money_session_is_judged_with_beavers() -> None:
+    player = LookaheadPlayer(pips_player())
+    games = judge_all(player, CubeRules(has_beavers=True), situations([session()], "session"), Silence())
+    assert [game.judged.result for game in games] == [each.record.result for each in situations([session()], "session")]
+    kinds = {act.act.kind for game in games for act in game.judged.acts}
+    assert kinds == set(ActKind)

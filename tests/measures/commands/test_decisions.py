@@ -1,0 +1,109 @@
+"""`bgdata decisions`: a benchmark of one's own, scored on when nothing was imported, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.warehouse import Warehouse
+from tests.command_line import error_of, run, succeeds
+
+CORPUS = "selfplay/pubeval-20-seed-3"
+ROLLER = ("--network", "tiny", "--trials", "72", "--truncate", "1")
+
+
+@pytest.fixture
+def unscored(warehouse: Warehouse) -> Warehouse:
+    """Without anything imported."""
+    for kind in ("gnubg_benchmark", "benchmark_scores", "rollout_decisions"):
+        shutil.rmtree(warehouse.root / kind)
+    return bgdata.open_warehouse(warehouse.root)
+
+
+def test_a_set_is_made_and_scored_on(unscored: Warehouse) -> None:
+    root = unscored.root
+    given = ("--decisions", "2", "--plays", "3", "--until", "0.5", "--most-trials", "72")
+    shown = succeeds(root, "decisions", CORPUS, *ROLLER, *given).splitlines()
+    table = unscored.open("rollout_decisions", "contact-2-of-pubeval-20-seed-3")
+    assert shown[0] == str(table.folder)
+    assert shown[1].startswith("2 decisions, 6 plays, 432 games: standard errors of 0.0")
+    assert len(shown) == 2
+    parameters = table.manifest.parameters
+    assert (parameters["until"], parameters["most_plays"], parameters["turns"]) == (0.5, 3, 1)
+    assert parameters["network_version"] == unscored.open("network", "tiny").folder.name
+    name = "rollout_decisions/contact-2-of-pubeval-20-seed-3"
+    for options in ((), ("--on", name)):
+        (row,) = json.loads(succeeds(root, "benchmark", "pubeval", *options, "--format", "json"))
+        assert (row["player"], row["benchmark"], row["decisions"]) == ("pubeval", name, 2)
+    written = succeeds(root, "export", "text", name, "--format", "gnubg-benchmark", "-o", str(root / "contact.bm"))
+    assert written.startswith("wrote ")
+    rows = json.loads(
+        succeeds(root, "benchmark", "pubeval", "--bm", root / "contact.bm", "--on", name, "--format", "json")
+    )
+    assert [entry["benchmark"] for entry in rows] == ["gnubg_benchmark/contact", name]
+    assert rows[0]["error_rate"] == rows[1]["error_rate"] == row["error_rate"]
+    # what is imported and what is made here, where nothing is said
+    rows = json.loads(succeeds(root, "benchmark", "pubeval", "--format", "json"))
+    assert [entry["benchmark"] for entry in rows] == ["gnubg_benchmark/contact", name]
+
+
+def test_the_standard_error_that_is_wanted_by_itself(unscored: Warehouse) -> None:
+    succeeds(unscored.root, "decisions", CORPUS, *ROLLER, "--decisions", "1", "--most-trials", "72")
+    table = unscored.open("rollout_decisions", "contact-1-of-pubeval-20-seed-3")
+    assert table.manifest.parameters["until"] == 0.005
+
+
+def test_what_is_not_as_exact_as_wanted(unscored: Warehouse) -> None:
+    given = ("--decisions", "1", "--until", "1e-30", "--most-trials", "144", "--seed", "1")
+    shown = succeeds(unscored.root, "decisions", CORPUS, *ROLLER[:4], "--truncate", "3", *given).splitlines()
+    assert shown[2] == (
+        "expected standard errors of at most 1e-30, got larger ones for 5 plays after 144 trials; "
+        "try: --most-trials 576"
+    )
+    assert unscored.variants("rollout_decisions") == ["contact-1-of-pubeval-20-seed-3-sample-1"]
+
+
+def test_one_decision_of_a_game_with_settled_plays(unscored: Warehouse) -> None:
+    given = ("--decisions", "2", "--most-trials", "72", "--one-per-game", "--settled-at", "4")
+    succeeds(unscored.root, "decisions", CORPUS, *ROLLER, *given)
+    table = unscored.open("rollout_decisions", "contact-2-of-pubeval-20-seed-3")
+    assert (table.manifest.parameters["one_per_game"], table.manifest.parameters["settled_at"]) == (True, 4.0)
+    first, second = table.array("decisions_games").tolist()
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments", "message"),
+    [
+        (1, ("selfplay/none",), "no selfplay/none in "),
+        (2, ("positions/sample",), "expected a corpus such as selfplay/network-10000-seed-1, got 'positions/sample'"),
+        (2, ("selfplay/",), "expected a corpus such as selfplay/network-10000-seed-1, got 'selfplay/'"),
+        (1, (CORPUS, "--network", "none"), "no network/none in"),
+        (2, (CORPUS, *ROLLER, "--trials", "100"), "expected a multiple of 36 trials"),
+        (2, (CORPUS, *ROLLER, "--settled-at", "0"), "expected plays settled at more than 0 standard errors, got 0"),
+        (2, (CORPUS, *ROLLER, "--within", "-1"), "expected a window of 0 points or more"),
+    ],
+)
+def test_what_is_wrong(small_root: Path, code: int, arguments: tuple[str, ...], message: str) -> None:
+    assert error_of(run(small_root, "decisions", *arguments), code).startswith(message)
+
+
+def test_a_corpus_without_enough_of_them(unscored: Warehouse) -> None:
+    result = run(unscored.root, "decisions", CORPUS, *ROLLER, "--most-trials", "72", "--class", "crashed")
+    assert result.exit_code == 2
+    name = unscored.open(*CORPUS.split("/")).name
+    assert result.stderr.splitlines()[-1] == (
+        "error: expected 40 decisions of the class crashed with a play that loses up to 0.16 in the test games of "
+        f"{name}, found 0; try more games"
+    )
+    assert unscored.variants("rollout_decisions") == []
+
+
+def test_a_wrong_class(tmp_path: Path) -> None:
+    result = run(tmp_path, "decisions", CORPUS, "--class", "bearoff")
+    assert result.exit_code == 2
+    assert "'bearoff' is not one of 'contact', 'crashed', 'race'" in result.output

@@ -1,0 +1,135 @@
+"""`bgdata ladder`: who is rated, what is played again and what is not, as text, as data and as a picture."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.errors import InvalidParameterError, UnknownPlayerError
+from bgdata.evaluation import bgsage_player, gnubg_player
+from bgdata.measures.steps.ladder import Entrant, check_games, dice_seed, ladder_players, series_of
+from tests.command_line import error_of, run, succeeds
+
+FEW = ("--games", "4", "--seed", "1")
+
+
+@pytest.fixture
+def root(network_root: Path, tmp_path: Path) -> Path:
+    """A warehouse with the network of the package, to which games can be added. Hidden files come and go there, as
+    commands of other tests write."""
+    return Path(shutil.copytree(network_root, tmp_path / "warehouse", ignore=shutil.ignore_patterns(".*")))
+
+
+def games_there(root: Path) -> set[str]:
+    """The versions with games of ladders."""
+    warehouse = bgdata.open_warehouse(root)
+    return {table.name for kind in ("game_scores", "cubeful_scores") for table in warehouse.versions(kind)}
+
+
+def test_a_new_player_costs_its_own_games_alone(root: Path) -> None:
+    first = succeeds(root, "ladder", "pubeval", "--alone", *FEW).splitlines()
+    assert first[0].endswith(": 4 games of 1 pairings")
+    assert [line.split()[1] for line in first[2:4]] == ["diverse-19", "pubeval"]
+    before = games_there(root)
+    again = run(root, "ladder", *FEW)
+    assert again.exit_code == 0
+    assert again.stdout.splitlines() == first
+    assert games_there(root) == before
+    more = succeeds(root, "ladder", "random", *FEW).splitlines()
+    assert more[0].endswith(": 12 games of 3 pairings")
+    assert len(games_there(root) - before) == 2
+    assert before < games_there(root)
+    assert {name for name, _ in ladder_players(bgdata.open_warehouse(root), "cubeless")} == {
+        *("network/diverse-19", "pubeval", "random")
+    }
+
+
+def test_more_games_are_further_parts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bgdata.measures.steps import ladder
+
+    monkeypatch.setattr(ladder, "CUBELESS_GAMES", 4)
+    succeeds(root, "ladder", "pubeval", "--alone", *FEW)
+    before = games_there(root)
+    found = succeeds(root, "ladder", "--games", "12", "--seed", "1")
+    assert ": 12 games of 1 pairings" in found
+    assert len(games_there(root)) == len(before) + 2
+    assert before < games_there(root)
+
+
+def test_with_the_cube_only_those_are_rated_that_evaluate(root: Path, tmp_path: Path) -> None:
+    arguments = ("network/contact-160", "pubeval", "--alone", "--for", "money", "--for", "match-2", *FEW)
+    found = run(root, "ladder", *arguments, "--plot", tmp_path / "a.svg", "--format", "csv")
+    assert found.exit_code == 0, found.output
+    rows = list(csv.DictReader(found.stdout.splitlines()))
+    assert [(row["play"], row["rank"], row["games"]) for row in rows] == [
+        *(("money", "1", "4"), ("money", "2", "4"), ("match-2", "1", "4"), ("match-2", "2", "4"))
+    ]
+    assert found.stderr.count("left out of ") == 2
+    assert "left out of money: pubeval (0-ply): expected a player that evaluates positions" in found.stderr
+    picture = (tmp_path / "a.svg").read_text()
+    assert ">contact-160 0-ply<" in picture
+    assert ">wins less losses<" in picture
+
+
+def test_who_is_far_behind_is_a_number_in_the_picture(root: Path, tmp_path: Path) -> None:
+    said = succeeds(root, "ladder", "random", "--alone", *FEW, "--plot", tmp_path / "a.svg")
+    rating = next(line.split()[3] for line in said.splitlines() if " random " in line)
+    assert f">← {float(rating):.2f}" in (tmp_path / "a.svg").read_text()
+
+
+def test_programs_that_are_not_here_are_left_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise UnknownPlayerError("expected it to be installed, found none")
+
+    monkeypatch.setattr(gnubg_player.GnubgPlayer, "__init__", missing)
+    monkeypatch.setattr(bgsage_player.BgsagePlayer, "__init__", missing)
+    found = run(root, "ladder", "gnubg", "pubeval", "--alone", *FEW)
+    assert found.exit_code == 0
+    assert "left out of cubeless: gnubg (0-ply): expected it to be installed" in found.stderr
+    assert "installed" in error_of(run(root, "ladder", "gnubg:3", "pubeval", "--alone", *FEW), 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("--for", "chouette"), 2, "expected cubeless, money or match-N with up to 25 points, got 'chouette'"),
+        (("--games", "3"), 2, "expected an even number of at least 4 games, in parts of 60, got 3"),
+        (("--games", "62"), 2, "in parts of 60, got 62"),
+        (("--for", "match-3", "--games", "12"), 2, "in parts of 10, got 12"),
+        (("nobody", "--alone"), 2, "expected a player among"),
+        (("network/nobody", "--alone"), 1, "no network/nobody in"),
+        (("gnubg:x", "--alone"), 2, "expected a player such as gnubg or gnubg:2, got 'gnubg:x'"),
+        (("network", "--alone"), 2, "expected two players to rate, got one"),
+        (("pubeval", "--alone", "--for", "money"), 2, "expected two players to rate, got one; pubeval (0-ply): exp"),
+    ],
+)
+def test_what_cannot_be(root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+    assert message in error_of(run(root, "ladder", *arguments), code)
+
+
+@pytest.mark.parametrize(("games", "part"), [(2, 100), (5, 100), (101, 100), (122, 20)])
+def test_numbers_of_games_that_make_no_parts(games: int, part: int) -> None:
+    with pytest.raises(InvalidParameterError, match=f"in parts of {part}, got {games}"):
+        check_games(games, part)
+
+
+def test_each_part_of_each_pairing_has_dice_of_its_own() -> None:
+    entrants = [Entrant("a", 0, "1"), Entrant("a", 1, "1"), Entrant("b", 0, "2")]
+    pairs = list(combinations(entrants, 2))
+    seeds = [dice_seed(*pair, seed, part) for pair in pairs for seed in (1, 2) for part in (0, 1)]
+    assert len(set(seeds)) == len(seeds)
+    later = [entrant._replace(version="3") for entrant in entrants]
+    assert dice_seed(later[0], later[1], 1, 0) == seeds[0], "a new version plays with the dice of the one before"
+
+
+def test_a_part_is_a_recipe_of_the_games() -> None:
+    first, second = Entrant("a", 0, "1"), Entrant("b", 1, "2")
+    assert vars(series_of(first, second, "match-5", 20, 3)) == {
+        "player": "a", "ply": 0, "version": "1", "opponent": "b", "opponent_ply": 1, "opponent_version": "2",
+        "length": 5, "games": 20, "seed": 3, "luck": True, "tables": True,
+    }  # fmt: skip

@@ -1,0 +1,118 @@
+"""`bgdata reference`: reference positions, a row for each theme, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bgdata.measures.kinds.reference_positions import THEMES
+from bgdata.warehouse import Warehouse
+from tests.command_line import error_of, run, succeeds
+
+ROLLER = ("--network", "tiny", "--trials", "72", "--truncate", "2")
+FEW = (*ROLLER, "--positions", "2", "--until", "0.5", "--most-trials", "72", "--seed", "1")
+
+
+def test_positions_of_every_theme(warehouse: Warehouse) -> None:
+    shown = succeeds(warehouse.root, "reference", *FEW).splitlines()
+    version = warehouse.open("network", "tiny").folder.name
+    table = warehouse.open("reference_positions", "2-by-tiny-seed-1")
+    assert shown[0] == str(table.folder)
+    assert shown[1].split() == ["theme", "positions", "mean", "standard", "error", "games", "found", "in", "games"]
+    assert [line.split()[0] for line in shown[2:]] == list(THEMES)
+    assert all(line.split()[1] == "2" and line.split()[3] == "144" for line in shown[2:])
+    parameters = table.manifest.parameters
+    assert (parameters["network_version"], parameters["until"], parameters["turns"]) == (version, 0.5, 2)
+    rows = json.loads(succeeds(warehouse.root, "reference", *FEW, "--format", "json"))
+    assert [row["theme"] for row in rows] == list(THEMES)
+    assert set(rows[0]) == {"theme", "positions", "mean_standard_error", "reached_share", "games", "source_games"}
+    assert {row["reached_share"] for row in rows} == {1.0}
+    found = list(csv.DictReader(succeeds(warehouse.root, "reference", *FEW, "--format", "csv").splitlines()))
+    assert [row["source_games"] for row in found] == [str(row["source_games"]) for row in rows]
+
+
+def test_what_is_not_as_exact_as_wanted(warehouse: Warehouse) -> None:
+    given = ("--positions", "2", "--until", "1e-30", "--most-trials", "144", "--seed", "1")
+    shown = succeeds(warehouse.root, "reference", *ROLLER, *given).splitlines()
+    assert shown[-1].startswith("expected standard errors of at most 1e-30, got larger ones for ")
+    assert shown[-1].endswith(" positions after 144 trials; try: --most-trials 576")
+
+
+def test_sources_and_the_standard_error_that_is_wanted_by_itself(warehouse: Warehouse) -> None:
+    given = (
+        "--positions",
+        "2",
+        "--most-trials",
+        "72",
+        "--seed",
+        "4",
+        "--source",
+        "network",
+        "--source",
+        "pubeval+random",
+    )
+    succeeds(warehouse.root, "reference", *ROLLER, *given)
+    parameters = warehouse.open("reference_positions", "2-by-tiny-seed-4").manifest.parameters
+    assert parameters["sources"] == ["network", "pubeval+random"]
+    assert parameters["until"] == 0.007
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments", "message"),
+    [
+        (1, ("--network", "none"), "no network/none in"),
+        (2, (*ROLLER, "--trials", "100"), "expected a multiple of 36 trials"),
+        (2, (*ROLLER, "--most-trials", "72", "--positions", "3"), "expected an even number of positions of each theme"),
+        (2, (*ROLLER, "--most-trials", "72", "--source", "gnubg"), "expected a source of one player or two"),
+    ],
+)
+def test_what_is_wrong(small_root: Path, code: int, arguments: tuple[str, ...], message: str) -> None:
+    assert error_of(run(small_root, "reference", *arguments), code).startswith(message)
+
+
+def test_a_theme_without_enough_positions(warehouse: Warehouse) -> None:
+    result = run(warehouse.root, "reference", *ROLLER, "--most-trials", "72", "--positions", "20", "--most-games", "40")
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].startswith("error: expected 20 positions of the theme opening in 40 games, ")
+    assert warehouse.variants("reference_positions") == ["2-by-tiny-seed-1"]
+
+
+CHECK = (*ROLLER, "--reference", "2-by-tiny-seed-1", "--checked", "14", "--seed", "3")
+
+
+def test_a_check_by_another_player(warehouse: Warehouse) -> None:
+    """One position of each theme rolled out again by PubEval; the rows of the view are those of the table."""
+    shown = succeeds(warehouse.root, "check-reference", "pubeval", *CHECK).splitlines()
+    table = warehouse.open("reference_checks", "14-of-2-by-tiny-seed-1-by-pubeval-0ply-seed-3")
+    assert shown[0] == str(table.folder)
+    assert shown[1].split()[:4] == ["theme", "positions", "mean", "difference"]
+    assert [line.split()[0] for line in shown[2:]] == [*sorted(THEMES), "all"]
+    assert [line.split()[1] for line in shown[2:]] == ["1"] * 14 + ["14"]
+    rows = json.loads(succeeds(warehouse.root, "check-reference", "pubeval", *CHECK, "--format", "json"))
+    differences = np.asarray(table.array("differences"))
+    assert rows[-1]["mean_difference"] == pytest.approx(differences.mean())
+    assert rows[-1]["rms_difference"] == pytest.approx(table.manifest.statistics["rms_difference"])
+    assert rows[-1]["rms_z_score"] == pytest.approx(table.manifest.statistics["rms_z_score"])
+    errors = np.asarray(table.array("difference_errors"))
+    assert rows[-1]["mean_standard_error"] == pytest.approx(np.sqrt((errors**2).sum()) / len(errors))
+    by_theme = dict(zip(np.asarray(table.array("themes")).tolist(), differences.tolist(), strict=True))
+    found = {THEMES.index(row["theme"]): row["mean_difference"] for row in rows[:-1]}
+    assert found == pytest.approx(by_theme)
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments", "message"),
+    [
+        (2, ("nobody",), "expected a player among "),
+        (2, ("pubeval:x",), "expected a player such as gnubg or gnubg:2, got 'pubeval:x'"),
+        (1, ("pubeval", "--reference", "other"), "no reference_positions/other in"),
+        (2, ("pubeval", *ROLLER, "--trials", "100"), "expected a multiple of 36 trials"),
+        (2, ("pubeval", *ROLLER, "--play-ply", "1"), "expected the ply of the player, as in network:1, got --play-ply"),
+    ],
+)
+def test_what_is_wrong_with_a_check(small_root: Path, code: int, arguments: tuple[str, ...], message: str) -> None:
+    assert error_of(run(small_root, "check-reference", *arguments), code).startswith(message)

@@ -1,0 +1,111 @@
+"""Reference positions rolled out again by others; the contract tests build them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from bgdata.errors import InvalidParameterError
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.networks.named import open_network_player
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.pubeval import PubEval
+from bgdata.measures.kinds.reference_checks import DATASET
+from bgdata.measures.kinds.reference_checks_compute import derived_arrays, sampled_rows
+from bgdata.measures.kinds.reference_positions import DATASET as REFERENCES
+from bgdata.measures.kinds.reference_positions import THEMES
+from bgdata.selfplay.rollout import RolloutSettings, roll_out, rolled_by
+from bgdata.store.parameters import VersionRef
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+
+def test_positions_of_all_themes_are_taken() -> None:
+    themes = np.repeat(np.arange(14), 20).astype(np.uint8)
+    for count, least, most in ((200, 14, 15), (14, 1, 1), (5, 0, 1), (280, 20, 20), (1000, 20, 20)):
+        rows = sampled_rows(themes, count)
+        counts = np.bincount(themes[rows], minlength=14)
+        assert (counts.min(), counts.max(), len(rows)) == (least, most, min(count, 280))
+        assert (np.diff(rows) > 0).all()
+    few = np.concatenate([np.zeros(3), np.repeat(np.arange(1, 14), 20)]).astype(np.uint8)
+    assert np.bincount(few[sampled_rows(few, 133)], minlength=14).tolist() == [3] + [10] * 13
+
+
+def test_differences_are_from_the_reference(warehouse: Warehouse) -> None:
+    table = warehouse.open(DATASET.name, DATASET.slug(DATASET.smallest))
+    reference = warehouse.open("reference_positions", DATASET.smallest.reference.variant)
+    rows = np.asarray(table.array("rows"))
+    assert len(rows) == 5
+    boards = np.ascontiguousarray(reference.array("boards")[rows])
+    player = open_network_player("network/tiny", 0, warehouse)
+    items = rows.astype(np.int64) + len(reference.array("boards"))
+    assert isinstance(player, NetworkPlayer)
+    settings = RolloutSettings("exact", 2)
+    by = rolled_by(PubEval(), boards, player.chooser, 1, settings, items)
+    found = roll_out(boards, player.chooser, 72, 1, settings, items=items, through=lambda _: by)
+    expected = found.equities - cubeless_equities(np.asarray(reference.array("chances"))[rows])
+    assert np.asarray(table.array("differences")) == pytest.approx(expected, abs=1e-6)
+    with warehouse.connect() as connection:
+        shown = connection.execute(
+            "select theme, z_score * difference_standard_error - equity_difference from reference_checks"
+        )
+        found_rows = shown.fetchall()
+    assert {theme for theme, _ in found_rows} <= set(THEMES)
+    assert all(abs(rest or 0) < 1e-9 for _, rest in found_rows)
+
+
+def test_the_dice_are_others_by_the_seed_of_the_reference_too(warehouse: Warehouse) -> None:
+    """The same player with as many games: differences are those of the dice, as the standard errors say."""
+    shared = ("network", "trials", "until", "most_trials", "turns", "seed")
+    same = {name: getattr(REFERENCES.smallest, name) for name in shared}
+    version = open_network_player("network/tiny", 0, warehouse).version
+    parameters = replace(DATASET.smallest, player="network/tiny", version=version, positions=1000, **same)
+    table = warehouse.build(DATASET.name, parameters)
+    differences, errors = (np.asarray(table.array(name)) for name in ("differences", "difference_errors"))
+    uncertain = errors > 0
+    assert uncertain.sum() > 5
+    assert (np.abs(differences[uncertain]) > errors[uncertain] / 100).all()
+
+
+def test_errors_of_rounding_count_as_zero() -> None:
+    """Where tables end every game, equities differ by roundings, of which no z-score says anything."""
+    arrays = {
+        "boards": np.zeros((4, 26), np.int8),
+        "themes": np.zeros(4, np.uint8),
+        "chances": np.full((4, 5), 0.25, np.float32),
+        "equity_standard_errors": np.array([0.0, 2e-17, 0.003, 1e-9]),
+    }
+    found = {"equities": np.full(4, -0.5), "equity_standard_errors": np.array([0.0, 1e-17, 0.004, 0.006])}
+    reference = cast(Table, SimpleNamespace(array=arrays.__getitem__))
+    derived = derived_arrays(reference, np.arange(4, dtype=np.int32), found)
+    assert derived["difference_errors"].tolist() == pytest.approx([0, 0, 0.005, 0.006], abs=1e-12)
+    assert derived["difference_errors"][:2].tolist() == [0, 0]
+    assert derived["differences"].tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"positions": 0}, "expected at least 1 position, got 0"),
+        ({"player": "no one"}, "expected the name of a player, got"),
+        ({"play_ply": 1}, "expected the ply of the player, as in network:1, got --play-ply 1"),
+        ({"reference": VersionRef("selfplay", "x")}, "expected a version of reference_positions, got selfplay/x"),
+        (
+            {"reference": VersionRef("reference_positions", "x")},
+            "expected a version, such as reference_positions/x/r1-",
+        ),
+        ({"trials": 50}, "expected a multiple of 36 trials"),
+    ],
+)
+def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=f"^{message}"):
+        DATASET.check_parameters(replace(DATASET.smallest, **changes))
+
+
+def test_another_version_of_the_player(warehouse: Warehouse) -> None:
+    with pytest.raises(InvalidParameterError, match="expected version 2 of pubeval, as it plays here, got 1"):
+        warehouse.build(DATASET.name, replace(DATASET.smallest, version="1"))

@@ -1,0 +1,237 @@
+"""What players say of reference positions: rows, figures by theme, what is resumed, refused and found by verify."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import (
+    CheckFailedError,
+    CheckSkippedError,
+    InvalidParameterError,
+    MissingTableError,
+    UsageError,
+)
+from bgdata.evaluation.chances import CHANCES
+from bgdata.evaluation.player import open_named_evaluator
+from bgdata.measures.kinds import reference_scores_compute as reference_scores
+from bgdata.measures.kinds.reference_positions import DATASET as REFERENCE
+from bgdata.measures.kinds.reference_positions import THEMES
+from bgdata.measures.kinds.reference_scores import (
+    DATASET,
+    EVERY_THEME,
+    HALVES,
+    ReferenceScoreParameters,
+    statistic_name,
+)
+from bgdata.measures.kinds.reference_scores_compute import ReferenceScoresComputation
+from bgdata.store.context import Computed
+from bgdata.store.parameters import VersionRef
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+from tests.contract.kinds import Corrupted
+from tests.rechecking import check_sample
+from tests.reference.value_errors import standard_error, summary
+
+SMALL = DATASET.smallest
+ROWS = len(THEMES) * REFERENCE.smallest.positions
+QUANTITIES = ("cubeless_equity", *CHANCES)
+
+
+def small_table(warehouse: Warehouse) -> Table:
+    return warehouse.open(DATASET.name, DATASET.slug(SMALL))
+
+
+def references(warehouse: Warehouse) -> Table:
+    return warehouse.open(REFERENCE.name, REFERENCE.slug(REFERENCE.smallest))
+
+
+def recipe_of(warehouse: Warehouse, ply: int = 0) -> ReferenceScoreParameters:
+    """Of the tiny network as it plays, with the bearoff tables of the warehouse."""
+    version = open_named_evaluator("network/tiny", ply, warehouse).version
+    return ReferenceScoreParameters.on(references(warehouse), "network/tiny", ply, version)
+
+
+def test_rows_are_chances_of_the_player(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    boards = np.ascontiguousarray(references(warehouse).array("boards"))
+    expected = open_named_evaluator("network/tiny", 0, warehouse, tables=False).evaluate_many(boards).chances
+    with warehouse.connect() as connection:
+        found = connection.sql(
+            f"select s.row, {', '.join(f's.{name}' for name in CHANCES)}, s.cubeless_equity, s.equity_error, "
+            "s.cubeless_equity::double - r.cubeless_equity, s.standard_error = r.standard_error, "
+            "(s.theme, s.split, s.game, s.position_id, s.class) = (r.theme, r.split, r.game, r.position_id, r.class) "
+            "from reference_scores s join reference_positions r using (row) order by row"
+        ).fetchall()
+    assert [row[0] for row in found] == list(range(ROWS))
+    for row, chances in zip(found, expected, strict=True):
+        assert row[1:6] == tuple(chances.tolist())
+        win, *others = (float(chance) for chance in chances)
+        assert row[6] == pytest.approx(2 * win - 1 + others[0] + others[1] - others[2] - others[3], abs=1e-6)
+        assert row[7] == row[8]
+        assert row[9:] == (True, True)
+
+
+Figures = dict[str, float | None]
+
+
+def expected_figures(warehouse: Warehouse, variant: str) -> dict[tuple[str, str, str], tuple[Figures, Figures]]:
+    """Every figure of the manifest, and the standard errors that the view has besides, by split, theme and quantity,
+    worked out row by row in Python."""
+    columns = [f"{side}.{name}" for side in ("s", "r") for name in QUANTITIES]
+    errors = ["r.standard_error", *(f"r.{name}_standard_error" for name in CHANCES)]
+    with warehouse.connect() as connection:
+        rows = connection.sql(
+            f"select r.split, r.theme, r.game, {', '.join(columns + errors)} "
+            f"from reference_scores s join reference_positions r using (row) where s.variant = '{variant}'"
+        ).fetchall()
+    found = {}
+    for split in HALVES:
+        for theme in (EVERY_THEME, *THEMES):
+            chosen = [row for row in rows if row[0] == split and theme in (EVERY_THEME, row[1])]
+            for n, quantity in enumerate(QUANTITIES):
+                values, judged, judge_errors = ([row[3 + n + 6 * part] for row in chosen] for part in range(3))
+                games = [row[2] for row in chosen]
+                differences = [value - expected for value, expected in zip(values, judged, strict=True)]
+                found[split, theme, quantity] = (
+                    summary(values, judged, judge_errors, games),
+                    {
+                        "mae_standard_error": standard_error([abs(each) for each in differences], games),
+                        "bias_standard_error": standard_error(differences, games),
+                    },
+                )
+    return found
+
+
+def test_figures_of_the_manifest(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    statistics = small_table(warehouse).manifest.statistics
+    expected: dict[str, float | None] = {}
+    for (split, theme, quantity), (figures, _) in expected_figures(warehouse, DATASET.slug(SMALL)).items():
+        if quantity == "cubeless_equity":
+            expected |= {statistic_name(split, theme, name): figure for name, figure in figures.items()}
+    assert statistics == pytest.approx({name: figure for name, figure in expected.items() if figure is not None})
+    assert statistics["test_all_positions"] == ROWS / 2
+    assert "test_blitz_rmse_standard_error" not in statistics, "a single position tells no error"
+
+
+def test_the_view_has_every_quantity_by_theme(warehouse: Warehouse) -> None:
+    """Of two players at once, one of which has bearoff tables."""
+    other = warehouse.build(DATASET.name, recipe_of(warehouse, 1))
+    with warehouse.connect() as connection:
+        relation = connection.sql("from reference_errors")
+        rows = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+    for table in (small_table(warehouse), other):
+        recipe = table.manifest.parameters
+        own = [row for row in rows if (row["ply"], row["has_tables"]) == (recipe["ply"], recipe["tables"])]
+        expected = expected_figures(warehouse, table.manifest.variant)
+        assert len(own) == len(expected) == 2 * (1 + len(THEMES)) * len(QUANTITIES)
+        for row in own:
+            assert (row["player"], row["player_version"]) == ("network/tiny", recipe["version"])
+            assert f"{row['reference']}/{row['reference_version']}" == references(warehouse).name
+            figures, errors = expected[row["split"], row["theme"], row["quantity"]]
+            figures |= errors
+            known = {name: figure for name, figure in figures.items() if figure is not None}
+            assert {name: row[name] for name in known} == pytest.approx(known, rel=1e-9, abs=1e-12)
+            assert [row[name] for name in figures.keys() - known.keys()] in ([], [None] * 3)
+            assert row["source_version"] == table.name
+    assert len(rows) == 2 * len(expected)
+
+
+def test_scores_on_another_version_are_left_out(warehouse: Warehouse) -> None:
+    """Its positions have other rows."""
+    old = references(warehouse)
+    other = warehouse.build(REFERENCE.name, replace(REFERENCE.smallest, trials=144))
+    assert other.manifest.variant == old.manifest.variant
+    assert other.folder != old.folder
+    for table, count in ((other, 0), (old, 180)):
+        warehouse.use(table)
+        with warehouse.connect() as connection:
+            assert connection.sql("select count(*) from reference_errors").fetchall() == [(count,)]
+
+
+def test_a_theme_without_positions_has_no_figures(small_root: Path) -> None:
+    table = small_table(bgdata.open_warehouse(small_root))
+    kept = np.asarray(table.array("themes")) != THEMES.index("blitz")
+    arrays = {name: np.asarray(values)[kept] for name, values in table.arrays().items()}
+    found = ReferenceScoresComputation(DATASET).statistics(Computed(SMALL, arrays))
+    assert [name for name in found if "blitz" in name] == []
+    assert found["test_all_positions"] == ROWS / 2 - 1
+
+
+def test_verify_asks_again(small_root: Path) -> None:
+    """Chances from which the same equity follows are found to be others."""
+    warehouse = bgdata.open_warehouse(small_root)
+    table, inputs = small_table(warehouse), {"reference": references(warehouse)}
+    values = np.array(table.array("chances"))
+    values[9, [1, 3]] = values[9, [3, 1]] = 0.0
+    values[9, 0] = np.float32(0.5) + np.float32(np.asarray(table.array("equity_errors"))[9] / 2)
+    corrupted = Corrupted(table, "chances", values)
+    errors = reference_scores.derived_arrays(inputs["reference"], values)["equity_errors"]
+    corrupted._arrays["equity_errors"] = errors
+    with pytest.raises(CheckFailedError, match=r"expected chances of .* in row 9 of reference_scores/"):
+        check_sample(DATASET, corrupted, inputs, ROWS, np.random.default_rng(0))
+
+
+def test_verify_skips_a_player_that_has_changed(warehouse: Warehouse) -> None:
+    """Such as a network whose bearoff tables are others now."""
+    table = warehouse.build(DATASET.name, recipe_of(warehouse))
+    inputs = {"reference": references(warehouse)}
+    assert check_sample(DATASET, table, inputs, ROWS, np.random.default_rng(0)) == f"all {ROWS} rows"
+    (warehouse.root / "bearoff_two_sided").rename(warehouse.root / "away")
+    with pytest.raises(CheckSkippedError, match=r"the player cannot be asked: expected version .* of network/tiny, as"):
+        check_sample(DATASET, table, inputs, ROWS, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        (
+            {"version": "0123abcd"},
+            InvalidParameterError,
+            "expected version b49ded87 of network/tiny, as it plays here, got 0123abcd",
+        ),
+        ({"version": ""}, InvalidParameterError, "expected version .*, got none"),
+        ({"tables": True}, InvalidParameterError, "expected version .* of network/tiny, .*, got b49ded87"),
+        (
+            {"player": "pubeval", "version": "2", "tables": True},
+            UsageError,
+            "expected a player that evaluates positions, got pubeval, which only chooses plays",
+        ),
+        ({"player": "network/none"}, MissingTableError, "no network/none in "),
+        ({"player": "a b"}, InvalidParameterError, "expected the name of a player, got 'a b'"),
+        (
+            {"reference": VersionRef("positions", "x", "r1-01234567")},
+            InvalidParameterError,
+            "expected a version of reference_positions, got positions/x/r1-01234567",
+        ),
+        (
+            {"reference": VersionRef(REFERENCE.name, "x")},
+            InvalidParameterError,
+            "expected a version, such as reference_positions/x/r1-0123abcd, got reference_positions/x",
+        ),
+        (
+            {"reference": VersionRef(REFERENCE.name, "x", "r1-01234567")},
+            MissingTableError,
+            "no reference_positions/x/r1-01234567 in ",
+        ),
+    ],
+)
+def test_wrong_parameters_are_refused(
+    warehouse: Warehouse, changes: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    before = sorted(table.name for table in warehouse.versions())
+    with pytest.raises(error, match=f"^{message}"):
+        warehouse.build(DATASET.name, replace(SMALL, **changes))
+    assert sorted(table.name for table in warehouse.versions()) == before
+
+
+def test_names_of_variants() -> None:
+    names = [DATASET.slug(replace(SMALL, player=name, ply=2, tables=True)) for name in ("gnubg", "network/x")]
+    assert names == ["gnubg-2ply-on-2-by-tiny-seed-1", "network-x-2ply-on-2-by-tiny-seed-1"]
+    assert DATASET.slug(SMALL) == "network-tiny-0ply-without-tables-on-2-by-tiny-seed-1"

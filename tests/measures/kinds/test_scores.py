@@ -1,0 +1,251 @@
+"""How good a player is, as a dataset kind: figures of other versions, and who they are of."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
+from bgdata.evaluation.player import open_named_player
+from bgdata.measures.kinds import benchmark_scores, game_scores, referee_scores, reference_positions, reference_scores
+from bgdata.measures.kinds.scores import DATASET, ScoresParameters
+from bgdata.measures.kinds.shared.measures import (
+    UNITS,
+    game_measures,
+    referee_measures,
+    reference_measures,
+    share_error,
+)
+from bgdata.selfplay.kinds import selfplay
+from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import VersionRef
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+from tests.rechecking import check_sample
+from tests.together import each
+
+SMALL = DATASET.smallest
+SOURCES: list[Dataset[Any]] = [
+    benchmark_scores.DATASET,
+    game_scores.DATASET,
+    referee_scores.DATASET,
+    selfplay.DATASET,
+]
+
+
+def smallest(root: Path, kind: Dataset[Any]) -> Table:
+    return bgdata.open_warehouse(root).open(kind.name, kind.slug(kind.smallest))
+
+
+def of_versions(root: Path, kinds: list[Dataset[Any]]) -> ScoresParameters:
+    """The scores of PubEval from the smallest versions of some kinds."""
+    return ScoresParameters(
+        sources=tuple(VersionRef.parse(name) for name in sorted(smallest(root, kind).name for kind in kinds))
+    )
+
+
+def test_rows_are_the_figures_of_the_sources(warehouse: Warehouse) -> None:
+    found = [smallest(warehouse.root, kind).manifest.statistics for kind in SOURCES]
+    benchmark, games, referee, self_play = found
+    table = warehouse.build(DATASET.name, of_versions(warehouse.root, SOURCES))
+    with warehouse.connect() as connection:
+        rows = connection.sql("select measure, against, value, value_error, sample_size from scores").fetchall()
+        same = connection.sql(
+            "select distinct variant, player_name, ply, player_version, source_version in "
+            "(select dataset || '/' || variant || '/' || version from versions) from scores"
+        ).fetchall()
+        units = dict(connection.sql("select measure, unit from scores").fetchall())
+    gammons, backgammons = self_play["gammon_share"], self_play["backgammon_share"]
+    contact = smallest(warehouse.root, SOURCES[0]).manifest.rows
+    assert rows == [
+        ("backgammon_share", "pubeval-0ply", backgammons, share_error(backgammons, 20), 20),
+        ("bearoff_loss", "bearoff_two_sided/3x3", referee["mean_loss"], referee["standard_error"], 20),
+        ("error_rate", "gnubg_benchmark/contact", benchmark["error_rate"], benchmark["standard_error"], contact),
+        ("gammon_share", "pubeval-0ply", gammons, share_error(gammons, 20), 20),
+        ("points_per_game", "random-0ply", games["points_per_game"], games["standard_error"], 40),
+    ]
+    assert same == [("pubeval-0ply", "pubeval", 0, "2", True)]
+    assert units == {name: unit for name, unit in UNITS.items() if name in units}
+    statistics = table.manifest.statistics
+    assert statistics["points_per_game_against_random_0ply"] == games["points_per_game"]
+    assert statistics["points_per_game_against_random_0ply_standard_error"] == games["standard_error"]
+    assert len(statistics) == 10
+    check_sample(DATASET, table, {}, 5, np.random.default_rng(0))
+
+
+def test_hedged_results_are_a_measure_of_their_own() -> None:
+    recipe = {"opponent": "gnubg", "opponent_ply": 1, "luck": True}
+    found = {"points_per_game": 1.0, "standard_error": 0.5, "hedged_points_per_game": 0.9, "hedged_standard_error": 0.1}
+    assert game_measures(recipe, found) == [("hedged_points_per_game", "gnubg-1ply", 0.9, 0.1, 0)]
+    assert game_measures(recipe | {"luck": False}, found) == [("points_per_game", "gnubg-1ply", 1.0, 0.5, 0)]
+
+
+def test_bearoffs_without_tables_are_a_measure_of_their_own() -> None:
+    found = {"mean_loss": 0.25, "standard_error": 0.125}
+    names = [referee_measures({"tables": tables, "points": 6, "checkers": 9}, found)[0][:2] for tables in (1, 0)]
+    assert [name for name, _ in names] == ["bearoff_loss", "bearoff_loss_without_tables"]
+    assert {against for _, against in names} == {"bearoff_two_sided/6x9"}
+
+
+def test_a_loss_without_a_standard_error_is_no_figure() -> None:
+    """As of decisions that are all of one game."""
+    found = {"mean_loss": 0.25, "standard_error": nan}
+    assert referee_measures({"tables": True, "points": 6, "checkers": 9}, found) == []
+
+
+def test_contact_endgames_judge_under_their_name() -> None:
+    found = {"mean_loss": 0.25, "standard_error": 0.125}
+    for tables, name in ((1, "contact_loss"), (0, "contact_loss_without_tables")):
+        (reading,) = referee_measures({"tables": tables, "points": 25, "checkers": 3}, found)
+        assert reading[:2] == (name, "contact_endgame/3")
+        assert name in UNITS
+
+
+def test_values_by_theme_are_those_of_the_test_split() -> None:
+    """With as many positions as the theme has; without a standard error there is no figure."""
+    recipe = {"tables": True, "reference": {"variant": "x"}}
+    found = {"test_blitz_rmse": 0.5, "test_blitz_positions": 1.0, "validation_all_rmse": 0.75}
+    found |= {"test_all_rmse": 0.25, "test_all_rmse_standard_error": 0.125, "test_all_positions": 7.0}
+    found |= {"test_back_game_on_roll_rmse": 0.5, "test_back_game_on_roll_rmse_standard_error": 0.0}
+    found |= {"test_back_game_on_roll_positions": 2.0}
+    assert reference_measures(recipe, found) == [
+        ("equity_rmse", "reference_positions/x back-game-on-roll", 0.5, 0.0, 2),
+        ("equity_rmse", "reference_positions/x", 0.25, 0.125, 7),
+    ]
+    assert {row.measure for row in reference_measures(recipe | {"tables": False}, found)} == {
+        "equity_rmse_without_tables"
+    }
+
+
+def test_values_are_figures_of_their_player(warehouse: Warehouse) -> None:
+    """A row for each figure, and its own number of positions."""
+    player = open_named_player("network/tiny", 0, warehouse)
+    reference = smallest(warehouse.root, reference_positions.DATASET)
+    recipe = reference_scores.ReferenceScoreParameters.on(reference, "network/tiny", 0, player.version)
+    source = warehouse.build("reference_scores", recipe)
+    parameters = ScoresParameters("network/tiny", 0, player.version, (VersionRef.parse(source.name),))
+    warehouse.build(DATASET.name, parameters)
+    with warehouse.connect() as connection:
+        rows = connection.sql(
+            "select measure, against, value, value_error, unit, sample_size, source_version from scores "
+            "where variant = 'network-tiny-0ply'"
+        ).fetchall()
+    figures = source.manifest.statistics
+    expected = (figures["test_all_rmse"], figures["test_all_rmse_standard_error"], "points", 14, source.name)
+    assert rows == [("equity_rmse", reference.name.rpartition("/")[0], *expected)]
+    message = (
+        r"^expected results of network/tiny \(0-ply\) 0123abcd, got reference_scores/.* of network/tiny \(0-ply\) "
+    )
+    with pytest.raises(InvalidParameterError, match=message + player.version):
+        warehouse.build(DATASET.name, replace(parameters, version="0123abcd"))
+
+
+def test_errors_of_shares() -> None:
+    """Never nothing; of many games that of a binomial distribution."""
+    assert share_error(0.0, 98) == pytest.approx((0.01 * 0.99 / 98) ** 0.5)
+    assert share_error(0.25, 1_000_000) == pytest.approx((0.25 * 0.75 / 1_000_000) ** 0.5, rel=1e-5)
+
+
+def test_a_network_without_tables_is_scored_under_its_version(warehouse: Warehouse) -> None:
+    """Without them it says another version of itself."""
+    versions = {}
+    sources = []
+    for tables in (True, False):
+        player = open_named_player("network/tiny", 0, warehouse, tables=tables)
+        versions[tables] = player.version
+        recipe = replace(referee_scores.DATASET.smallest, player="network/tiny", version=player.version, tables=tables)
+        sources.append(warehouse.build("referee_scores", recipe).name)
+    assert versions[False] != versions[True]
+    parameters = ScoresParameters("network/tiny", 0, versions[True], tuple(map(VersionRef.parse, sorted(sources))))
+    table = warehouse.build(DATASET.name, parameters)
+    assert table.folder.parent.name == "network-tiny-0ply"
+    measures = ("bearoff_loss", "bearoff_loss_without_tables")
+    expected = {f"{measure}_against_bearoff_two_sided_3x3" for measure in measures}
+    assert expected < set(table.manifest.statistics)
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        ("", "expected sources in order, each once, got ''"),
+        ("b a", "expected KIND/VARIANT/VERSION, got 'b'"),
+        ("positions/x/r1-01234567", "expected sources .*, got 'positions/x/r1-01234567'"),
+        ("game_scores/x/r1-0123456", "expected KIND/VARIANT/VERSION, got 'game_scores/x/r1-0123456'"),
+        ("selfplay/x/r1-01234567 game_scores/x/r1-01234567", "expected sources in order, .* got 'selfplay/x"),
+        ("selfplay/x/r1-01234567 selfplay/x/r1-01234567", "expected sources in order, each once, got 'selfplay/x"),
+        ("selfplay/x", "expected a version, such as selfplay/x/r1-0123abcd, got selfplay/x"),
+    ],
+)
+def test_wrong_sources(memory_path: Path, sources: str, message: str) -> None:
+    warehouse = bgdata.open_warehouse(memory_path / "warehouse")
+    with pytest.raises(InvalidParameterError, match=f"^{message}"):
+        warehouse.build(DATASET.name, SMALL.with_texts({"sources": sources}))
+    assert not warehouse.root.exists()
+
+
+def test_sources_of_somebody_else(warehouse: Warehouse) -> None:
+    parameters = of_versions(warehouse.root, [game_scores.DATASET])
+    name = re.escape(str(parameters.sources[0]))
+    for changes, who in (
+        ({"version": "3"}, r"pubeval \(0-ply\) 3"),
+        ({"ply": 1}, r"pubeval \(1-ply\) 2"),
+        ({"player": "random"}, r"random \(0-ply\) 2"),
+    ):
+        message = rf"^expected results of {who}, got {name} of pubeval \(0-ply\) 2$"
+        with pytest.raises(InvalidParameterError, match=message):
+            warehouse.build(DATASET.name, replace(parameters, **changes))
+
+
+def test_one_source_a_measure(warehouse: Warehouse) -> None:
+    names = [
+        warehouse.build("game_scores", replace(game_scores.DATASET.smallest, games=games)).name for games in (4, 6)
+    ]
+    message = (
+        "expected one source for points_per_game against random-0ply, got game_scores/.*-4-.* and game_scores/.*-6-"
+    )
+    with pytest.raises(InvalidParameterError, match=message):
+        warehouse.build(DATASET.name, ScoresParameters(sources=tuple(map(VersionRef.parse, names))))
+
+
+def test_sources_that_are_not_there(warehouse: Warehouse) -> None:
+    with pytest.raises(MissingTableError, match="no selfplay/x/r1-01234567 in "):
+        warehouse.build(DATASET.name, SMALL.with_texts({"sources": "selfplay/x/r1-01234567"}))
+    with pytest.raises(InvalidParameterError, match="expected the name of a player, got 'a b'"):
+        warehouse.build(DATASET.name, replace(SMALL, player="a b"))
+
+
+class Changed(Table):
+    """A version with an array changed in memory."""
+
+    def change(self, name: str, values: Any) -> None:
+        self._arrays[name] = values
+
+
+@each("name", [array.name for array in DATASET.arrays])
+def test_changed_figures_are_found(small_root: Path, name: str) -> None:
+    table = Changed(smallest(small_root, DATASET).folder)
+    inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL) or {}
+    check_sample(DATASET, table, inputs, 0, np.random.default_rng(0))
+    values = np.array(table.array(name))
+    values[1] += 1
+    table.change(name, values)
+    with pytest.raises(
+        CheckFailedError, match=f"expected the {name} of scores/pubeval-0ply/.* as its sources have them"
+    ):
+        check_sample(DATASET, table, inputs, 0, np.random.default_rng(0))
+
+
+def test_figures_whose_source_is_gone_are_not_read_again(warehouse: Warehouse) -> None:
+    table = Changed(warehouse.build(DATASET.name, of_versions(warehouse.root, [game_scores.DATASET])).folder)
+    table.change("sizes", np.array(table.array("sizes")) + 1)
+    shutil.rmtree(warehouse.root / "game_scores")
+    with pytest.raises(CheckSkippedError, match="a source of the figures is gone: no game_scores/"):
+        check_sample(DATASET, table, {}, 1, np.random.default_rng(0))

@@ -1,0 +1,230 @@
+"""The opening book: rows, replies to sensible plays, digests, what is resumed and refused, and what verify finds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
+from bgdata.game.plays import parse_play
+from bgdata.game.position import START, Position
+from bgdata.kernel import threads
+from bgdata.openings.candidates import Objective, candidates_of, roll_out_candidates
+from bgdata.openings.kinds import openings_compute as openings
+from bgdata.openings.kinds.openings import (
+    DATASET,
+    FIRST_ROLLS,
+    MOST_SENSIBLE,
+    OBJECTIVES,
+    REPLY_ROLLS,
+    OpeningParameters,
+    first_roll_of,
+)
+from bgdata.openings.kinds.openings_compute import Slot, open_chooser, slots_of
+from bgdata.store import job
+from bgdata.store.context import Context
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+from tests.contract.kinds import Corrupted
+from tests.rechecking import check_sample, inputs_of
+from tests.together import each
+
+SMALL = DATASET.smallest
+FAST = replace(SMALL, sensible_plays=0)  # the first roll alone
+QUICK = replace(SMALL, turns=1, until=9.0, most_plays=3, reply_until=9.0)
+
+
+def small_table(warehouse: Warehouse) -> Table:
+    return warehouse.open(DATASET.name, DATASET.slug(SMALL))
+
+
+def test_objectives_are_those_of_candidates() -> None:
+    assert tuple(Objective) == OBJECTIVES
+
+
+def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
+    """Of the first roll, and of each reply to the best play, with dice that depend on the decision."""
+    warehouse = bgdata.open_warehouse(small_root)
+    chooser = open_chooser(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse))
+    with warehouse.connect() as connection:
+        relation = connection.sql("from openings order by decision, rank")
+        rows = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+    for number, reply in enumerate(("", *REPLY_ROLLS)):
+        found = [row for row in rows if row["decision"] == number]
+        position = parse_play(rows[0]["play"], START, "31").next_position if reply else START
+        roll, wanted = reply or "31", SMALL.wanted(is_reply=bool(reply))
+        dice = int(roll[0]), int(roll[1])
+        board = np.array(position.board, np.int8)
+        boards, count = candidates_of(board, dice, chooser, Objective.GAME, wanted.within + SMALL.margin, 3)
+        item = FIRST_ROLLS.index("31") if not reply else Slot("31", 0, reply).item
+        expected = roll_out_candidates(boards, chooser, Objective.GAME, wanted, SMALL.how(), 0, item)
+        assert [row["next_position_id"] for row in found] == [Position(after).id for after in expected.boards]
+        assert [row["equity"] for row in found] == expected.equities.tolist()
+        assert [row["standard_error"] for row in found] == expected.standard_errors.tolist()
+        assert [row["loss"] for row in found] == expected.losses.tolist()
+        assert [row["loss_standard_error"] for row in found] == expected.loss_standard_errors.tolist()
+        assert [row["trials"] for row in found] == expected.trials.tolist()
+        assert [row["win"] for row in found] == pytest.approx(expected.chances[:, 0], abs=1e-6)
+        for row in found:
+            assert (row["first_roll"], row["reply_roll"]) == ("31", reply or None)
+            assert row["first_play"] == (rows[0]["play"] if reply else None)
+            assert (row["position_id"], row["n_legal_plays"]) == (position.id, count)
+            assert parse_play(row["play"], position, roll).next_position.id == row["next_position_id"]
+            assert row["is_reached"] == (row["standard_error"] <= wanted.limits.until)
+    assert {row["decision"] for row in rows} == set(range(22))
+    assert {row["trials"] for row in rows} == {72, 144}
+
+
+def test_dice_of_a_decision_are_its_own() -> None:
+    most = OpeningParameters(sensible_plays=MOST_SENSIBLE)
+    items = [slot.item for roll in FIRST_ROLLS for slot in slots_of(replace(most, first_roll=roll))]
+    assert sorted(items) == list(range(15 * (1 + MOST_SENSIBLE * 21)))
+    assert Slot("21", 0, "21").item == 15
+    assert {slot.item for slot in slots_of(replace(SMALL, sensible_plays=2))} <= set(items)
+
+
+def test_sensible_plays_are_answered(warehouse: Warehouse) -> None:
+    first = warehouse.build(DATASET.name, replace(QUICK, sensible_plays=0))
+    losses = np.asarray(first.array("plays_losses"))
+    assert losses[1] > 0
+    for sensible, most, count in ((float(losses[1]), 3, 2), (float(losses[1]) * 0.99, 3, 1), (1.0, 2, 2)):
+        table = warehouse.build(DATASET.name, replace(QUICK, sensible=sensible, sensible_plays=most))
+        assert table.array("decisions_answered").tolist() == [-1] + [rank for rank in range(count) for _ in range(21)]
+        assert np.array_equal(table.array("plays_losses")[: len(losses)], losses)
+        assert table.manifest.statistics["replies"] == 21 * count
+        boards = np.asarray(table.array("boards_after"))
+        assert np.array_equal(table.array("boards_before")[-1], boards[count - 1])
+
+
+def test_money_and_the_game_alone_are_different_books(warehouse: Warehouse) -> None:
+    money = warehouse.build(DATASET.name, replace(FAST, objective="money"))
+    game = warehouse.build(DATASET.name, FAST)
+    assert money.folder.parent.name == "money-by-tiny-seed-0-31"
+    chances = np.asarray(game.array("plays_chances"), np.float64)
+    assert game.array("plays_equities") == pytest.approx(2 * chances[:, 0] - 1, abs=1e-6)
+    chances = np.asarray(money.array("plays_chances"), np.float64)
+    worth = 2 * chances[:, 0] - 1 + chances[:, 1] + chances[:, 2] - chances[:, 3] - chances[:, 4]
+    assert money.array("plays_equities") == pytest.approx(worth, abs=1e-5)
+
+
+def test_statistics(small_root: Path) -> None:
+    table = small_table(bgdata.open_warehouse(small_root))
+    found, errors = table.manifest.statistics, np.asarray(table.array("plays_standard_errors"))
+    assert (found["decisions"], found["replies"]) == (22, 21)
+    assert found["games"] == table.array("plays_trials").sum()
+    assert (found["mean_standard_error"], found["largest_standard_error"]) == (errors.mean(), errors.max())
+    assert 0 < found["known_share"] == (errors <= 0.00002).mean() < 1  # nobody is 0.05 points behind
+
+
+@pytest.mark.slow
+def test_books_do_not_depend_on_threads(warehouse: Warehouse) -> None:
+    first = small_table(warehouse).manifest.digest
+    for count in (1, 2):
+        with threads(count):
+            assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
+
+
+def test_a_killed_build_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, whole, slots = small_table(warehouse).manifest.digest, openings.rolled_out, []
+
+    def rolled_out(*arguments: Any) -> Any:
+        slots.append(arguments[3])
+        if len(slots) == 4:
+            raise KeyboardInterrupt
+        return whole(*arguments)
+
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(openings, "rolled_out", rolled_out)
+    with pytest.raises(KeyboardInterrupt):
+        warehouse.build(DATASET.name, SMALL, force=True)
+    assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
+    every = slots_of(SMALL)
+    assert slots == [*every[:4], *every[3:]]
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [("plays_equities", 1), ("boards_after", (1, 6)), ("plays_chances", (1, 0)), ("plays_trials", 1)],
+)
+def test_verify_rolls_out_again(warehouse: Warehouse, name: str, place: Any) -> None:
+    table = warehouse.build(DATASET.name, FAST)
+    good = check_sample(DATASET, table, inputs_of(warehouse, DATASET, SMALL), 5, np.random.default_rng(0))
+    assert good == "1 of 1 decisions rolled out again"
+    values = np.array(table.array(name))
+    values[place] += 1
+    with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in decision 0 of openings/"):
+        check_sample(
+            DATASET, Corrupted(table, name, values), inputs_of(warehouse, DATASET, SMALL), 5, np.random.default_rng(0)
+        )
+
+
+def test_verify_rolls_out_as_much_as_it_is_asked_for(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the decisions drawn, those with the fewest games, another seed others; one at least."""
+    warehouse, rolled = bgdata.open_warehouse(small_root), []
+    table, inputs = small_table(warehouse), inputs_of(warehouse, DATASET, SMALL)
+    decisions, trials = table.array("plays_decisions"), table.array("plays_trials")
+    games = np.bincount(np.asarray(decisions), np.asarray(trials)).tolist()
+    monkeypatch.setattr(openings, "check_decision", lambda *arguments: rolled.append(arguments[2]))
+    for rows, seed in ((1, 0), (1, 1), (8, 0), (8, 1)):
+        rolled.clear()
+        said = check_sample(DATASET, table, inputs, rows, np.random.default_rng(seed))
+        drawn = sorted(np.random.default_rng(seed).permutation(len(games))[:rows].tolist(), key=lambda row: games[row])
+        totals = np.cumsum([games[row] for row in drawn])
+        assert rolled == drawn[: max(1, (totals <= 64 * rows).sum())]
+        assert said == f"{len(rolled)} of {len(games)} decisions rolled out again"
+    assert check_sample(DATASET, table, inputs, 528, np.random.default_rng(0)).startswith("22 of 22")
+
+
+@pytest.mark.parametrize("name", ["decisions_reply_rolls", "decisions_answered", "decisions_n_plays", "plays_ranks"])
+def test_verify_knows_what_is_answered(small_root: Path, name: str) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    table = small_table(warehouse)
+    values = np.array(table.array(name))
+    values[-1] += 1
+    with pytest.raises(CheckFailedError, match="expected "):
+        check_sample(
+            DATASET, Corrupted(table, name, values), inputs_of(warehouse, DATASET, SMALL), 1, np.random.default_rng(0)
+        )
+
+
+@each(
+    ("changes", "message"),
+    [
+        ({"objective": "points"}, "expected an objective of money, double-match-point, got 'points'"),
+        ({"first_roll": ""}, "expected two dice such as '31', got ''"),
+        ({"first_roll": "33"}, "expected a first roll of two different dice, got 33"),
+        ({"first_roll": "13"}, "expected the higher die first, got 13"),
+        ({"first_roll": "71"}, "expected two dice such as '31', got '71'"),
+        ({"within": -0.1}, "expected within, margin, sensible and reply_within of 0 points or more"),
+        ({"sensible": float("nan")}, "expected within, margin, sensible and reply_within of 0 points or more"),
+        ({"most_plays": 0}, "expected 1 to 30 plays of a roll, of which 0 to 10 are answered, got 0 and 1"),
+        ({"sensible_plays": 11}, "expected 1 to 30 plays of a roll, of which 0 to 10 are answered, got 3 and 11"),
+        ({"until": -0.002}, "expected a standard error above 0, got -0.002"),
+        ({"reply_until": 0.0}, "expected a standard error above 0, got 0.0"),
+        ({"trials": 100}, "expected a multiple of 36 trials"),
+        ({"seed": -1}, "expected a seed from 0 to"),
+        ({"network": "../x"}, "expected the name of a network"),
+    ],
+)
+def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        DATASET.check_parameters(replace(SMALL, **changes))
+
+
+def test_a_network_that_is_not_there(warehouse: Warehouse) -> None:
+    with pytest.raises(MissingTableError, match="no network/none/r1-00000000 in"):
+        warehouse.build(DATASET.name, replace(SMALL, network="none", network_version="r1-00000000"))
+
+
+def test_the_default_recipe() -> None:
+    parameters = OpeningParameters()
+    DATASET.check_parameters(parameters)
+    assert (parameters.until, parameters.reply_until, len(FIRST_ROLLS)) == (0.002, 0.005, 15)
+    assert DATASET.slug(parameters) == f"money-by-{parameters.network}-seed-0-21"
+    assert "network" in DATASET.inputs(parameters)
+    assert first_roll_of("1-3") == "31"

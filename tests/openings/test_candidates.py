@@ -1,0 +1,133 @@
+"""Candidates of a decision: which they are, rolled out with the same dice, and when they need no more games."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bgdata.errors import InvalidRollError, UsageError
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import cubeless_equities, turned_chances
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.game.codec import flip_boards
+from bgdata.game.play_kernels import batch_plays
+from bgdata.game.position import START
+from bgdata.kernel import threads
+from bgdata.openings.candidates import (
+    Objective,
+    RolledPlays,
+    Wanted,
+    candidates_of,
+    is_known,
+    roll_out_candidates,
+)
+from bgdata.selfplay.rollout import Limits, RolloutSettings
+from bgdata.selfplay.rollout_decisions import Window, roll_out_decision
+from tests.evaluation.sample_networks import random_player
+
+BOARD = np.array(START.board, np.int8)
+SHORT = RolloutSettings("end", 3)
+ROUND = Limits(72)
+
+
+def rolled(wanted: Wanted, objective: Objective = Objective.MONEY, item: int = 3, k: int = 5) -> RolledPlays:
+    chooser = objective.chooser(random_player(4).chooser)
+    boards, _ = candidates_of(BOARD, (4, 1), chooser, objective, 9.0, k)
+    return roll_out_candidates(boards, chooser, objective, wanted, SHORT, 7, item)
+
+
+@pytest.mark.parametrize("objective", Objective)
+def test_candidates_are_near_the_best_one_roll_ahead(objective: Objective) -> None:
+    chooser = objective.chooser(random_player(4).chooser)
+    after = flip_boards(batch_plays(BOARD[None], np.array([(6, 2)], np.int8))[1])
+    ahead = NetworkPlayer(random_player(4).networks, NO_TABLES)
+    if objective is Objective.GAME:
+        ahead.networks = type(random_player(4).networks)(chooser.shapes, chooser.weights, chooser.biases)
+    own = turned_chances(ahead.evaluate_ahead(after, 1).chances)
+    equities = cubeless_equities(own) if objective is Objective.MONEY else 2 * own[:, 0] - 1
+    order = np.argsort(-equities, kind="stable")
+    within = float(equities[order[0]] - equities[order[3]]) + 1e-5  # the best four
+    found, count = candidates_of(BOARD, (6, 2), chooser, objective, within, 30)
+    assert np.array_equal(found, after[order[:4]])
+    assert count == len(after)
+    assert len(candidates_of(BOARD, (6, 2), chooser, objective, within, 3)[0]) == 3
+    assert len(candidates_of(BOARD, (6, 2), chooser, objective, 0.0, 30)[0]) == 2
+    assert len(candidates_of(BOARD, (6, 2), chooser, objective, 0.0, 1)[0]) == 1
+    with pytest.raises(InvalidRollError):
+        candidates_of(BOARD, (7, 1), chooser, objective, within, 3)
+
+
+def test_one_round_is_a_rolled_out_decision() -> None:
+    expected = roll_out_decision(BOARD, (4, 1), random_player(4).chooser, 7, SHORT, Window(9.0, 2, 40), ROUND)
+    found = rolled(Wanted(ROUND, 9.0), item=0, k=30)
+    assert len(found.boards) == len(expected.boards)
+    assert np.array_equal(found.boards, expected.boards)
+    assert found.chances == pytest.approx(expected.result.chances, abs=1e-12)
+    assert found.chance_errors == pytest.approx(expected.result.standard_errors, abs=1e-12)
+    assert found.equities == pytest.approx(expected.result.equities, abs=1e-12)
+    assert found.losses == pytest.approx(expected.losses, abs=1e-12)
+    assert found.loss_standard_errors == pytest.approx(expected.loss_standard_errors, abs=1e-12)
+    assert found.trials.tolist() == expected.result.trials.tolist()
+
+
+def test_equity_of_a_game_alone_is_of_wins() -> None:
+    found = rolled(Wanted(ROUND, 9.0), Objective.GAME)
+    assert found.equities == pytest.approx(2 * found.chances[:, 0] - 1, abs=1e-12)
+    assert found.standard_errors == pytest.approx(2 * found.chance_errors[:, 0], abs=1e-12)
+    assert not np.array_equal(found.chances, rolled(Wanted(ROUND, 9.0)).chances)
+
+
+def test_each_candidate_is_played_until_it_is_known() -> None:
+    errors = rolled(Wanted(ROUND, 9.0)).standard_errors
+    until = float(np.median(errors))
+    found = rolled(Wanted(Limits(72, until, 288), 9.0))
+    assert len(set(found.trials.tolist())) > 1
+    is_reached = found.standard_errors <= until
+    assert (found.trials[~is_reached] == 288).all()
+    first = rolled(Wanted(ROUND, 9.0))
+    places = {board.tobytes(): row for row, board in enumerate(first.boards)}
+    for board, error, equity, trials in zip(
+        found.boards, found.standard_errors, found.equities, found.trials, strict=True
+    ):
+        row = places[board.tobytes()]
+        if trials == 72:  # those that were known at once stay as they were
+            assert (error, equity) == (first.standard_errors[row], first.equities[row])
+    assert (np.diff(found.losses) >= 0).all()
+    assert found.losses == pytest.approx(found.equities[0] - found.equities, abs=1e-15)
+
+
+def test_clear_losers_get_no_more_games() -> None:
+    limits = Limits(72, 1e-9, 288)
+    everybody = rolled(Wanted(limits, 9.0))
+    assert everybody.trials.tolist() == [288] * 5
+    first = rolled(Wanted(ROUND, 9.0))
+    sure = first.losses - 3 * first.loss_standard_errors
+    within = float(sure.max()) / 2
+    assert within > 0
+    found = rolled(Wanted(limits, within))
+    out = {board.tobytes() for board in first.boards[sure > within]}
+    assert {board.tobytes() for board in found.boards[found.trials == 72]} == out
+    assert found.trials[0] == 288
+
+
+def test_is_known() -> None:
+    errors, losses, loss_errors = (np.array(values) for values in ((0.1, 0.3, 0.3), (0.0, 0.5, 0.5), (0.0, 0.1, 0.2)))
+    assert is_known(errors, losses, loss_errors, Wanted(Limits(72, 0.1), 0.15)).tolist() == [True, True, False]
+
+
+def test_results_depend_on_seed_and_item_and_not_on_threads() -> None:
+    wanted = Wanted(Limits(72, 1e-9, 144), 9.0)
+    results = []
+    for count in (1, 2):
+        with threads(count):
+            results.append(rolled(wanted))
+    for one, two in zip(*results, strict=True):
+        assert np.array_equal(one, two)
+    assert not np.array_equal(rolled(wanted, item=4).equities, results[0].equities)
+
+
+def test_wrong_numbers() -> None:
+    with pytest.raises(UsageError, match="expected a multiple of 36 trials"):
+        rolled(Wanted(Limits(100), 9.0))
+    with pytest.raises(UsageError, match="expected a standard error above 0, got -1"):
+        rolled(Wanted(Limits(72, -1.0), 9.0))

@@ -1,0 +1,119 @@
+"""Comparing a book with what others say: surely worse plays, equities that are off, and plays that it lacks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bgdata.errors import UsageError
+from bgdata.evaluation.evaluator import Evaluations
+from bgdata.game.codec import Boards
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START
+from bgdata.openings.published import PublishedEquity, PublishedOpenings
+from bgdata.openings.steps import (
+    evaluator_differences,
+    find_first_roll,
+    find_reply,
+    first_rolls,
+    published_differences,
+)
+
+PLAYS = ("24/23 13/8", "13/8 6/5", "13/7")
+
+
+def decision(roll: str, plays: tuple[str, ...], *, objective: str = "money", **changes: Any) -> list[dict[str, Any]]:
+    """Candidates of equal distance 0.02 from each other, with standard errors of 0.005 of the losses."""
+    after = {str(play): play.next_position.id for play in legal_plays(START, roll)}
+    return [
+        {
+            "first_roll": roll, "first_play": None, "reply_roll": None, "play": play, "rank": rank,
+            "equity": 0.01 - 0.02 * rank, "standard_error": 0.002, "loss": 0.02 * rank,
+            "loss_standard_error": 0.005 * bool(rank), "objective": objective, "next_position_id": after.get(play),
+        } | changes
+        for rank, play in enumerate(plays)
+    ]  # fmt: skip
+
+
+BOOK = [decision("51", PLAYS), decision("31", ("8/5 6/5", "24/23 13/10"))]
+REPLY = decision("51", ("8/5 6/5",), first_play="13/8 6/5", reply_roll="31")
+
+
+def published(**what: Any) -> PublishedOpenings:
+    return PublishedOpenings("somebody", "a book", "1999", "http://nowhere", **what)
+
+
+@pytest.mark.parametrize(
+    ("plays", "expected"),
+    [
+        (("24/23 13/8",), []),
+        (("13/7", "24/23 13/8"), []),  # about equal, says the source, and one of them is best
+        (("13/8 6/5",), [("13/8 6/5", 0.02, 0.005)]),
+        (("13/7",), [("13/7", 0.04, 0.005)]),
+        (("24/18",), [("24/18", None, None)]),
+    ],
+)
+def test_published_plays(plays: tuple[str, ...], expected: list[tuple[Any, ...]]) -> None:
+    found = list(published_differences([*BOOK, REPLY], published(plays={"51": plays})))
+    assert [(row["play"], row["difference"], row["standard_error"]) for row in found] == expected
+    assert all((row["source"], row["best_play"], row["quantity"]) == ("somebody", PLAYS[0], "loss") for row in found)
+
+
+def test_a_loss_within_three_standard_errors_is_none() -> None:
+    near = [decision("51", PLAYS, loss_standard_error=0.0067)]
+    assert list(published_differences(near, published(plays={"51": ("13/8 6/5",)}))) == []
+
+
+def test_published_equities() -> None:
+    """Ours are 0.01, -0.01 and -0.03, with an error of 0.002."""
+    rows = (
+        PublishedEquity("51", "24/23 13/8", 0.0159, 0.0001),
+        PublishedEquity("51", "13/8 6/5", -0.025, 0.0001),
+        PublishedEquity("51", "13/7", 0.0, 0.013),
+        PublishedEquity("51", "24/18", 0.0, 0.001),
+        PublishedEquity("62", "24/16", 0.0, 0.001),
+    )
+    found = list(published_differences(BOOK, published(equities=rows)))
+    assert [row["play"] for row in found] == ["13/8 6/5", "24/18"]
+    assert found[0]["difference"] == pytest.approx(-0.015)
+    assert found[0]["standard_error"] == pytest.approx(np.hypot(0.002, 0.0001))
+    assert found[1]["difference"] is None
+
+
+class Liking:
+    """Says that the opponent's chances are lowest after one play, either to win or, winning surely, for a gammon."""
+
+    def __init__(self, *likes: tuple[float, float]) -> None:
+        self.likes = likes
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        chances = np.zeros((len(boards), 5), np.float32)
+        chances[:, [0, 1]] = self.likes
+        return Evaluations(chances, np.zeros(len(boards), np.int8))
+
+
+@pytest.mark.parametrize(("objective", "play"), [("money", "13/7"), ("double-match-point", "13/8 6/5")])
+def test_evaluators_are_asked_for_what_is_at_stake(objective: str, play: str) -> None:
+    book = [decision("51", PLAYS, objective=objective)]
+    likes: Any = Liking((0.5, 0.5), (0.4, 0.4), (0.45, 0.1))
+    (row,) = evaluator_differences(book, "somebody", likes)
+    assert (row["play"], row["best_play"], row["first_roll"], row["reply_roll"]) == (play, PLAYS[0], "51", None)
+    agrees: Any = Liking((0.1, 0.1), (0.4, 0.4), (0.45, 0.1))
+    assert list(evaluator_differences(book, "somebody", agrees)) == []
+
+
+def test_finding_decisions() -> None:
+    book = [*BOOK, REPLY]
+    assert first_rolls(book) == BOOK
+    assert find_first_roll(book, "31") == BOOK[1]
+    assert find_reply(book, "51", "13/8 6/5", "31") == REPLY
+    with pytest.raises(UsageError, match=r"expected a first roll of this book \(51, 31\), got 62"):
+        find_first_roll(book, "62")
+    with pytest.raises(
+        UsageError, match=r"expected a play of 51 that this book answers \(13/8 6/5\), got '24/23 13/8'"
+    ):
+        find_reply(book, "51", "", "31")
+    with pytest.raises(UsageError, match=r"expected a play of 31 that this book answers \(none\), got '13/9'"):
+        find_reply(book, "31", "13/9", "31")

@@ -1,0 +1,151 @@
+"""`bgdata external`: what it prints and saves of a conversation, and where it cannot listen."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bgdata.errors import StorageError
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.formats.lines import read_bytes
+from bgdata.formats.mat import parse_mat
+from bgdata.formats.replay import replay_file
+from bgdata.formats.sgf import parse_sgf
+from bgdata.protocols.commands.external import Saver, serve
+from bgdata.protocols.decisions import Decisions
+from bgdata.protocols.external import ExternalPlayer
+from tests.command_line import run
+from tests.evaluation.sample_evaluators import Scrambled
+from tests.oracles import ask_gnubg, needs_gnubg_tool
+from tests.protocols.gnubg_games import gnubg_script
+from tests.protocols.test_external import GOOD
+from tests.protocols.test_external_record import check_same_games
+
+
+def test_what_is_printed_and_saved(capsys: pytest.CaptureFixture[str]) -> None:
+    ours, theirs = socket.socketpair()
+    theirs.sendall(GOOD + b"nonsense\n" + GOOD + b"board:half")
+    theirs.shutdown(socket.SHUT_WR)
+    record = io.StringIO()
+    serve(ours, ExternalPlayer(Decisions(LookaheadPlayer(Scrambled()))), 30, record)
+    printed = capsys.readouterr()
+    lines = printed.out.splitlines()
+    assert lines[:2] == ["", "money: gnubg 0, root 0"]
+    assert lines[2].startswith("  41: ")
+    assert lines[3] == "  Error: expected a line that begins with 'board:', got 'nonsense'"
+    assert lines[-1] == "gnubg has gone after 3 questions"
+    assert printed.err == "error: expected gnubg to end its last line, found it gone after 'board:half'\n"
+    first, wrong, _ = map(json.loads, record.getvalue().splitlines())
+    assert (first["asked"], first["roll"], first["position_id"]) == ("play", "41", "4HPwATDgc/ABMA")
+    assert wrong["line"] == "nonsense"
+
+
+def test_a_port_that_is_taken(player_root: Path) -> None:
+    with socket.create_server(("localhost", 0)) as taken:
+        number = taken.getsockname()[1]
+        result = run(player_root, "external", "--port", str(number))
+        lines = result.stderr.splitlines()
+    assert result.exit_code == 1
+    assert lines[-1].startswith(f"error: expected a port to listen on, got {number}: ")
+
+
+# games that are saved
+
+SECOND_GAME = GOOD.replace(b"root:0:0:0:", b"root:0:0:2:")
+
+
+@contextmanager
+def started(root: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """The command as a process of its own, and the port that it says."""
+    command = [sys.executable, "-m", "bgdata", "--warehouse", str(root), "external", "--port", "0", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            found = re.search(r" listens; in gnubg: set player 0 external localhost:(\d+)$", process.stdout.readline())
+            assert found
+            yield process, int(found[1])
+        finally:
+            process.kill()
+
+
+def test_games_that_are_over_are_saved_before_the_next(player_root: Path, tmp_path: Path) -> None:
+    """The score of the second question says that gnubg has won; nothing is left to a process that is killed then."""
+    saved = tmp_path / "games.mat"
+    with (
+        started(player_root, "--save", str(saved)) as (process, port),
+        socket.create_connection(("localhost", port)) as connection,
+    ):
+        connection.sendall(GOOD + SECOND_GAME + SECOND_GAME)
+        lines = connection.makefile()
+        assert all(lines.readline() for _ in range(3))  # the third is answered after the second is kept
+        process.kill()
+    first, second = replay_file(parse_mat(read_bytes(saved))).matches[0].games
+    assert (first.winner, first.points, len(first.turns)) == (1, 2, 1)
+    assert (second.score, second.winner) == ((0, 2), None)
+
+
+def test_a_connection_that_is_cut_off_and_the_next_one(player_root: Path, tmp_path: Path) -> None:
+    """What was played is saved each time, in one file; half a line is told, and does not end the command."""
+    saved, record = tmp_path / "games.mat", tmp_path / "games.jsonl"
+    with started(player_root, "--save", str(saved), "--record", str(record)) as (process, port):
+        for data in (GOOD + b"board:half", SECOND_GAME):
+            with socket.create_connection(("localhost", port)) as connection:
+                connection.sendall(data)
+                connection.shutdown(socket.SHUT_WR)
+                assert connection.makefile().read().count("\n") == 1
+            assert process.stderr
+            while process.stderr.readline() != f"saved {saved}\n":
+                assert process.poll() is None
+    assert [len(game.turns) for game in parse_mat(read_bytes(saved)).matches[0].games] == [1, 1]
+    assert len(record.read_text().splitlines()) == 2
+
+
+def test_games_that_cannot_be_saved_are_played_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is said after every game, and is an error at the end."""
+    (tmp_path / f".games.mat.{os.getpid()}.partial").mkdir()  # where it is written aside
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(GOOD + SECOND_GAME + SECOND_GAME)
+        theirs.shutdown(socket.SHUT_WR)
+        saver = Saver(tmp_path / "games.mat")
+        with pytest.raises(StorageError, match=r"expected to write .*games\.mat, found: is a directory"):
+            serve(ours, ExternalPlayer(Decisions(LookaheadPlayer(Scrambled()))), 30, None, saver)
+    printed = capsys.readouterr()
+    assert printed.err.startswith("not saved yet: expected to write ")
+    assert printed.out.endswith("\ngnubg has gone after 3 questions\n")
+
+
+def test_a_place_where_nothing_can_be_saved_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"cannot write .*games\.mat: no such file or directory"):
+        Saver(tmp_path / "none" / "games.mat")
+    with pytest.raises(StorageError, match="file name too long"):
+        Saver(tmp_path / ("x" * 5000))
+
+
+@needs_gnubg_tool("gnubg")
+@pytest.mark.slow
+def test_the_command_plays_gnubg(player_root: Path, tmp_path: Path) -> None:
+    """The whole way: gnubg connects to the process, plays three games at 1-ply, and goes; then it ends by itself."""
+    saved, record = tmp_path / "games.mat", tmp_path / "games.jsonl"
+    arguments = ["--once", "--ply", "1", "--jacoby", "--save", str(saved), "--record", str(record)]
+    with started(player_root, *arguments) as (process, port):
+        ask_gnubg(gnubg_script(port, games=3, seed=5), tmp_path)
+        printed, said = process.communicate(timeout=60)
+        assert process.returncode == 0
+    rows = [json.loads(line) for line in record.read_text().splitlines()]
+    assert printed.endswith(f"\ngnubg has gone after {len(rows)} questions\n")
+    assert said.splitlines()[-1] == f"saved {saved}"
+    assert {row["asked"] for row in rows} >= {"play", "turn"}
+    assert not any(row["reply"].startswith("Error") for row in rows)
+    (ours,), (theirs,) = parse_mat(read_bytes(saved)).matches, parse_sgf(read_bytes(tmp_path / "match.sgf")).matches
+    check_same_games(ours, theirs, 0)

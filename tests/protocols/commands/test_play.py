@@ -1,0 +1,607 @@
+"""`bgdata play`: whole games, what a person can say, with the cube too, and that a game is decided by its seed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import bgdata
+from bgdata.cli import main
+from bgdata.equity.cube import CubeRules
+from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
+from bgdata.equity.stored_met import find_met
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.formats.mat import format_mat, parse_mat
+from bgdata.formats.matches import Match, TurnKind
+from bgdata.formats.replay import replay_game
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START, Position
+from bgdata.protocols.commands import play as playing
+from bgdata.protocols.commands.play import HELP, Dialogue
+from bgdata.protocols.commands.watch import Program
+from bgdata.protocols.decisions import Answer, Decisions
+from bgdata.protocols.session import DecisionKind, Moment, Session
+from tests.command_line import error_of, run, succeeds
+from tests.conftest import SharedFolder, build_for_player
+from tests.protocols.test_external import Wild
+from tests.protocols.test_fibs import Whims
+from tests.together import each
+
+SEED = 3  # the other side begins
+MONEY, MET = Money(is_jacoby=False), "published-12"
+
+
+@pytest.fixture(scope="module")
+def player(player_root: Path) -> LookaheadPlayer:
+    return bgdata.open_player(player_root, "random")
+
+
+@pytest.fixture(scope="module")
+def cube_root(shared_folder: SharedFolder) -> Path:
+    """A warehouse with a network, small tables and a match equity table."""
+
+    def fill(folder: Path) -> None:
+        build_for_player(folder)
+        bgdata.open_warehouse(folder / "warehouse").build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
+
+    return shared_folder("play", fill) / "warehouse"
+
+
+def talk(root: Path, *answers: str, seed: int = SEED, options: tuple[str, ...] = ()) -> str:
+    """What a game prints whose answers come from a pipe."""
+    text = "".join(f"{answer}\n" for answer in answers)
+    arguments = ["--warehouse", str(root), "play", "--network", "random", "--seed", str(seed), *options]
+    result = CliRunner().invoke(main, arguments, input=text, catch_exceptions=False)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout
+
+
+Ask = Callable[[str], str]
+
+
+def dialogue(player: LookaheadPlayer, seed: int, ask: Ask = lambda _: "quit") -> Dialogue:
+    """A game without the cube."""
+    return Dialogue(Session(seed, ("You", player.label)), Program(player), player, ask)
+
+
+def your_plays(seed: int, player: LookaheadPlayer) -> list[str]:
+    """The plays that you have at your first decision."""
+    session = Session(seed, ("You", player.label))
+    if session.now.side:
+        session.make(player.best_play(session.now.position, session.roll).play)
+    return [str(play) for play in legal_plays(session.now.position, session.roll)]
+
+
+def roll_of_turn(seed: int, turn: int) -> str:
+    """A roll of the first game of a seed."""
+    session = Session(seed, ("You", "it"))
+    session.now = Moment(START, 0, rolls=turn)
+    return str(session.roll)
+
+
+def test_a_game_that_is_left_at_the_end_of_the_input(player_root: Path, player: LookaheadPlayer) -> None:
+    shown = talk(player_root)
+    assert shown.startswith("You are X, random-0ply is O; the dice are those of seed 3.\n  8/5 6/5   your play;")
+    rolled = roll_of_turn(SEED, 0)
+    assert f"\nrandom-0ply rolls {rolled}: {player.best_play(START, rolled).play}\n" in shown
+    assert shown.endswith(" quit\nleft after 1 roll; the same dice again: bgdata play --seed 3\n")
+    assert "left after 0 rolls;" in talk(
+        player_root, "quit", seed=next(seed for seed in range(9) if Session(seed, ("You", "it")).now.side == 0)
+    )
+
+
+def test_a_transcript_reads_like_the_dialogue(player_root: Path, player: LookaheadPlayer) -> None:
+    mine = your_plays(SEED, player)[0]
+    roll = roll_of_turn(SEED, 1)
+    shown = talk(player_root, "hint", "nonsense", "1/25", "9/1", "", "BOARD", mine, "undo", "undo", mine, "exit")
+    assert f"\nYou roll {roll}: hint\n     ply  play" in shown or f"\nYou roll {roll}: hint\n    ply  play" in shown
+    assert f"\nYou roll {roll}: nonsense\nillegal: expected checker moves such as 'bar/22* 6/5(2)', got" in shown
+    assert f"\nYou roll {roll}: 1/25\nillegal: expected points that go down from 25 to 0, got '1/25'\n" in shown
+    assert f"\nYou roll {roll}: 9/1\nillegal: no checker is on 9\n" in shown
+    assert shown.count(f" legal plays of {roll}: {mine}") == 3
+    assert f"\nYou roll {roll}: \n  8/5 6/5   your play; moves in any order" in shown
+    assert f"\nYou roll {roll}: BOARD\nPosition ID: " in shown
+    assert shown.count(f"\nYou roll {roll}: {mine}\n") == 2
+    assert shown.count(": undo\n") == 2
+    assert shown.count(": undo\nnothing to take back yet\n") == 1
+    # the other side answers the same play with the same
+    replies = re.findall(r"random-0ply rolls \d\d: .*", shown)
+    assert len(replies) == 3
+    assert replies[1] == replies[2]
+    assert "left after 3 rolls; " in shown
+
+
+def test_illegal_plays_are_answered_with_all_legal_ones(
+    player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for seed in range(12):
+        talked = dialogue(player, seed)
+        session = talked.session
+        talked.answer("24/23/22/21")
+        said, *listed = capsys.readouterr().out.splitlines()
+        assert said.startswith("illegal: "), said
+        plays = legal_plays(START, session.roll)
+        head, _, listing = " ".join(listed).partition(": ")
+        assert head == f"{len(plays)} legal plays of {session.roll}"
+        assert [" ".join(text.split()) for text in listing.split(",")] == [str(play) for play in plays]
+        assert max(map(len, listed)) <= 100
+        assert all(line.endswith(",") for line in listed[:-1])
+        assert session.now.rolls == 0
+        talked.answer(f" {plays[0]} ".replace(" ", ", ").upper().strip(", "))
+        assert (session.now.position, session.now.rolls) == (plays[0].next_position, 1)
+
+
+def test_whole_games_end_in_their_result(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """The person asks for a hint, plays one of the plays it shows, and takes every seventh play back."""
+    winners = set()
+    for seed in range(5):
+        asked = 0
+
+        def person(_: str) -> str:
+            nonlocal asked
+            asked += 1
+            shown = capsys.readouterr().out
+            plays = re.findall(r"^ +\d +0  (.*?) +[+-]\d\.\d{4} ", shown, re.MULTILINE)
+            return str(plays[asked % len(plays)]) if plays else "undo" if asked % 7 == 0 else "hint"
+
+        dialogue(player, seed, person).run()
+        last = capsys.readouterr().out.splitlines()[-1]
+        assert re.fullmatch(r"(You win|random-0ply wins) a (single game, 1 point|(back)?gammon, [23] points)", last)
+        winners.add(last.split()[0])
+    assert winners == {"You", "random-0ply"}
+
+
+def test_only_plays_are_made_without_asking(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """A checker on the bar against a closed board, and one that has one way."""
+    closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
+    forced = Position([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, *[0] * 10, -1, 0])
+    for position, said in ((closed_out, "no play"), (forced, " is the only play")):
+        talked = dialogue(player, 5)
+        talked.session.now = Moment(position, 0, rolls=1)
+        talked.take_turn()
+        shown = capsys.readouterr().out
+        assert f"You roll {roll_of_turn(5, 1)}: " in shown
+        assert said in shown.splitlines()[-1]
+        now = talked.session.now
+        assert (now.rolls, now.side, talked.session.is_left, talked.session.decisions) == (2, 1, False, [])
+
+
+def test_interrupted_games_are_left(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(_: str) -> str:
+        raise KeyboardInterrupt
+
+    dialogue(player, SEED, interrupt).run()
+    assert capsys.readouterr().out.endswith("\n\nleft after 1 roll; the same dice again: bgdata play --seed 3\n")
+
+
+def test_questions_in_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is echoed, as the terminal does; the end of the input leaves."""
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda prompt: f"{prompt}8/5")
+    assert playing.ask("> ") == "> 8/5"
+    assert capsys.readouterr().out == ""
+
+    def end(_: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", end)
+    assert playing.ask("> ") == "quit"
+    assert capsys.readouterr().out == "\n"
+
+
+def test_a_saved_game_that_was_left_has_no_result_and_no_play_that_was_taken_back(player: LookaheadPlayer) -> None:
+    mine = your_plays(SEED, player)
+    answers = iter([mine[0], "undo", mine[1]])
+    talked = dialogue(player, SEED, lambda _: next(answers, "quit"))
+    talked.run()
+    (match,) = parse_mat(b"".join(format_mat(talked.session.record.match))).matches
+    (recorded,) = match.games
+    assert (recorded.winner, recorded.points) == (None, None)
+    assert len(recorded.turns) == talked.session.now.rolls == 3
+    replayed = replay_game(match, recorded).turns
+    assert [each.turn.player for each in replayed] == [1, 0, 1]
+    assert str(replayed[1].play) == mine[1]
+
+
+def test_a_seed_is_drawn_when_none_is_given(player_root: Path) -> None:
+    heads = {
+        succeeds(player_root, "play", "--network", "random", "--watch", "random").splitlines()[0] for _ in range(2)
+    }
+    assert len(heads) == 2
+
+
+# with the cube
+
+
+class Scripted(Decisions):
+    """Doubles where it says so, and answers by the next word; it accepts gammons."""
+
+    doubling, words = False, ("take",)
+
+    def doubles(self, position: Position, stakes: Stakes) -> bool:  # noqa: ARG002
+        """Always or never."""
+        return self.doubling
+
+    def answer(self, position: Position, stakes: Stakes, *, by_roller: bool = False) -> Answer:
+        """The next word."""
+        super().answer(position, stakes, by_roller=by_roller)  # it is asked for what it can answer
+        first = self.words[0]
+        object.__setattr__(self, "words", (*self.words[1:], first))
+        return Answer(first)
+
+    def accepts(self, position: Position, stakes: Stakes, size: int, roll: object = None) -> bool:  # noqa: ARG002
+        """Gammons, and more."""
+        return size > 1
+
+
+def cube_talk(
+    player: LookaheadPlayer,
+    *answers: str,
+    doubling: bool = False,
+    words: tuple[str, ...] = ("take",),
+    seed: int = SEED,
+    score: Money | MatchScore = MONEY,
+    has_beavers: bool = False,
+) -> Dialogue:
+    """A dialogue with a program that does as it is told, after these answers; then you leave."""
+    program = Scripted(player, CubeRules(has_beavers=has_beavers))
+    object.__setattr__(program, "doubling", doubling)
+    object.__setattr__(program, "words", words)
+    left = iter(answers)
+    session = Session(seed, ("You", player.label), score, has_beavers=has_beavers)
+    talked = Dialogue(session, Program(player, program), player, echoed(lambda _: next(left, "quit")))
+    talked.run()
+    assert not list(left), "all answers were asked for"
+    return talked
+
+
+def echoed(answer: Ask) -> Ask:
+    """As `playing.ask` prints what comes from a pipe."""
+
+    def ask(prompt: str) -> str:
+        said = answer(prompt)
+        print(prompt + said)
+        return said
+
+    return ask
+
+
+def test_you_double(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = your_plays(SEED, player)[0]
+    talked = cube_talk(
+        player, "hint", "13/7", "take", "double", "double", "undo", "undo", "ROLL", "double", mine, "undo", "undo", "d"
+    )
+    shown = capsys.readouterr().out
+    roll = roll_of_turn(SEED, 1)
+    assert "\n  double    offer the cube " in shown
+    assert "beaver" not in shown
+    assert shown.count("cube 1, money\n") == 3, "the board is shown once a turn, and where one goes back to another"
+    assert re.search(r"\nEnter to roll, or double: hint\n[a-z, ]+\n\n +equity +change\nno double +[+-]\d\.\d{4}", shown)
+    for text in ("13/7", "take"):
+        assert f": {text}\nexpected roll or double, got '{text}'; help lists the commands\n" in shown
+    assert "\nEnter to roll, or double: double\nrandom-0ply takes\n" in shown
+    assert f"\nYou roll {roll}: double\nno double: the opponent owns the cube\n" in shown
+    assert f"\nYou roll {roll}: undo\nEnter to roll, or double: undo\nnothing to take back yet\n" in shown
+    assert f": ROLL\nYou roll {roll}: double\nno double: the dice are rolled\n" in shown
+    assert shown.endswith("quit\nleft after 1 roll; the same dice again: bgdata play --money --seed 3\n")
+    assert [turn.kind for turn in talked.session.record.games[0].turns] == [
+        TurnKind.PLAY,
+        TurnKind.DOUBLE,
+        TurnKind.TAKE,
+    ]
+    assert talked.session.now.stakes == Stakes(MONEY, Cube(2, CubeOwner.OPPONENT))
+
+
+def test_you_double_and_it_passes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    talked = cube_talk(player, "double", words=("pass",))
+    assert capsys.readouterr().out.endswith(": double\nrandom-0ply passes\n\nYou win 1 point\n")
+    assert (talked.session.is_over, talked.session.points) == (True, (1, 0))
+
+
+def test_it_doubles(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = your_plays(SEED, player)[0]
+    answers = ("", mine, "hint", "", "beaver", "resign", "board", "undo", mine, "take", "undo", "t", "board", "p")
+    talked = cube_talk(player, *answers, doubling=True)
+    shown = capsys.readouterr().out
+    assert "\nrandom-0ply doubles to 2\n\n+-13-" in shown
+    assert shown.count("  X to answer\n") == 4
+    asked = "\nTake or pass: "
+    assert f"{asked}hint\n" in shown
+    assert f"{asked}\n{HELP}" in shown
+    assert f"{asked}beaver\nexpected take or pass, got 'beaver'; help lists the commands\n" in shown
+    assert f"{asked}resign\nexpected take or pass, got resign; pass gives the game up\n" in shown
+    assert shown.count("random-0ply doubles to 2\n") == 2
+    again = shown.index(f"{asked}take\nrandom-0ply rolls ")
+    assert shown.index(f"{asked}t\n", again)
+    board = shown[shown.rindex(": board\n") :]
+    assert "  cube 2\n" in board
+    assert "Enter to roll, or double: p\nexpected roll or double, got 'p'; help lists" in board
+    assert talked.session.now.stakes == Stakes(MONEY, Cube(2, CubeOwner.ON_ROLL))
+
+    talked = cube_talk(player, "", mine, "PASS", doubling=True)
+    assert capsys.readouterr().out.endswith("Take or pass: PASS\n\nrandom-0ply wins 1 point\n")
+    assert talked.session.points == (0, 1)
+
+
+def test_beavers_of_either_side(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = your_plays(SEED, player)[0]
+    talked = cube_talk(player, "double", "hint", "beaver", "pass", words=("beaver",), has_beavers=True)
+    shown = capsys.readouterr().out
+    assert "\n  beaver    turn a double back at once, and keep the cube\n" in shown
+    assert re.search(
+        r": double\nrandom-0ply beavers to 4\nTake or pass: hint\ntake [+-]\d\.\d{4}, pass -2\.0000", shown
+    )
+    assert "Take or pass: beaver\nexpected take or pass, got 'beaver'; help lists the commands\n" in shown
+    assert shown.endswith("Take or pass: pass\n\nrandom-0ply wins 2 points\n")
+    assert talked.session.points == (0, 2)
+
+    talked = cube_talk(player, "double", "take", words=("beaver",), has_beavers=True)
+    assert talked.session.now.stakes == Stakes(MONEY, Cube(4, CubeOwner.OPPONENT))
+    capsys.readouterr()
+
+    talked = cube_talk(player, "", mine, "beaver", doubling=True, has_beavers=True)
+    assert "\nTake, pass or beaver: beaver\nrandom-0ply takes\nrandom-0ply rolls " in capsys.readouterr().out
+    assert talked.session.now.stakes == Stakes(MONEY, Cube(4, CubeOwner.ON_ROLL))
+    kinds = [turn.kind for turn in talked.session.record.games[0].turns]
+    assert kinds[2:5] == [TurnKind.DOUBLE, TurnKind.BEAVER, TurnKind.PLAY]
+
+
+def test_resignations(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    talked = cube_talk(player, "resign", "resign me", "resign 2", "", "resign single", "Resign  Gammon")
+    shown = capsys.readouterr().out
+    for text in ("resign me", "resign 2"):
+        assert f": {text}\nexpected resign, resign gammon or resign backgammon, got '{text}'\n" in shown
+    assert "Enter to roll, or double: resign\nrandom-0ply refuses\nEnter to roll" in shown
+    roll = roll_of_turn(SEED, 1)
+    assert f"You roll {roll}: resign single\nrandom-0ply refuses\nYou roll {roll}: " in shown
+    assert shown.endswith("random-0ply accepts\n\nrandom-0ply wins a gammon, 2 points\n")
+    assert talked.session.points == (0, 2)
+
+
+def test_the_program_decides_by_its_own_equity(player: LookaheadPlayer) -> None:
+    """What it does is what `Decisions` says, at the score."""
+    rules = CubeRules()
+    decisions = Decisions(player, rules)
+    for seed in range(12):
+        session = Session(seed, ("You", player.label), MONEY)
+        program = Program.of(player, rules)
+        for _ in range(30):
+            now = session.now
+            assert now.stakes
+            if session.ending:
+                break
+            if now.kind is DecisionKind.PLAY:
+                expected = decisions.play(now.position, session.roll, now.stakes)
+                program.act(session)
+                assert session.now.position == expected.next_position
+            elif now.kind is DecisionKind.TURN:
+                doubles = decisions.doubles(now.position, now.stakes)
+                assert (program.act(session) != "") == doubles
+            else:
+                said = {"takes": "take", "passes": "pass"}[program.act(session)]
+                assert said == decisions.answer(now.position, now.stakes)
+
+
+def test_nobody_is_asked_to_double_in_the_crawford_game(
+    player: LookaheadPlayer, cube_root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor where the cube is dead, nor before the first roll."""
+    begins = next(seed for seed in range(9) if Session(seed, ("You", "it")).now.side == 0)
+    shown = talk(cube_root, "double", seed=begins, options=("--match-length", "3", "--met", MET))
+    assert "game 1 to 3 points: You 0, random-0ply 0\n" in shown
+    assert ": double\nno double: the first roll of a game decides who begins\n" in shown
+    assert "  X to play " in shown
+    assert shown.endswith(
+        f"left game 1 after 0 rolls; the same dice again: bgdata play --match-length 3 --seed {begins}\n"
+    )
+    shown = talk(cube_root, "double", options=("--match-length", "1", "--met", MET))
+    assert ": double\nno double: at 1-away 1-away the cube is high enough to win the match\n" in shown
+
+    session = Session(SEED, ("You", player.label), MatchScore(2, 2))
+    session.now = Moment(START, 1, session.now.stakes)
+    session.resign(1)
+    session.begin_next()
+    answers = iter(["double"] * 2)
+    rules = CubeRules(met=find_met(bgdata.open_warehouse(cube_root), MET))
+    Dialogue(session, Program.of(player, rules), player, echoed(lambda _: next(answers, "quit"))).run()
+    shown = capsys.readouterr().out
+    assert "game 2 to 2 points: You 1, random-0ply 0, Crawford game\n" in shown
+    assert "crawford game" in shown
+    assert "double: " not in shown.replace("no double: nobody doubles in the crawford game\n", "").replace(
+        "You roll", ""
+    )
+
+
+def somebody(capsys: pytest.CaptureFixture[str], told: list[str]) -> Ask:
+    """A person who asks for hints, plays one of the plays that it shows, doubles now and then, and takes mostly."""
+    asked = 0
+
+    def answer(prompt: str) -> str:
+        nonlocal asked
+        asked += 1
+        shown = capsys.readouterr().out
+        told.append(shown)
+        if prompt.startswith("Enter"):
+            return "double" if asked % 11 == 0 else "undo" if asked % 29 == 0 else "hint" if asked % 17 == 0 else ""
+        if prompt.startswith("Take"):
+            return "pass" if asked % 13 == 0 else "take"
+        plays = re.findall(r"^ +\d +0  (.*?) +[+-]\d\.\d{4} ", shown, re.MULTILINE)
+        return str(plays[asked % len(plays)]) if plays else "hint"
+
+    return answer
+
+
+@pytest.mark.parametrize("options", [("--match-length", "3"), ("--money", "--jacoby", "--beavers")], ids=" ".join)
+def test_what_is_saved_is_read_back(
+    cube_root: Path,
+    player: LookaheadPlayer,
+    options: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whole matches and money games: every act is in the file, and `analyze` and `luck` judge them."""
+    kinds: set[TurnKind] = set()
+    rules = CubeRules(met=find_met(bgdata.open_warehouse(cube_root), MET))
+    for seed in range(3):
+        is_match = options[0] == "--match-length"
+        score = MatchScore(3, 3) if is_match else Money(is_jacoby=True)
+        session = Session(seed, ("You", player.label), score, has_beavers=not is_match)
+        path, told = tmp_path / f"{seed}.mat", list[str]()
+        person = somebody(capsys, told)
+        wild = Program(player, Wild(player, rules if is_match else CubeRules(has_beavers=True)))
+        with playing.saved(session, path) as keep:
+            Dialogue(session, wild, player, person).run(keep)
+        told.append(capsys.readouterr().out)
+        assert session.is_over
+        match = read(path)
+        check_replay(match, session)
+        kinds.update(turn.kind for game in match.games for turn in game.turns)
+        text = "".join(told)
+        assert text.count("random-0ply doubles to ") >= sum(
+            turn.kind is TurnKind.DOUBLE and turn.player == 1 for game in match.games for turn in game.turns
+        )
+        if is_match:
+            assert text.count("\ngame ") == len(match.games)
+            assert f"the match {max(session.points)}-{min(session.points)}\n" in text
+        rolls = sum(turn.dice is not None for game in match.games for turn in game.turns)
+        table = succeeds(cube_root, "luck", path, "--player", "network/random", "--format", "csv").splitlines()
+        assert len(table) == rolls + 1
+        network = ("--network", "random", "--ply", "0", "--format", "csv", "--by-game")
+        judged = succeeds(cube_root, "analyze", path, *network, *(["--met", MET] if is_match else []))
+        assert len(judged.splitlines()) == len(match.games) + 1
+    assert {TurnKind.DOUBLE, TurnKind.TAKE} <= kinds
+    assert is_match or TurnKind.BEAVER in kinds
+
+
+def read(path: Path) -> Match:
+    """The one match of a file, every line of it understood."""
+    found = parse_mat(path.read_bytes())
+    assert not found.quarantined
+    (match,) = found.matches
+    return match
+
+
+def check_replay(match: Match, session: Session) -> None:
+    """The file has what was played: legal from the start position on, to the same points."""
+    assert (match.players, match.length) == (session.players, session.record.length)
+    points = [0, 0]
+    for game, kept in zip(match.games, session.record.games, strict=True):
+        replayed = replay_game(match, game).turns
+        assert [(each.turn.player, each.turn.kind, each.turn.dice, each.turn.cube_value) for each in replayed] == [
+            (turn.player, turn.kind, turn.dice, turn.cube_value) for turn in kept.turns
+        ]
+        assert game.score == tuple(points)
+        if game.winner is not None:
+            points[game.winner] += game.points or 0
+    assert tuple(points) == session.points
+
+
+def test_what_was_played_is_saved_whatever_ends_it(
+    player: LookaheadPlayer, cube_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After every game, and when you leave, press Ctrl-C, or anything fails."""
+    rules = CubeRules(met=find_met(bgdata.open_warehouse(cube_root), MET))
+    for error in (None, KeyboardInterrupt, RuntimeError):
+        session = Session(SEED, ("You", player.label), MatchScore(5, 5))
+        path = tmp_path / "left.mat"
+        path.unlink(missing_ok=True)
+        count = 0
+
+        def person(_: str) -> str:
+            nonlocal count
+            count += 1
+            if count == 1:
+                return "resign backgammon"
+            assert read(path).games[0].points == 3  # noqa: B023
+            if count == 2:
+                return "hint"
+            if error:  # noqa: B023
+                raise error  # noqa: B023
+            return "quit"
+
+        try:
+            with playing.saved(session, path) as keep:
+                Dialogue(session, Program.of(player, rules), player, person).run(keep)
+        except RuntimeError:
+            assert error is RuntimeError
+        shown = capsys.readouterr().out
+        assert ("left game 2 after " in shown) == (error is not RuntimeError)
+        match = read(path)
+        check_replay(match, session)
+        assert [game.winner for game in match.games] == [1, None]
+
+
+def test_matches_are_saved_by_the_command(cube_root: Path, tmp_path: Path) -> None:
+    """At the end of the input, in the middle of a game."""
+    path = tmp_path / "match.mat"
+    options = ("--match-length", "5", "--met", MET, "--save", str(path))
+    shown = talk(cube_root, "resign gammon", "resign gammon", "hint", options=options)
+    assert "\nrandom-0ply " in shown
+    assert shown.rstrip().splitlines()[-1].startswith("left game ")
+    match = read(path)
+    assert (match.players, match.length) == (("You", "random-0ply"), 5)
+    assert [game.points for game in match.games] == [2, 2, None]
+
+
+@each(
+    ("options", "code", "said"),
+    [
+        (("--match-length", "0"), 2, "invalid value for '--match-length': 0 is not in the range 1<=x<=64; see: .*"),
+        (("--match-length", "20", "--met", MET), 2, "expected a match equity table to 20-away, got .*"),
+        (("--match-length", "3", "--jacoby"), 2, "expected money play with --jacoby, got a match to 3"),
+        (("--match-length", "3", "--beavers"), 2, "expected money play with --beavers, got a match to 3"),
+        (("--match-length", "3", "--money"), 2, "expected one of --money and --match-length, got both"),
+        (("--match-length", "3", "--met", "none"), 1, "no match equity table none in .*"),
+        (("--jacoby",), 2, "expected --money with --jacoby, got none"),
+        (("--beavers",), 2, "expected --money with --beavers, got none"),
+        (("--money", "--met", "published-12"), 2, "expected --match-length with --met, got none"),
+        (("--met", "published-12"), 2, "expected --match-length with --met, got none"),
+        (
+            ("--money", "--watch", "pubeval"),
+            2,
+            "expected a player that evaluates positions, got pubeval, which only chooses plays",
+        ),
+        (
+            ("--match-length", "3", "--met", MET, "--watch", "random"),
+            2,
+            "expected a player that evaluates positions, got random, which only chooses plays",
+        ),
+        (("--money", "--save", "/nowhere/x.mat"), 1, "cannot write /nowhere/x.mat: no such file or directory"),
+    ],
+)
+def test_wrong_options(cube_root: Path, options: tuple[str, ...], code: int, said: str) -> None:
+    assert re.fullmatch(said, error_of(run(cube_root, "play", "--network", "random", *options), code))
+
+
+def test_a_match_needs_a_match_equity_table(player_root: Path) -> None:
+    said = error_of(run(player_root, "play", "--network", "random", "--match-length", "3"), 1)
+    assert said.startswith("no match equity table is built in ")
+
+
+def test_watching_with_the_cube(cube_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the command, which saves it."""
+    monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda _: LookaheadPlayer(Whims()))
+    path = tmp_path / "watched.mat"
+    arguments = (
+        "play",
+        "--network",
+        "random",
+        "--seed",
+        "4",
+        "--watch",
+        "any.onnx",
+        "--match-length",
+        "3",
+        "--met",
+        MET,
+    )
+    shown = succeeds(cube_root, *arguments, "--save", str(path))
+    match = read(path)
+    assert match.players == ("scrambled-0ply", "random-0ply")
+    assert shown.count("mwc of random-0ply\n") == len(match.games)
+    assert re.search(r"(scrambled|random)-0ply wins the match \d+-\d+\n$", shown)

@@ -1,0 +1,319 @@
+"""Programs in the terminal: games to watch, without the cube and with it, and how they are told."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import bgdata
+from bgdata.equity.cube import CubeRules, decide_cube
+from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.stored_met import find_met
+from bgdata.errors import UsageError
+from bgdata.evaluation.choices import chosen_boards
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.player import RandomPlayer
+from bgdata.evaluation.pubeval import PubEval
+from bgdata.formats.mat import format_mat, parse_mat
+from bgdata.formats.matches import TurnKind
+from bgdata.formats.replay import replay_game
+from bgdata.game.codec import Boards
+from bgdata.game.dice import roll_of
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START, Position
+from bgdata.protocols.commands.watch import (
+    Program,
+    chosen_play,
+    describe_ending,
+    describe_leaving,
+    describe_score,
+    describe_worth,
+    watch_session,
+)
+from bgdata.protocols.decisions import Decisions
+from bgdata.protocols.session import DecisionKind, Moment, Session
+from tests.command_line import succeeds
+from tests.protocols.test_external import Wild
+from tests.protocols.test_fibs import Whims
+from tests.reference.games import dice
+
+ROW = re.compile(r" *(\d+)  (\S+) +(\d\d): (.*?) +([+-]\d\.\d{3})")
+
+
+@pytest.fixture(scope="module")
+def player(player_root: Path) -> LookaheadPlayer:
+    return bgdata.open_player(player_root, "random")
+
+
+@pytest.fixture(scope="module")
+def met(tmp_path_factory: pytest.TempPathFactory) -> MatchEquity:
+    """A published table."""
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("met") / "warehouse")
+    warehouse.build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
+    return find_met(warehouse, "published-12")
+
+
+class Engine(Whims):
+    """Another program: it says what positions are worth, and chooses plays as it likes."""
+
+    label = "engine"
+
+    def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
+        """See `player.Player`."""
+        return RandomPlayer(3).choose_plays(boards, rolls)
+
+
+# without the cube
+
+
+@pytest.mark.parametrize("name", ["pubeval", "random"])
+def test_watching_a_game(player_root: Path, player: LookaheadPlayer, name: str) -> None:
+    """Every play is legal, in turns, with the dice of the seed; and the same every time."""
+    arguments = ("play", "--network", "random", "--seed", "11", "--watch", name)
+    shown = succeeds(player_root, *arguments)
+    assert succeeds(player_root, *arguments) == shown
+    head, _, columns, *lines, empty, result = shown.splitlines()
+    assert head == f"{name} is X, random-0ply is O; the dice are those of seed 11."
+    assert columns.split() == ["play", "equity", "of", "random-0ply"]
+    assert empty == ""
+    session = Session(11, (name, "random-0ply"))
+    for turn, line in enumerate(lines):
+        parts = ROW.fullmatch(line)
+        assert parts, line
+        now = session.now
+        assert int(parts[1]) == turn + 1
+        assert parts[2] == session.players[now.side]
+        assert parts[3] == str(session.roll)
+        play = next(play for play in legal_plays(now.position, session.roll) if str(play) == parts[4])
+        if now.side:
+            assert play == player.best_play(now.position, session.roll).play
+        session.make(play)
+        sign = -1 if now.side else 1
+        assert f"{sign * player.evaluate(session.now.position).cubeless_equity:+.3f}" == parts[5]
+    assert session.ending
+    assert result == describe_ending(session)
+    assert parts is not None
+    assert float(parts[5]) == session.ending.points * (1 if session.ending.winner else -1)
+
+
+def test_who_plays_at_random_goes_by_game_and_turn() -> None:
+    """As in recorded games: otherwise the same position and roll would always have the same play."""
+    chooser, boards, rolls = RandomPlayer().chooser, np.array([START.board], np.int8), np.array([(3, 1)], np.int8)
+    plays = set()
+    for game, turn in product(range(1, 4), range(5)):
+        play = chosen_play(RandomPlayer(), START, roll_of(3, 1), game, turn)
+        (expected,) = chosen_boards(chooser, boards, rolls, np.array([game]), turn).tolist()
+        assert list(play.next_position.board) == expected
+        plays.add(str(play))
+    assert len(plays) > 5
+    session = Session(4, ("random", "random"))
+    assert Program.of(RandomPlayer(), None).play(session) == chosen_play(
+        RandomPlayer(), session.now.position, session.roll, 1, 0
+    )
+
+
+def test_a_saved_game_is_the_one_that_was_played(player_root: Path, tmp_path: Path) -> None:
+    output = tmp_path / "game.mat"
+    arguments = ("play", "--network", "random", "--seed", "11", "--watch", "pubeval")
+    shown = succeeds(player_root, *arguments, "--save", str(output))
+    assert shown == succeeds(player_root, *arguments)
+    (match,) = parse_mat(output.read_bytes()).matches
+    (game,) = match.games
+    assert (match.players, match.length, game.score) == (("pubeval", "random-0ply"), 0, (0, 0))
+    assert game.winner is not None
+    assert shown.splitlines()[-1].startswith(f"{match.players[game.winner]} wins a ")
+    assert f", {game.points} point" in shown.splitlines()[-1]
+    lines = [line for line in shown.splitlines() if ROW.match(line)]
+    assert len(game.turns) == len(lines)
+    first = Session(11, match.players).now.side
+    for number, (turn, line) in enumerate(zip(game.turns, lines, strict=True)):
+        assert turn.player == (number + first) % 2
+        assert turn.dice == dice(11, 0, number)
+        assert line.split()[1] == match.players[turn.player]
+    rows = succeeds(player_root, "luck", str(output), "--player", "network/random", "--format", "csv").splitlines()
+    assert len(rows) == len(lines) + 1  # so every play is legal
+
+
+def test_chosen_plays_are_those_of_the_player() -> None:
+    roll = Session(1, ("a", "b")).roll
+    chosen = chosen_play(PubEval(), START, roll)
+    boards = PubEval().choose_plays(np.array([START.board], np.int8), np.array([(roll.high, roll.low)], np.int8))
+    assert chosen in legal_plays(START, roll)
+    assert chosen.next_position == Position(boards[0].tolist())
+
+
+# with the cube
+
+
+@pytest.mark.parametrize("other", [PubEval(), RandomPlayer()], ids=lambda player: player.label)
+def test_who_does_not_evaluate_positions_cannot_decide_about_the_cube(other: PubEval | RandomPlayer) -> None:
+    said = f"expected a player that evaluates positions, got {other.label}, which only chooses plays"
+    with pytest.raises(UsageError, match=said):
+        Program.of(other, CubeRules())
+    assert Program.of(other, None).decisions is None
+
+
+def test_each_program_decides_by_its_own_chances(player: LookaheadPlayer, met: MatchEquity) -> None:
+    """A network chooses plays by their value with the cube, another program as it does always."""
+    rules, stakes = CubeRules(met=met), Stakes(MatchScore(2, 4))
+    network, engine = Program.of(player, rules), Program.of(Engine(), rules)
+    assert network.decisions == Decisions(player, rules)
+    assert engine.decisions is not None
+    chances = Engine().evaluate_many(np.array([START.board], np.int8)).chances[0].tolist()
+    assert engine.decisions.player.decide_cube(START, stakes, rules) == decide_cube(chances, stakes, rules)
+    differ = 0
+    for seed in range(12):
+        session = Session(seed, ("a", "b"), MatchScore(2, 2))
+        session.now = Moment(START, 0, stakes)
+        assert engine.play(session) == chosen_play(Engine(), START, session.roll)
+        assert network.play(session) == player.best_play(START, session.roll, stakes, rules).play
+        differ += network.play(session) != player.best_play(START, session.roll).play
+    assert differ
+
+
+def test_acts_are_done_and_said(player: LookaheadPlayer) -> None:
+    """By two that turn the cube whenever they may."""
+    wild = Wild(player, CubeRules(has_beavers=True))
+    programs = Program(player, wild), Program(player, wild)
+    said = set()
+    for seed in range(30):
+        session = Session(seed, ("a", "b"), Money(is_jacoby=False), has_beavers=True)
+        while not session.ending and session.now.rolls < 20:
+            before = session.now
+            words = programs[before.side].act(session)
+            if not words:
+                assert (before.kind, session.now.kind) == (DecisionKind.TURN, DecisionKind.PLAY)
+            elif before.kind is DecisionKind.PLAY:
+                assert re.fullmatch(r"rolls \d\d: .+", words)
+            else:
+                assert before.stakes
+                value = before.stakes.cube.value
+                said.add(words.split()[0])
+                last = session.record.games[0].turns[-1]
+                assert words in (f"doubles to {2 * value}", f"beavers to {4 * value}", "takes", "passes")
+                if "to" in words:
+                    assert int(words.split()[-1]) == last.cube_value
+    assert said == {"doubles", "beavers", "takes"}
+
+
+@pytest.mark.parametrize("score", [Money(is_jacoby=True), MatchScore(3, 3)], ids=str)
+def test_watching_with_the_cube(
+    player: LookaheadPlayer, met: MatchEquity, score: Money | MatchScore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is printed is what the record has, act by act."""
+    kinds = set()
+    for seed in range(3):
+        rules = CubeRules(met=met)
+        programs = Program.of(Engine(), rules), Program.of(player, rules)
+        session = Session(seed, ("engine", player.label), score)
+        kept: list[None] = []
+        watch_session(session, programs, player, partial(kept.append, None))
+        shown = capsys.readouterr().out
+        head, *games = re.split(r"^ +play +(?:equity|mwc) of random-0ply\n", shown, flags=re.MULTILINE)
+        assert head.startswith(f"engine is X, random-0ply is O; the dice are those of seed {seed}.\n")
+        match = session.record.match
+        assert len(games) == len(match.games) == len(kept) + 1
+        for text, game in zip(games, match.games, strict=True):
+            rows = text.split("\n\n")[0].splitlines()
+            assert len(rows) == len(game.turns)
+            for row, turn in zip(rows, game.turns, strict=True):
+                kinds.add(turn.kind)
+                assert match.players[turn.player] in row
+                words = {
+                    TurnKind.DOUBLE: f" doubles to {turn.cube_value}",
+                    TurnKind.TAKE: " takes",
+                    TurnKind.PASS: " passes",
+                }.get(turn.kind)
+                assert row.endswith(words) if words else re.search(r" [+-]\d\.\d{3}$| \d+\.\d\d %$", row)
+        (again,) = parse_mat(b"".join(format_mat(match))).matches
+        assert all(replay_game(again, game).turns for game in again.games)
+    assert {TurnKind.DOUBLE, TurnKind.TAKE} <= kinds
+
+
+def test_what_a_position_is_worth(player: LookaheadPlayer, met: MatchEquity) -> None:
+    """To side 1, whoever is on roll."""
+    rules, stakes = CubeRules(met=met), Stakes(MatchScore(2, 4), Cube(2, CubeOwner.ON_ROLL))
+    money = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))
+    for side in (0, 1):
+        mwc = player.decide_cube(START, stakes, rules).equity
+        assert describe_worth(Moment(START, side, stakes), player, rules) == f"{100 * (mwc if side else 1 - mwc):.2f} %"
+        equity = player.decide_cube(START, money, rules).equity
+        assert describe_worth(Moment(START, side, money), player, rules) == f"{equity if side else -equity:+.3f}"
+    lost = Position([0, 1, *[0] * 24])  # the opponent has borne off everything
+    assert describe_worth(Moment(lost, 1, money), player, rules) == "-1.000"
+    assert describe_worth(Moment(lost, 0, stakes), player, rules) == f"{100 * met.mwc(2, 2):.2f} %"
+
+
+def test_scores_and_results() -> None:
+    session = Session(3, ("You", "it"), MatchScore(4, 4))
+    assert describe_score(session) == "game 1 to 4 points: You 0, it 0"
+    for side, size, said in ((1, 3, "You win a backgammon, 3 points"), (0, 1, "it wins a single game, 1 point")):
+        session.now = Moment(START, side, session.now.stakes)
+        session.resign(size)
+        assert describe_ending(session) == said
+        session.begin_next()
+        crawford = ", Crawford game" if side else ""
+        assert describe_score(session) == f"game {session.game} to 4 points: You 3, it {1 - side}{crawford}"
+    session.now = Moment(START, 0, session.now.stakes, DecisionKind.TURN, rolls=2)
+    session.double()
+    session.pass_double()
+    assert describe_ending(session) == "You win 1 point\nYou win the match 4-1"
+
+
+@pytest.mark.parametrize(
+    ("size", "loser", "text"),
+    [
+        (1, 1, "You win a single game, 1 point"),
+        (2, 1, "You win a gammon, 2 points"),
+        (3, 1, "You win a backgammon, 3 points"),
+        (1, 0, "it wins a single game, 1 point"),
+        (2, 0, "it wins a gammon, 2 points"),
+        (3, 0, "it wins a backgammon, 3 points"),
+    ],
+)
+def test_results(size: int, loser: int, text: str) -> None:
+    for you in ("You", "pubeval"):
+        session = Session(3, (you, "it"))
+        session.now = Moment(START, loser)
+        session.resign(size)
+        assert describe_ending(session) == text.replace("You win", f"{you} win{'s' * (you != 'You')}")
+
+
+@pytest.mark.parametrize(
+    ("score", "has_beavers", "options"),
+    [
+        (None, False, ""),
+        (Money(is_jacoby=False), False, " --money"),
+        (Money(is_jacoby=True), True, " --money --jacoby --beavers"),
+        (MatchScore(5, 5), False, " --match-length 5"),
+    ],
+)
+def test_the_command_for_the_same_dice_names_the_rules(
+    score: MatchScore | Money | None, has_beavers: bool, options: str
+) -> None:
+    session = Session(3, ("You", "program"), score, has_beavers=has_beavers)
+    assert describe_leaving(session).endswith(f"; the same dice again: bgdata play{options} --seed 3")
+
+
+def test_who_watches_may_leave(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """By Ctrl-C; what was played stays in the record."""
+
+    class Stops(Engine):
+        def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:  # noqa: ARG002
+            raise KeyboardInterrupt
+
+    session = Session(3, ("engine", player.label), Money(is_jacoby=False))
+    rules = CubeRules()
+    watch_session(session, (Program.of(Stops(), rules), Program.of(player, rules)), player, lambda: None)
+    said = "\nleft after 1 roll; the same dice again: bgdata play --money --seed 3\n"
+    assert capsys.readouterr().out.endswith(said)
+    assert session.is_left
+    assert len(session.record.games[0].turns) == 1

@@ -1,0 +1,118 @@
+"""`bgdata label` with every engine: what is built and said, and one line for what it refuses."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bgdata.evaluation import gnubg_program
+from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
+from bgdata.warehouse import Warehouse
+from tests.command_line import error_of, run, succeeds
+from tests.oracles import needs_gnubg_tool
+from tests.together import each
+
+SAMPLED = f"{SAMPLE.name}/{SAMPLE.slug(SAMPLE.smallest)}"
+SLUG = SAMPLED.replace("/", "-").replace("_", "-")
+TINY = ("--network", "tiny")
+
+
+def test_lookahead(warehouse: Warehouse) -> None:
+    shown = succeeds(warehouse.root, "label", SAMPLED, "--engine", "lookahead", *TINY).splitlines()
+    table = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply")
+    found = table.manifest.statistics
+    assert shown == [
+        str(table.folder),
+        f"{table.manifest.rows:,} positions, {found['lookahead']:,.0f} of them looked into: the equity changes by "
+        f"{found['mean_absolute_change']:.4f} on average, at most {found['largest_absolute_change']:.4f}",
+    ]
+    arguments = ("label", SAMPLED, "--engine", "lookahead", "--ply", "1", *TINY, "--least-change")
+    few = succeeds(warehouse.root, *arguments, "0.1").splitlines()
+    kept = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply-change-0-1")
+    assert few[0] == str(kept.folder)
+    assert kept.manifest.rows == (np.abs(table.array("changes")) >= np.float32(0.1)).sum()
+    assert succeeds(warehouse.root, *arguments, "6").splitlines()[1] == "0 positions, 0 of them looked into"
+
+
+def test_what_changes_is_rolled_out(warehouse: Warehouse) -> None:
+    """Labels of labels: those positions where thought is worth its time."""
+    succeeds(warehouse.root, "label", SAMPLED, "--engine", "lookahead", *TINY, "--least-change", "0.3")
+    kept = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply-change-0-3")
+    assert 0 < kept.manifest.rows < 40
+    source = f"lookahead_labels/{kept.folder.parent.name}"
+    succeeds(warehouse.root, "label", source, *TINY, "--trials", "72", "--truncate", "1")
+    slug = source.replace("/", "-").replace("_", "-")
+    rolled_out = warehouse.open("rollout_labels", f"{slug}-by-tiny-72-seed-0")
+    assert np.array_equal(rolled_out.array("boards"), kept.array("boards"))
+
+
+def test_further_lookahead(warehouse: Warehouse) -> None:
+    shown = succeeds(warehouse.root, "label", "positions/sample", "--engine", "lookahead", *TINY, "--ply", "2")
+    table = warehouse.open("engine_labels", "positions-sample-by-tiny-2ply")
+    version = table.array("engine").tobytes().decode()
+    assert shown.splitlines() == [str(table.folder), f"2 positions by {version}, 2-ply"]
+
+
+def test_tables(warehouse: Warehouse) -> None:
+    arguments = ("label", "bearoff_one_sided/6x15", "--engine", "tables", "--pairs", "200", "--seed", "3")
+    shown = succeeds(warehouse.root, *arguments).splitlines()
+    table = warehouse.open("bearoff_labels", "6x15-200-and-50-of-6x6-seed-3")
+    found = table.manifest.statistics
+    assert shown == [
+        str(table.folder),
+        f"{table.manifest.rows} positions: {found['exact']:.0f} exact, {found['combined']:.0f} combined; "
+        f"{found['with_gammons']:.0f} with gammons",
+    ]
+
+
+@needs_gnubg_tool("gnubg")
+def test_gnubg(warehouse: Warehouse) -> None:
+    shown = succeeds(warehouse.root, "label", "positions/sample", "--engine", "gnubg").splitlines()
+    table = warehouse.open("engine_labels", "positions-sample-by-gnubg-0ply")
+    assert shown == [str(table.folder), f"2 positions by gnubg {gnubg_program.gnubg_version()}-external, 0-ply"]
+
+
+def test_a_program_that_is_not_installed(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gnubg_program, "find_gnubg_tool", lambda _: None)
+    gnubg_program.gnubg_version.cache_clear()
+    result = run(small_root, "label", "positions/sample", "--engine", "gnubg")
+    assert error_of(result, result.exit_code).startswith("expected GNU Backgammon on this machine, found none")
+    gnubg_program.gnubg_version.cache_clear()
+
+
+@each(
+    ("arguments", "message"),
+    [
+        (("positions/none", "--engine", "lookahead"), "no positions/none in"),
+        (("nothing", "--engine", "lookahead"), "expected a table of positions, such as positions/NAME, got nothing"),
+        (("nothing/x", "--engine", "gnubg"), "expected a table of positions"),
+        (("positions/sample", "--engine", "lookahead", "--network", "none"), "no network/none in"),
+        (("positions/sample", "--engine", "lookahead", "--least-change", "-1"), "expected a least change of 0 to 6"),
+        (("positions/sample", "--engine", "lookahead", "--ply", "4"), "expected --ply 0 to 3 for lookahead, got 4"),
+        (
+            ("positions/sample", "--engine", "lookahead", "--ply", "2", "--least-change", "0.1"),
+            "expected --least-change with --ply 1, got it with --ply 2",
+        ),
+        (
+            ("positions/sample", "--engine", "lookahead", "--trials", "72"),
+            "expected options of --engine lookahead: --least-change, --network, --ply, got --trials",
+        ),
+        (("positions/sample", "--most-trials", "144"), "expected --until with --most-trials, got --most-trials alone"),
+        (("positions/sample", "--ply", "1"), "expected options of --engine rollout: .*, --play-ply, .*, got --ply"),
+        (("positions/sample", "--engine", "gnubg", "--seed", "1"), "expected options of --engine gnubg: --ply, got --"),
+        (
+            ("positions/sample", "--engine", "tables"),
+            "expected a table of distributions, such as bearoff_one_sided/10x15, got 'positions/sample'",
+        ),
+        (("bearoff_one_sided/many", "--engine", "tables"), "expected a table of distributions"),
+        (("bearoff_one_sided/13x15", "--engine", "tables"), "expected 1 to 12 points, got 13"),
+        (("bearoff_one_sided/9x15", "--engine", "tables"), "no bearoff_one_sided/9x15 in"),
+    ],
+)
+def test_wrong_usage(small_root: Path, arguments: tuple[str, ...], message: str) -> None:
+    result = run(small_root, "label", *arguments)
+    assert re.match(message, error_of(result, result.exit_code))
+    assert result.exit_code in (1, 2)

@@ -1,0 +1,278 @@
+"""`bgdata rollout`: what it prints, and one line for what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.equity.cube import CubeRules
+from bgdata.equity.kinds.match_equity import PUBLISHED
+from bgdata.equity.stored_met import find_met
+from bgdata.equity.worth import normalised_point
+from bgdata.evaluation.networks.named import open_network_player
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.game.dice import parse_roll
+from bgdata.game.match import MatchScore, Money, Stakes
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START, Position
+from bgdata.selfplay.cubeful_rollout import CubefulStart, difference, roll_out_with_cube
+from bgdata.selfplay.rollout import Limits, RolloutSettings, roll_out
+from bgdata.selfplay.rollout_decisions import Window, roll_out_decision
+from bgdata.selfplay.rows import describe_player
+from bgdata.warehouse import Warehouse
+from tests.command_line import error_of, position_id, run, succeeds
+from tests.together import each
+
+START_ID = "4HPwATDgc/ABMA"
+BEAROFF_ID = "CgAAEAEAAAAAAA"
+ENDING_ID = position_id([2, 1, 2], [1, 2, 1])
+SHORT = ("--network", "random", "--trials", "72", "--truncate", "3", "--stop", "end")
+HOW = RolloutSettings("end", 3)
+START_BOARD = np.array(START.board, np.int8)
+
+
+@pytest.fixture(scope="module")
+def root(player_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The player's warehouse with a match equity table."""
+    root = tmp_path_factory.mktemp("rollout") / "warehouse"
+    shutil.copytree(player_root, root)
+    bgdata.open_warehouse(root).build("match_equity", PUBLISHED)
+    return root
+
+
+@pytest.fixture(scope="module")
+def player(player_root: Path) -> NetworkPlayer:
+    found = open_network_player("network/random", 0, bgdata.open_warehouse(player_root))
+    assert isinstance(found, NetworkPlayer)
+    return found
+
+
+def test_a_position(player_root: Path, player: NetworkPlayer) -> None:
+    result = roll_out(START_BOARD[None], player.chooser, 72, 3, HOW)
+    shown = succeeds(player_root, "rollout", START_ID, *SHORT, "--seed", "3")
+    board, words, ending = shown.split("\n\n")
+    assert board.startswith(f"Position ID: {START_ID}\n+-13-")
+    win, lose, equity = words.splitlines()
+    numbers = [float(number) / 100 for number in re.findall(r"-?\d+\.\d\d", win + lose)]
+    chances, errors = result.chances[0].tolist(), result.standard_errors[0].tolist()
+    expected = [
+        *(chances[0], errors[0], chances[1], errors[1], chances[2], errors[2]),
+        *(1 - chances[0], errors[0], chances[3], errors[3], chances[4], errors[4]),
+    ]
+    assert numbers == pytest.approx(expected, abs=6e-5)
+    assert equity == f"cubeless equity {result.equities[0]:+.4f} +/- {result.equity_standard_errors[0]:.4f}"
+    assert ending == (
+        f"72 trials; without subtracting luck the equity had +/- {result.plain_standard_errors[0]:.4f}: "
+        f"{result.plain_standard_errors[0] / result.equity_standard_errors[0]:.1f} times as much\n"
+        f"{describe_player(player)}\n"
+    )
+
+
+def test_json(player_root: Path, player: NetworkPlayer) -> None:
+    (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *SHORT, "--format", "json", "--no-luck"))
+    result = roll_out(START_BOARD[None], player.chooser, 72, 0, HOW._replace(with_luck=False))
+    assert found["position_id"] == START_ID
+    assert found["win"] == result.chances[0, 0]
+    assert found["cubeless_equity"] == result.equities[0]
+    assert found["standard_error"] == found["plain_standard_error"] == result.equity_standard_errors[0]
+    assert (found["trials"], found["is_reached"], found["player"]) == (72, True, "random")
+
+
+def test_plays(player_root: Path, player: NetworkPlayer) -> None:
+    decision = roll_out_decision(START_BOARD, (3, 1), player.chooser, 0, HOW, Window(9.0, 2, 4), Limits(72))
+    shown = succeeds(player_root, "rollout", START_ID, "31", *SHORT, "--within", "9", "--plays", "4")
+    lines = shown.split("\n\n")[1].splitlines()
+    assert len(lines) == 6
+    assert lines[-1] == f"     and {decision.n_plays - 4} more that were not rolled out"
+    equities = [float(line[31:39]) for line in lines[1:5]]
+    assert equities == pytest.approx(decision.result.equities, abs=6e-5)
+    losses = [float(line[47:56]) for line in lines[2:5]]
+    assert losses == pytest.approx(decision.losses[1:], abs=6e-5)
+    found = json.loads(
+        succeeds(player_root, "rollout", START_ID, "31", *SHORT, "--within", "9", "--plays", "4", "--format", "json")
+    )
+    assert [play["loss"] for play in found] == decision.losses.tolist()
+    boards = [tuple(board) for board in decision.boards.tolist()]
+    names = {str(play): play.next_position.board for play in legal_plays(START, "31")}
+    assert [names[play["play"]] for play in found] == boards
+    assert {play["roll"] for play in found} == {"31"}
+
+
+def test_a_standard_error_that_cannot_be_reached(player_root: Path) -> None:
+    until = ("--until", "0.0001", "--most-trials", "144")
+    shown = succeeds(player_root, "rollout", START_ID, *SHORT, *until)
+    last = shown.splitlines()[-1]
+    assert re.fullmatch(
+        r"expected a standard error of at most 0.0001, got \d\.\d{4} after 144 trials; try: --most-trials \d+", last
+    )
+    assert int(last.rpartition(" ")[2]) % 144 == 0
+    (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *SHORT, *until, "--format", "json"))
+    assert (found["trials"], found["is_reached"]) == (144, False)
+    assert "expected" not in succeeds(player_root, "rollout", START_ID, *SHORT, "--until", "3", "--most-trials", "144")
+
+
+def test_the_usual_maximum_is_whole_rounds(player_root: Path) -> None:
+    """Whatever --trials says: 46,656 is no multiple of 360."""
+    few = ("--trials", "360", "--truncate", "1", "--network", "random")
+    (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *few, "--until", "3", "--format", "json"))
+    assert (found["trials"], found["is_reached"]) == (360, True)
+
+
+def test_exact_positions(player_root: Path) -> None:
+    shown = succeeds(player_root, "rollout", BEAROFF_ID, "--network", "random", "--trials", "72")
+    assert "win   67.11 % +/- 0.00" in shown
+    assert "cubeless equity +0.3422 +/- 0.0000\n\n72 trials\nby " in shown
+
+
+@each(
+    ("arguments", "message"),
+    [
+        (("x",), "expected one of position id"),
+        ((START_ID, "99"), "expected two dice"),
+        ((START_ID, "--trials", "100"), "expected a multiple of 36 trials, at least 72, got 100"),
+        ((START_ID, "--until", "-1"), "expected a standard error above 0, got -1.0"),
+        ((START_ID, "--until", "1e-200"), "expected a standard error from 1e-50 to 1000, got 1e-200"),
+        ((START_ID, "--trials", "36" + 20 * "0"), "expected at most 1,099,511,627,776 trials, got 36"),
+        ((START_ID, "--plays", "3"), "expected a roll with --plays, got --plays alone"),
+        ((START_ID, "--within", "0.3"), "expected a roll with --within, got --within alone"),
+        ((START_ID, "--until", "0"), "expected a standard error above 0, got 0.0"),
+        (
+            (START_ID, "--until", "0.1", "--most-trials", "100"),
+            "expected most trials to be a multiple of 1296, got 100",
+        ),
+        ((START_ID, "--most-trials", "2592"), "expected --until with --most-trials, got --most-trials alone"),
+        ((START_ID, "--cube", "1", "--most-trials", "2592"), "expected --until with --most-trials"),
+        ((START_ID, "--truncate", "-1"), "expected 0 turns"),
+        ((START_ID, "31", "--within", "-1"), "expected a window of 0 points or more"),
+        ((START_ID, "--network", "none"), "no network/none in"),
+    ],
+)
+def test_wrong_usage(player_root: Path, arguments: tuple[str, ...], message: str) -> None:
+    given = arguments if "--network" in arguments else (*arguments, "--network", "random")
+    assert error_of(run(player_root, "rollout", *given), 1 if "none" in arguments else 2).startswith(message)
+
+
+def test_labels(warehouse: Warehouse) -> None:
+    arguments = ("label", "positions/sample", "--network", "tiny", "--trials", "72", "--truncate", "1")
+    shown = succeeds(warehouse.root, *arguments).splitlines()
+    table = warehouse.open("rollout_labels", "positions-sample-by-tiny-72-seed-0")
+    assert shown[0] == str(table.folder)
+    assert shown[1].startswith("2 positions, 144 games: standard errors of 0.00")
+    assert len(shown) == 2
+    player = open_network_player("network/tiny", 0, warehouse)
+    assert isinstance(player, NetworkPlayer)
+    boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
+    result = roll_out(boards, player.chooser, 72, 0, RolloutSettings("exact", 1))
+    assert np.array_equal(table.array("chances"), result.legal_chances())
+
+
+def test_labels_that_are_not_as_exact_as_wanted(warehouse: Warehouse) -> None:
+    arguments = ("label", "positions/sample", "--network", "tiny", "--trials", "72", "--truncate", "4")
+    shown = succeeds(warehouse.root, *arguments, "--until", "1e-9", "--most-trials", "144")
+    assert shown.splitlines()[2] == (
+        "expected standard errors of at most 1e-09, got larger ones for 2 positions after 144 trials; "
+        "try: --most-trials 576"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("positions/none",), "no positions/none in"),
+        (("nothing",), "expected a table of positions, such as positions/NAME, got nothing"),
+        (("positions/sample", "--network", "none"), "no network/none in"),
+        (("positions/sample", "--trials", "100"), "expected a multiple of 36 trials"),
+    ],
+)
+def test_labels_of_nothing(small_root: Path, arguments: tuple[str, ...], message: str) -> None:
+    result = run(small_root, "label", *arguments)
+    assert error_of(result, result.exit_code).startswith(message)
+    assert result.exit_code in (1, 2)
+
+
+def test_a_cube_decision(root: Path) -> None:
+    """No double beside double and take, from the same dice."""
+    player = open_network_player("network/random", 0, bgdata.open_warehouse(root))
+    assert isinstance(player, NetworkPlayer)
+    board, money = np.array(Position(ENDING_ID).board, np.int8), Stakes(Money(is_jacoby=False))
+    starts = [CubefulStart(board, each, may_double=False) for each in (money, money.after_take())]
+    result = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72), items=np.zeros(2, np.int64))
+    how = ("rollout", ENDING_ID, "--cube", "1", "--network", "random", "--trials", "72")
+    rows = json.loads(succeeds(root, *how, "--format", "json"))
+    assert [row["choice"] for row in rows] == ["no double", "double, take"]
+    assert [row["value"] for row in rows] == result.values.tolist()
+    assert [row["standard_error"] for row in rows] == result.standard_errors.tolist()
+    assert {(row["unit"], row["trials"]) for row in rows} == {("points per unit cube", 72)}
+    gap, error = difference(result, 1, 0)
+    assert (rows[1]["loss"], rows[1]["loss_standard_error"]) == (-gap, error)
+    shown = succeeds(root, *how)
+    line = f"{'no double':<26}{result.values[0]:+9.4f}{result.standard_errors[0]:8.4f}"
+    assert line in shown.splitlines()
+    how_far = RolloutSettings(play_ply=1)
+    ahead = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72), 0, how_far, np.zeros(2, np.int64))
+    rows = json.loads(succeeds(root, *how, "--play-ply", "1", "--format", "json"))
+    assert [row["value"] for row in rows] == ahead.values.tolist()
+    owned = succeeds(root, *how[:2], "--cube", "2", "--owner", "opponent", *how[4:])
+    assert ("no double" in owned, "double, take" in owned) == (True, False)
+
+
+def test_how_exact_a_rollout_with_the_cube_is(root: Path) -> None:
+    """`--until` is in points, in a match as well, where a point of normalised equity is a few percent of the match."""
+    met = find_met(bgdata.open_warehouse(root), "published-12")
+    point = normalised_point(Stakes(MatchScore(11, 11)), CubeRules(met=met))
+    assert point < 0.1
+    how = ("rollout", "start", "--network", "random", "--trials", "72", "--most-trials", "144")
+    match = (*how, "--away", "11-11", "--met", "published-12")
+    (row, _) = json.loads(succeeds(root, *match, "--until", "9", "--format", "json"))
+    assert (row["trials"], row["is_reached"]) == (72, True)
+    error = row["standard_error"] / point
+    assert "expected a standard error" not in succeeds(root, *match, "--until", f"{9 * error}")
+    text = succeeds(root, *match, "--until", f"{2 * row['standard_error']}")  # as many points as that would be mwc
+    assert re.search(r"expected a standard error of at most \S+, got \d\.\d+ after 144 trials; try: --most-tr", text)
+    rows = json.loads(succeeds(root, *how, "--cube", "1", "--until", "0.00001", "--format", "json"))
+    assert {(row["trials"], row["is_reached"]) for row in rows} == {(144, False)}
+
+
+@pytest.mark.parametrize("within", ["-1", "nan"])
+def test_windows_that_let_nothing_through_with_the_cube(root: Path, within: str) -> None:
+    result = run(root, "rollout", "start", "31", "--network", "random", "--cube", "1", "--within", within)
+    assert error_of(result, 2).startswith("expected a window of 0 points or more")
+
+
+def test_plays_with_the_cube(root: Path) -> None:
+    """The opponent is on roll after a play, and may double; values are those of the player who moves."""
+    player = open_network_player("network/random", 0, bgdata.open_warehouse(root))
+    assert isinstance(player, NetworkPlayer)
+    stakes, met = Stakes(MatchScore(3, 5)), find_met(bgdata.open_warehouse(root), "published-12")
+    how = ("--away", "3-5", "--met", "published-12", "--network", "random", "--trials", "72", "--plays", "2")
+    rows = json.loads(succeeds(root, "rollout", ENDING_ID, "21", *how, "--format", "json"))
+    plays = {str(play): play for play in legal_plays(Position(ENDING_ID), parse_roll("21"))}
+    starts = [CubefulStart(np.array(plays[row["choice"]].next_position.board, np.int8), stakes.flip()) for row in rows]
+    rules = CubeRules(met=met)
+    result = roll_out_with_cube(starts, player.chooser, rules, Limits(72), items=np.zeros(2, np.int64))
+    assert [row["value"] for row in rows] == pytest.approx((1 - result.values).tolist())
+    assert rows[0]["loss"] == 0 <= rows[1]["loss"]
+    assert {row["unit"] for row in rows} == {"mwc"}
+    assert rows[0]["choice"] in succeeds(root, "rollout", ENDING_ID, "21", *how)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--cube", "1", "--truncate", "3"), "expected neither --stop nor --truncate with the cube"),
+        (("--away", "3-5", "--met", "none"), "no match equity table none in "),
+        (("--away", "3-5", "--jacoby"), "expected the jacoby rule in money play only, got it at "),
+        (("--cube", "1", "--plays", "3"), "expected a roll with --plays, got --plays alone"),
+        (("--as-money",), "expected a match with --as-money, got money play"),
+        (("--model", "janowski-first", "--jacoby"), "expected a model that knows the jacoby rule, got janowski-first"),
+    ],
+)
+def test_cubes_that_cannot_be(root: Path, options: tuple[str, ...], message: str) -> None:
+    result = run(root, "rollout", ENDING_ID, "--network", "random", "--trials", "72", *options)
+    assert error_of(result, result.exit_code).startswith(message)

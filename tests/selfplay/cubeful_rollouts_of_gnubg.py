@@ -1,0 +1,123 @@
+"""Rollouts with the cube in play, ours and gnubg's, of the same positions: how many standard errors they are apart.
+
+`python -m tests.selfplay.cubeful_rollouts_of_gnubg --positions 200` takes positions of self-play, a decision a game.
+gnubg plays at 0-ply and turns the cube by its own evaluation, so what differs beyond chance is the skill of both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from bgdata.equity.cube import CubeRules
+from bgdata.evaluation.networks.named import open_network_player
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.game.classes import PositionClass, position_class
+from bgdata.game.dice import roll_of
+from bgdata.game.match import Money, Stakes
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import Position
+from bgdata.kinds import all_kinds
+from bgdata.selfplay.corpus import self_play
+from bgdata.selfplay.cubeful_rollout import CubefulStart, roll_out_with_cube
+from bgdata.selfplay.rollout import Limits
+from bgdata.warehouse import Warehouse
+from tests.game.gnubg_rules import after_moves
+from tests.oracles import ask_gnubg
+
+SCRIPT = """
+import gnubg, json
+for command in ["set player 0 human", "set player 1 human", "set automatic game off", "set automatic roll off",
+                "set automatic move off", "set automatic bearoff off", "set jacoby off", "new session",
+                "set rollout trials TRIALS", "set rollout seed 1", "set rollout cubeful on",
+                "set rollout chequerplay plies 0", "set rollout cubedecision plies 0",
+                "set turn 1", "set board POSITION", "set dice DICE", "move PLAY", "previous", "analyse move",
+                "analyse rollout move 1 2"]:
+    gnubg.command(command)
+moves = gnubg.match(1, 1, 0, 1)["games"][0]["game"][-1]["analysis"]["moves"]
+moves = [move for move in moves if move["type"] == "rollout"]
+tell(json.dumps([[move["move"], move["cubeful-eq"], move["cubeful-eq-std"]] for move in moves]))
+"""
+MONEY = Stakes(Money(is_jacoby=False))
+
+
+class Pair(NamedTuple):
+    """Equity of a position after a play, of the player who moved, by both programs, with standard errors."""
+
+    position: str
+    ours: float
+    error: float
+    theirs: float
+    their_error: float
+
+    @property
+    def z_score(self) -> float:
+        """The difference in its standard errors."""
+        return float((self.ours - self.theirs) / np.hypot(self.error, self.their_error))
+
+
+def shipped_player() -> NetworkPlayer:
+    """The network that comes with bgdata, without tables."""
+    player = open_network_player("network", 0, Warehouse("nowhere", all_kinds()))
+    assert isinstance(player, NetworkPlayer)
+    return player
+
+
+def pairs_of(position: Position, dice: tuple[int, int], trials: tuple[int, int], folder: Path) -> Iterator[Pair]:
+    """Both rollouts after gnubg's best two plays of a money game with a centered cube; trials of ours and of gnubg's.
+    There must be two plays."""
+    play = str(legal_plays(position, roll_of(*dice))[0])
+    script = SCRIPT.replace("POSITION", position.id).replace("DICE", f"{dice[0]} {dice[1]}").replace("PLAY", play)
+    (told,) = ask_gnubg(script.replace("TRIALS", str(trials[1])), folder)
+    rolled = json.loads(told)
+    boards = [after_moves(position, list(chain.from_iterable(moves))).flip().board for moves, *_ in rolled]
+    starts = [CubefulStart(np.array(board, np.int8), MONEY) for board in boards]
+    found = roll_out_with_cube(starts, shipped_player().chooser, CubeRules(), Limits(trials[0]), 1)
+    for row, (_, equity, error) in enumerate(rolled):
+        name = Position(boards[row]).id
+        yield Pair(name, -float(found.values[row]), float(found.standard_errors[row]), equity, error)
+
+
+def decisions(count: int, seed: int) -> Iterator[tuple[Position, tuple[int, int]]]:
+    """One decision in contact of each of so many games, its place drawn from the seed."""
+    games, random, game = self_play(shipped_player().chooser, 4 * count, seed), np.random.default_rng(seed), 0
+    while count:
+        row = int(random.integers(games.offsets[game], games.offsets[game + 1]))
+        position, dice = Position(games.boards[row].tolist()), games.dice[row].tolist()
+        game += 1
+        if position_class(position) == PositionClass.CONTACT and len(legal_plays(position, roll_of(*dice))) > 1:
+            count -= 1
+            yield position, (dice[0], dice[1])
+
+
+def main() -> None:
+    """Print every pair, and how the z-scores spread."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--positions", type=int, default=200)
+    parser.add_argument("--trials", type=int, default=144, help="a multiple of 36; gnubg plays half as many")
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    scores = []
+    for position, dice in decisions(-(-asked.positions // 2), asked.seed):
+        with tempfile.TemporaryDirectory() as folder:
+            for pair in pairs_of(position, dice, (asked.trials, asked.trials // 2), Path(folder)):
+                scores.append(pair.z_score)
+                print(
+                    f"{pair.position} {pair.ours:+.4f} +/- {pair.error:.4f}  gnubg {pair.theirs:+.4f} +/- "
+                    f"{pair.their_error:.4f}  z {pair.z_score:+.2f}",
+                    flush=True,
+                )
+    spread = np.array(scores)
+    print(f"{len(scores)} positions: mean z {spread.mean():+.2f}, rms {np.sqrt((spread**2).mean()):.2f}, within 2: "
+          f"{(np.abs(spread) < 2).mean():.0%}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

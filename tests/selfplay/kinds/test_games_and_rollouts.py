@@ -1,0 +1,300 @@
+"""What kinds of games, labels and rollouts share: wrong parameters are refused, killed builds go on, and changed values
+are found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
+from bgdata.formats.gnubg_training import parse_gnubg_training
+from bgdata.formats.lines import read_bytes
+from bgdata.kinds import all_kinds
+from bgdata.selfplay.kinds.training_games import StartShare
+from bgdata.store import job
+from bgdata.store.parameters import Given, VersionRef
+from bgdata.warehouse import Warehouse
+from bgdata.warehouse.commands.export import write_text
+from tests.contract.kinds import Corrupted, small
+from tests.rechecking import check_sample, inputs_of
+from tests.store.toy import Notes
+from tests.together import each
+
+Cases = list[tuple[dict[str, Any], str]]
+SEED = r"a seed from 0 to 2\^63 - 1, got -1$"
+EVEN_GAMES = "an even number of at least 4 games, got"
+NO_POSITIONS = "a table of positions, such as positions/NAME, got"
+ROLLED_OUT = VersionRef("rollout_labels", "x", "r1-01234567")
+DOUBTFUL = (StartShare("doubtful"),)
+ROLLER: Cases = [
+    ({"trials": 100}, "a multiple of 36 trials"),
+    ({"until": -1.0}, "a standard error above 0"),
+    ({"most_trials": 100}, "most trials to be a multiple of 72"),
+    ({"stop": "never"}, "a rollout to stop at one of"),
+    ({"turns": -1}, "0 turns"),
+    ({"seed": -1}, "a seed"),
+    ({"network": "../x"}, "the name of a network"),
+]
+LABELS: Cases = [
+    ({"source": VersionRef("nothing", "x")}, f"{NO_POSITIONS} nothing/x"),
+    ({"source": VersionRef("bearoff_error", "3x3")}, "a table of positions"),
+    (
+        {"source": ROLLED_OUT, "source_recipe": Given()},
+        f"the table whose positions {ROLLED_OUT} rolled out, got rollout",
+    ),
+    ({"network": "../x"}, "the name of a network"),
+]
+CORPUS: Cases = [
+    ({"games": 0}, "1 to 1,073,741,824 games, got 0$"),
+    ({"player": "x"}, "the player network, .*, got 'x'$"),
+]
+PAIRING: Cases = [
+    ({"games": 2}, f"{EVEN_GAMES} 2$"),
+    ({"games": 7}, f"{EVEN_GAMES} 7$"),
+    ({"games": 1 << 31}, r"fewer than 2\^31 games, got 2147483648$"),
+    ({"seed": -1}, SEED),
+    ({"player": "a/b"}, "the name of a player, got 'a/b'$"),
+    ({"opponent": ""}, "the name of a player, got ''$"),
+    ({"luck": 2}, "luck of type bool, got 2$"),
+]
+WRONG: dict[str, Cases] = {
+    "game_scores": [
+        *PAIRING,
+        ({"version": "1"}, "version 2 of pubeval, as it plays here, got 1$"),
+        ({"opponent_version": "9"}, "version 1 of random, as it plays here, got 9$"),
+    ],
+    "cubeful_scores": [
+        *PAIRING,
+        ({"length": 26}, "a match length of 1 to 25 points, or 0 for money, got 26"),
+        ({"length": -1}, "a match length"),
+    ],
+    "referee_scores": [
+        ({"decisions": 1}, "2 to 16,777,216 decisions, got 1$"),
+        ({"seed": -1}, SEED),
+        ({"tables": 2}, "tables of type bool, got 2$"),
+        ({"player": "a/b"}, "the name of a player, got 'a/b'$"),
+        ({"version": "1"}, "version 2 of pubeval, as it plays here, got 1$"),
+    ],
+    "selfplay": [
+        *CORPUS,
+        ({"seed": -1}, SEED),
+        ({"player": "network/../x"}, "the player network, network/NAME, pubeval or random, got 'network/../x'$"),
+        ({"version": "1"}, "version 2 of pubeval, as it plays here, got 1$"),
+        ({"version": ""}, "version 2 of pubeval, as it plays here, got none$"),
+        ({"luck": 2}, "luck of type bool, got 2$"),
+        ({"player": "network"}, "no version of network, got '2'$"),
+    ],
+    "selfplay_labels": [
+        *CORPUS,
+        ({"points": 0}, "1 to 18 points and 1 to 15 checkers, got 0 points and 6"),
+        ({"checkers": 16}, "1 to 18 points and 1 to 15 checkers, got 6 points and 16"),
+        ({"one_sided_points": -1}, "1 to .* points, got .*-1"),
+    ],
+    "position_sample": [*CORPUS, ({"most": 0}, "at least 1 position of each class, got 0$")],
+    "play_sample": [
+        *CORPUS,
+        ({"most": 0}, "at least 1 turn of each class, got 0"),
+        ({"classes": ()}, "some of contact crashed race in this order, got none"),
+        ({"classes": ("race", "contact")}, "some of contact crashed race in this order, got race contact"),
+        ({"classes": ("contact", "over")}, "some of contact crashed race in this order, got contact over"),
+        ({"plays": 0}, "1 to 20 plays of a turn, got 0"),
+        ({"plays": 21}, "1 to 20 plays of a turn, got 21"),
+        ({"within": nan}, "plays within 0 to 6 points, got nan"),
+        ({"within": -0.1}, "plays within 0 to 6 points, got -0.1"),
+        ({"network": "No One"}, "the name of a network, got 'No One'"),
+    ],
+    "rollout_decisions": [
+        *CORPUS,
+        *(case for case in ROLLER if "seed" not in case[0]),
+        ({"position_class": "bearoff"}, "a class of contact, crashed, race, got bearoff"),
+        ({"decisions": 0}, "at least 1 decision"),
+        ({"sample_seed": -1}, "at least 1 decision and a seed from 0"),
+        ({"within": -1.0}, "a window of 0 points or more"),
+        ({"within": nan}, "a window of 0 points or more"),
+        ({"most_plays": 1}, "a window of 0 points or more and 1 <= least <= most plays"),
+        ({"settled_at": 0.0}, "plays settled at more than 0 standard errors, got 0.0"),
+        ({"settled_at": nan}, "plays settled at more than 0 standard errors, got nan"),
+    ],
+    "rollout_labels": [
+        *ROLLER,
+        *LABELS[:2],
+        (
+            {"source": VersionRef("selfplay", "x", "r1-01234567")},
+            "a table of positions, .* got selfplay/x/r1-01234567, which holds turns of games; try: ",
+        ),
+    ],
+    "lookahead_labels": [
+        *LABELS,
+        ({"source": VersionRef("position_sample", "x")}, "a default variant of position_sample, or parameters beside"),
+        ({"source_recipe": Given((("colour", 1),))}, "the parameters .* for position_sample/"),
+        (
+            {"source_recipe": Given.of(all_kinds()["position_sample"].parameters())},
+            "parameters of position_sample/.*, got those of network",
+        ),
+        ({"least_change": -1.0}, "a least change of 0 to 6 points, got -1"),
+        ({"least_change": nan}, "a least change of 0 to 6 points, got nan"),
+    ],
+    "engine_labels": [
+        *LABELS,
+        ({"engine": "xg"}, "an engine among gnubg, bgsage and network, got 'xg'"),
+        ({"ply": -1}, "a ply of 0 to 4, got -1"),
+        ({"ply": 5}, "a ply of 0 to 4, got 5"),
+        ({"version": "1"}, "a version of a program, and none of a network, got '1' of network"),
+        ({"engine": "gnubg"}, "a version of a program, and none of a network, got '' of gnubg"),
+        ({"engine": "gnubg", "version": "1"}, "no network with the program gnubg, got tiny"),
+        (
+            {"engine": "gnubg", "version": "1", "network": "", "table_checkers": 6},
+            "no table_points with the program gnubg, got 3",
+        ),
+    ],
+    "reference_positions": [
+        *ROLLER,
+        ({"positions": 3}, "an even number of positions of each theme, from 2 to 1,048,576, got 3"),
+        ({"positions": 0}, "an even number"),
+        ({"most_games": 0}, "1 to 1,073,741,824 games, got 0"),
+        ({"sources": ()}, "1 to 100 different sources, got"),
+        ({"sources": ("random", "random")}, "1 to 100 different sources, got 'random random'"),
+        ({"sources": ("gnubg",)}, r"a source of one player or two \(network, .*, got 'gnubg'"),
+        ({"sources": ("network+pubeval+random",)}, "a source of one player or two"),
+        ({"sources": ("network+",)}, "a source of one player or two"),
+        ({"sources": ("network/tiny",)}, "a source of one player or two"),
+    ],
+    "training_games": [
+        ({"name": "No Name"}, "a name of small letters, digits and -, got 'No Name'"),
+        ({"games": 0}, "1 to 1,073,741,824 games, got 0"),
+        ({"seed": -1}, r"a seed from 0 to 2\^62 - 1, got -1"),
+        ({"likely": -1}, "1 to 21 likely plays of a roll, or 0 for all, got -1"),
+        ({"likely": 22}, "1 to 21 likely plays of a roll, or 0 for all, got 22"),
+        ({"overlooked": 1.5}, "overlooked from 0 to 1, got 1.5"),
+        ({"td_lambda": nan}, "td_lambda from 0 to 1, got nan"),
+        ({"starts": ()}, "starts of games, got none"),
+        ({"starts": (StartShare("nowhere"),)}, "START:SHARE of opening, .*, got 'nowhere:1'"),
+        ({"starts": (StartShare("opening", -1),)}, "START:SHARE of opening, .*, got 'opening:-1'"),
+        ({"network": "../x"}, "the name of a network"),
+        ({"starts": DOUBTFUL}, "a version training_games/.* begin as doubtful, .*, got none"),
+        (
+            {"doubts": VersionRef("training_games", "x", "r2-01234567")},
+            "a version .* got training_games/x/r2-01234567$",
+        ),
+        (
+            {"starts": DOUBTFUL, "doubts": VersionRef("training_games", "x")},
+            "a version training_games/VARIANT/VERSION .* got training_games/x",
+        ),
+        (
+            {"starts": DOUBTFUL, "doubts": VersionRef("selfplay", "x", "r1-01234567")},
+            "a version training_games/VARIANT/VERSION .* got selfplay/x/r1-01234567",
+        ),
+    ],
+}
+
+
+@each(
+    ("kind", "changes", "message"),
+    [(kind, changes, message) for kind, cases in WRONG.items() for changes, message in cases],
+)
+def test_wrong_parameters_are_refused(memory_path: Path, kind: str, changes: dict[str, Any], message: str) -> None:
+    warehouse, declared = bgdata.open_warehouse(memory_path), all_kinds()[kind]
+    parameters = replace(declared.smallest, **changes)
+
+    def check_and_build() -> None:
+        declared.check_parameters(parameters)
+        warehouse.build(kind, parameters)  # which checks types, and versions of players
+
+    with pytest.raises(InvalidParameterError, match=f"^expected {message}"):
+        check_and_build()
+    assert warehouse.variants(kind) == []
+
+
+class CutOff(Notes):
+    """Progress that cuts a build off at the first step after a checkpoint."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__()
+        self.staging = root / ".staging"
+
+    def advance(self, count: int) -> None:
+        super().advance(count)
+        if any(self.staging.glob("*/checkpoint-*")):
+            raise KeyboardInterrupt
+
+
+@each(
+    ("kind", "step"),
+    [
+        ("game_scores", {"STEP": 10}),
+        ("cubeful_scores", {"STEP_GAMES": 6}),  # two matches to 3
+        ("lookahead_labels", {"STEP": 40}),
+        ("engine_labels", {"STEP": 1}),
+        ("rollout_labels", {"STEP": 1}),
+        ("rollout_decisions", {}),
+        ("reference_positions", {"STEP": 10}),
+        ("reference_scores", {"STEP": 10}),
+        ("reference_checks", {"STEP": 2}),
+    ],
+)
+def test_killed_builds_go_on_to_the_same_values(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, kind: str, step: dict[str, int]
+) -> None:
+    """From the last checkpoint; the values do not depend on how many are computed at a time."""
+    expected = small(warehouse.root, all_kinds()[kind]).manifest.digest
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    for name, size in step.items():
+        monkeypatch.setattr(import_module(type(all_kinds()[kind].computation).__module__), name, size)
+    parameters, notes = all_kinds()[kind].smallest, Notes()
+    with pytest.raises(KeyboardInterrupt):
+        warehouse.build(kind, parameters, force=True, progress=CutOff(warehouse.root))
+    assert warehouse.build(kind, parameters, force=True, progress=notes).manifest.digest == expected
+    assert any(" after step 1 of " in text for text in notes.texts)
+
+
+@each(
+    ("kind", "row", "names"),
+    [
+        ("game_scores", 7, ("outcomes", "turns")),
+        ("cubeful_scores", 2, ("outcomes", "games", "turns")),
+        ("lookahead_labels", 5, ("chances", "static_chances", "changes", "sources", "games", "boards", "splits")),
+        ("rollout_labels", 1, ("chances", "standard_errors", "equities", "trials")),
+        ("reference_positions", 9, ("chances", "trials", "themes", "splits")),
+        ("reference_scores", 9, ("equity_errors", "themes", "equity_standard_errors")),
+        ("reference_checks", 3, ("chances", "standard_errors", "equities", "trials", "differences", "rows", "boards")),
+        ("selfplay_labels", 5, tuple(array.name for array in all_kinds()["selfplay_labels"].arrays)),
+        ("position_sample", 5, ("boards", "classes", "splits", "games")),
+        ("play_sample", 5, ("boards", "losses", "classes", "splits")),
+        ("referee_scores", 7, ("boards", "rolls", "games", "losses", "ranks", "n_plays", "best")),
+    ],
+)
+def test_changed_values_are_found(small_root: Path, kind: str, row: int, names: tuple[str, ...]) -> None:
+    """By array and row, where all rows are computed again."""
+    declared, warehouse = all_kinds()[kind], bgdata.open_warehouse(small_root)
+    table, inputs = small(small_root, declared), inputs_of(warehouse, declared, declared.smallest)
+    check_sample(declared, table, inputs, 1000, np.random.default_rng(0))
+    for name in names:
+        values = np.array(table.array(name))
+        values[row] = np.where(np.isnan(values[row]), 0, values[row]) + 1
+        with pytest.raises(CheckFailedError, match=rf"^expected \w+ of .* in row \d+ of {table.name}, found "):
+            check_sample(declared, Corrupted(table, name, values), inputs, 1000, np.random.default_rng(0))
+
+
+@each("kind", ["lookahead_labels", "rollout_labels", "selfplay_labels"])
+def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path, kind: str) -> None:
+    table = small(small_root, all_kinds()[kind])
+    write_text(table, "gnubg-training", tmp_path / "contact-train-data")
+    found = parse_gnubg_training(read_bytes(tmp_path / "contact-train-data"))
+    assert np.array_equal(found.boards, table.array("boards"))
+    assert found.chances == pytest.approx(np.asarray(table.array("chances")), abs=1e-5)
+
+
+@each("kind", ["lookahead_labels", "rollout_labels"])
+def test_version_of_a_network_is_used(warehouse: Warehouse, kind: str) -> None:
+    version, smallest = warehouse.open("network", "tiny").folder.name, all_kinds()[kind].smallest
+    table = warehouse.build(kind, replace(smallest, network_version=version))
+    assert np.array_equal(table.array("chances"), small(warehouse.root, all_kinds()[kind]).array("chances"))
+    with pytest.raises(MissingTableError, match="r1-00000000"):
+        warehouse.build(kind, replace(smallest, network_version="r1-00000000"))

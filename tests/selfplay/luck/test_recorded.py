@@ -1,0 +1,218 @@
+"""Luck and skill of recorded games: the fundamental equation, exact values, and luck that averages to zero."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from math import isnan
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.errors import UsageError
+from bgdata.evaluation.bearoff import map_tables
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.pubeval import PubEval
+from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.dice import ORDERED_ROLLS
+from bgdata.game.play_kernels import batch_plays
+from bgdata.game.position import START
+from bgdata.kernel import threads
+from bgdata.selfplay.corpus import Corpus, self_play
+from bgdata.selfplay.luck.recorded import RecordedGame, game_luck, totals, turn_values
+from bgdata.selfplay.random_games import GamePositions, random_game_positions
+from tests.evaluation.sample_networks import pips_networks, pips_player, random_player
+from tests.reference.luck import values_of_turn
+from tests.together import each
+
+
+def game_of(corpus: Corpus, game: int, first: int = 0) -> RecordedGame:
+    """A game of self-play, from turn `first` on."""
+    rows = slice(corpus.offsets[game] + first, corpus.offsets[game + 1])
+    turns = np.arange(first, first + rows.stop - rows.start)
+    players = ((corpus.begins[game] + turns) % 2).astype(np.int8)
+    return RecordedGame(
+        players, corpus.boards[rows], corpus.dice[rows], corpus.after_play[rows], float(corpus.outcomes[game])
+    )
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return self_play(PubEval().chooser, 8, 4)
+
+
+@each("evaluator", lambda: {"pips": pips_player(), "random": random_player(0)})
+def test_the_fundamental_equation(corpus: Corpus, evaluator: NetworkPlayer) -> None:
+    """Final - initial = net luck + net skill + net drift, to rounding; and every term from its definition."""
+    for number in range(8):
+        game = game_of(corpus, number)
+        found = game_luck(evaluator, game)
+        sums = totals(game, found)
+        assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill + sums.net_drift, abs=1e-12)
+        assert sums.initial == found.values.before[0] == 0  # who begins is for the dice to say
+        assert sums.luck_adjusted == pytest.approx(sums.result - sums.net_luck)
+        assert sums.net_skill == pytest.approx(sums.skill[0] - sums.skill[1])
+        assert max(sums.skill) <= 0
+        assert found.drift[0] == 0
+        assert found.drift[1:] == pytest.approx(found.values.before[1:] + found.values.after[:-1])
+        assert found.settlement == pytest.approx(0, abs=1e-6)  # played to the end
+        assert sums.net_skill != 0
+
+
+def test_without_drift_the_equation_needs_luck_and_skill_alone(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Bearoffs that a table has solved, played at random: values are exact, and skill is what plays lose."""
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("luck"))
+    tables = map_tables(warehouse.build("bearoff_two_sided", TwoSidedParameters(5, 3)), None, None)
+    referee = NetworkPlayer(pips_networks(), tables)
+    generator = np.random.default_rng(3)
+    lost = 0
+    for _ in range(40):
+        game = random_bearoff(generator)
+        found = game_luck(referee, game)
+        sums = totals(game, found)
+        assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill, abs=3e-5)
+        assert np.abs(found.drift).max() < 3e-6
+        lost += min(sums.skill) < -0.01
+    assert lost > 5
+
+
+def random_bearoff(generator: np.random.Generator) -> RecordedGame:
+    """Up to three checkers a side, every play by chance."""
+    board = np.zeros(26, np.int8)
+    np.add.at(board, generator.integers(1, 6, 3), 1)
+    np.add.at(board, 25 - generator.integers(1, 6, 3), -1)
+    rows: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
+    while (board < 0).any() and (board > 0).any():
+        dice = generator.integers(1, 7, 2).astype(np.int8)
+        _, plays = batch_plays(board[None], dice[None])
+        after = plays[generator.integers(len(plays))]
+        rows.append((len(rows) % 2, board, dice, after))
+        board = flip_boards(after[None])[0]
+    players, boards, dice, after = map(np.array, zip(*rows, strict=True))
+    return RecordedGame(players.astype(np.int8), boards, dice, after, 1.0 - 2 * rows[-1][0])
+
+
+def test_luck_averages_to_zero(corpus: Corpus) -> None:
+    """Over the 36 rolls of a position; and over the 30 that may begin a game, with the sides that they give it to."""
+    board = corpus.boards[[corpus.offsets[3] + 20]]
+    mean = 0.0
+    for dice in ORDERED_ROLLS:
+        roll = np.array([dice], np.int8)
+        game = RecordedGame(np.zeros(1, np.int8), board, roll, batch_plays(board, roll)[1][:1], 1.0)
+        mean += float(game_luck(pips_player(), game).luck[0]) / 36
+    assert mean == pytest.approx(0, abs=1e-7)
+    start, net = np.array([START.board], np.int8), 0.0
+    for die, other in ORDERED_ROLLS:
+        if die != other:
+            roll = np.array([[die, other]], np.int8)
+            side = np.array([die < other], np.int8)
+            game = RecordedGame(side, start, roll, batch_plays(start, roll)[1][:1], 1.0)
+            net += totals(game, game_luck(pips_player(), game)).net_luck
+    assert net == pytest.approx(0, abs=1e-7)
+
+
+def first_turns(game: RecordedGame, count: int, result: float) -> RecordedGame:
+    """The beginning of a game, with another result."""
+    return RecordedGame(game.players[:count], game.boards[:count], game.dice[:count], game.after_play[:count], result)
+
+
+def test_games_that_were_not_finished(corpus: Corpus) -> None:
+    whole = game_of(corpus, 0)
+    part = first_turns(whole, 5, float("nan"))
+    found, expected = game_luck(pips_player(), part), game_luck(pips_player(), whole)
+    assert np.array_equal(found.luck, expected.luck[:5])
+    sums = totals(part, found)
+    assert isnan(sums.result)
+    assert isnan(sums.luck_adjusted)
+    assert isnan(sums.net_drift)
+    assert not isnan(sums.net_luck)
+    nothing = first_turns(whole, 0, 1.0)  # passed before any roll
+    sums = totals(nothing, game_luck(pips_player(), nothing))
+    assert (sums.initial, sums.net_luck, sums.net_drift, sums.luck_adjusted) == (0, 0, 1, 1)
+
+
+def test_a_game_from_another_position_begins_with_its_value(corpus: Corpus) -> None:
+    game = game_of(corpus, 1, first=9)
+    found = game_luck(pips_player(), game)
+    sums = totals(game, found)
+    assert sums.initial == (1 - 2 * game.players[0]) * found.values.before[0] != 0
+    assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill + sums.net_drift, abs=1e-12)
+
+
+@cache
+def random_games() -> GamePositions:
+    return random_game_positions(3, seed=8)
+
+
+@cache
+def last_plays() -> Boards:
+    """Of every roll, the last one of the list."""
+    offsets, plays = batch_plays(random_games().boards, random_games().rolls)
+    return plays[offsets[1:] - 1]
+
+
+class Asked:
+    """The same answers from somebody that no kernel knows."""
+
+    label = version = "asked"
+
+    @property
+    def accuracy(self) -> Mapping[AnswerSource, str]:
+        return {}
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        return random_player(0).evaluate_many(boards)
+
+
+def equities(boards: Sequence[Sequence[int]]) -> list[float]:
+    found: list[float] = cubeless_equities(random_player(0).evaluate_many(np.array(boards, np.int8)).chances).tolist()
+    return found
+
+
+def test_values_are_those_of_the_twin() -> None:
+    found = turn_values(random_player(0), random_games().boards, random_games().rolls, last_plays())
+    rows = range(0, len(random_games().boards), 17)
+    assert len(rows) > 10
+    for row in [*rows, len(random_games().boards) - 1]:  # the last turn ends a game
+        board, dice, after = (
+            array[row].tolist() for array in (random_games().boards, random_games().rolls, last_plays())
+        )
+        expected = values_of_turn(equities, board, dice, after)
+        assert [values[row] for values in found] == pytest.approx(expected, abs=1e-6)
+    assert (found.after <= found.best).all()
+    assert (found.after < found.best).sum() > 20
+
+
+def test_plays_of_the_evaluator_itself_lose_nothing() -> None:
+    boards, rolls = random_games().boards[:200], random_games().rolls[:200]
+    found = turn_values(random_player(0), boards, rolls, flip_boards(random_player(0).choose_plays(boards, rolls)))
+    assert np.array_equal(found.after, found.best)
+
+
+def test_any_evaluator_finds_the_same() -> None:
+    rows = slice(len(random_games().boards) - 12, None)
+    boards, rolls, after = random_games().boards[rows], random_games().rolls[rows], last_plays()[rows].copy()
+    after[3] = boards[3]  # nothing was played
+    by_kernel, asked = (turn_values(player, boards, rolls, after) for player in (random_player(0), Asked()))
+    for found, expected in zip(asked, by_kernel, strict=True):
+        assert found == pytest.approx(expected, abs=1e-6)
+    assert by_kernel.after[3] == by_kernel.best[3]
+    assert asked.after[3] == asked.best[3]
+
+
+def test_threads_do_not_matter() -> None:
+    expected = turn_values(random_player(0), random_games().boards[:40], random_games().rolls[:40], last_plays()[:40])
+    with threads(1):
+        found = turn_values(random_player(0), random_games().boards[:40], random_games().rolls[:40], last_plays()[:40])
+    assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+
+
+def test_player_without_evaluations_is_refused() -> None:
+    player: object = PubEval()
+    message = "^expected a player that evaluates positions, got pubeval, which only chooses plays$"
+    with pytest.raises(UsageError, match=message):
+        turn_values(player, random_games().boards[:1], random_games().rolls[:1], last_plays()[:1])  # type: ignore[arg-type]

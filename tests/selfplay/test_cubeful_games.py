@@ -1,0 +1,545 @@
+"""Games with the cube against a twin in plain Python, and what must hold of any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise, takewhile
+
+import numpy as np
+import pytest
+
+from bgdata.equity.cube import CubeRules
+from bgdata.equity.doubling import Action, Strategy, janowski, janowski_first, jump
+from bgdata.equity.jump import MOST_VOLATILITY
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.errors import UsageError
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.choices import Chooser
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.roll_values import OF_LUCK
+from bgdata.evaluation.volatility import local_volatility_by
+from bgdata.game.dice import ROLLS, Roll, roll_of
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import Position
+from bgdata.kernel import threads
+from bgdata.selfplay import cubeful_series
+from bgdata.selfplay.corpus import self_play
+from bgdata.selfplay.cubeful_games import MOST_CUBE, PASSED
+from bgdata.selfplay.cubeful_series import (
+    CubefulCorpus,
+    CubefulResults,
+    CubefulRules,
+    CubeSide,
+    cubeful_results,
+    cubeful_self_play,
+)
+from tests.equity.samples import decide_money, published_met
+from tests.evaluation.sample_networks import shipped_networks, shipped_player
+from tests.reference.cubeful_games import (
+    Board,
+    Chances,
+    Game,
+    Model,
+    Score,
+    Value,
+    cubeful,
+    match_janowski,
+    play_match,
+)
+from tests.reference.cubeful_games import janowski as slow_janowski
+from tests.reference.pubeval import likely_boards
+from tests.reference.self_play import Evaluator, flipped
+from tests.together import each
+
+SEED = 31
+ACTIONS, OWNERS = ("play", "double", "take", "pass"), ("centered", "on_roll", "opponent")
+MONEY, SIDES = CubefulRules(), (CubeSide(janowski(0.7)), CubeSide(janowski(0.4)))
+Sides = tuple[CubeSide, CubeSide]
+
+
+def network() -> Chooser:
+    return shipped_player().chooser
+
+
+def match_rules(length: int) -> CubefulRules:
+    return CubefulRules(length, met=published_met())
+
+
+def evaluate(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
+    """What the network says, as other tests compare it with a twin of its own."""
+    chances = evaluations(shipped_networks(), NO_TABLES, np.array(boards, np.int8)).chances
+    return chances.tolist(), cubeless_equities(chances).tolist()
+
+
+def slow_model(strategy: Strategy) -> Model:
+    """By what decisions elsewhere go by."""
+
+    def model(chances: Chances, _cube: int, owner: str, _score: Score) -> tuple[float, float, float]:
+        found, _ = decide_money(strategy, np.array([chances]), owner=CubeOwner(owner))
+        return float(found.no_double[0]), float(found.double_take[0]), float(found.double_pass[0])
+
+    return model
+
+
+def mwc(away: int, opponent_away: int, is_post_crawford: bool) -> float:
+    return published_met().mwc(away, opponent_away, is_post_crawford=is_post_crawford)
+
+
+def evaluate_ahead(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
+    """What it says one roll ahead."""
+    chances = LookaheadPlayer(shipped_player(), 1).evaluate_many(np.array(boards, np.int8)).chances
+    return chances.tolist(), cubeless_equities(chances).tolist()
+
+
+def check_games(found: CubefulCorpus, expected: list[Game], judge: Evaluator = evaluate) -> None:
+    """All games of a corpus, one after the other."""
+    assert len(found.results.games) == len(expected)
+    for number, game in enumerate(expected):
+        turns = slice(*found.first_turns[number : number + 2].tolist())
+        record = (*game.scores, game.is_crawford, game.winner, game.points, game.cube, game.way, len(game.turns))
+        assert tuple(found.results.games[number].tolist()) == record
+        assert found.boards[turns].tolist() == [turn.board for turn in game.turns]
+        assert found.after_play[turns].tolist() == [turn.after_play for turn in game.turns]
+        assert found.records[turns].tolist() == [
+            [turn.player, ACTIONS.index(turn.action), turn.on_roll, *turn.dice, turn.cube, OWNERS.index(turn.owner)]
+            for turn in game.turns
+        ]
+        equities = judge([turn.board for turn in game.turns])[1]
+        assert found.equities[turns].tolist() == equities
+
+
+def by_cube(side: CubeSide) -> CubeSide:
+    """The same side, which chooses plays by their value with the cube."""
+    return replace(side, cubeful_plays=True)
+
+
+def twins() -> dict[str, tuple[Sides, CubefulRules, tuple[Model, Model], tuple[Value | None, Value | None], range]]:
+    """Sides and rules, the twin's models and values of positions with the cube, and matches."""
+    slow, slow_jacoby = slow_janowski(0.7), slow_janowski(0.7, is_jacoby=True)
+    side, other, jacoby = CubeSide(janowski(0.7)), CubeSide(janowski(0.4)), CubefulRules(is_jacoby=True)
+    jumping, by_score = CubeSide(jump(0.09)), CubeSide(janowski(0.6))
+    as_money, match = CubeSide(janowski(0.7), as_money=True), match_janowski(0.6, mwc)
+    first = CubeSide(janowski_first(0.8))
+    jacoby_models = slow_jacoby, slow_janowski(0.4, is_jacoby=True)
+    by_values = cubeful(slow), cubeful(slow_model(jump(0.09)))
+    in_matches = cubeful(match, match_janowski(0, mwc)), cubeful(slow)
+    plain, few = (None, None), range(3, 8)
+    return {
+        "money": ((side, CubeSide(janowski(0))), MONEY, (slow, slow_janowski(0)), plain, few),
+        "jacoby": (
+            (side, CubeSide(janowski(1))), jacoby, (slow_jacoby, slow_janowski(1, is_jacoby=True)), plain, few,
+        ),
+        "jump": ((jumping, first), MONEY, (slow_model(jump(0.09)), slow_model(janowski_first(0.8))), plain, few),
+        "cubeful plays": (
+            (by_cube(side), by_cube(jumping)), MONEY, (slow, slow_model(jump(0.09))), by_values, range(6),
+        ),
+        "cubeful plays, jacoby": (
+            (by_cube(side), other), jacoby, jacoby_models, (cubeful(slow_jacoby), None), range(6),
+        ),
+        # one side goes by the score, the other knows the rules of the match only
+        **{f"match to {n}": ((by_score, as_money), match_rules(n), (match, slow), plain, range(3)) for n in (3, 5)},
+        **{
+            f"cubeful plays, match to {n}": (
+                (by_cube(by_score), by_cube(as_money)), match_rules(n), (match, slow), in_matches, range(5),
+            )
+            for n in (3, 5)
+        },
+    }  # fmt: skip
+
+
+@each(("sides", "rules", "models", "values", "numbers"), twins)
+def test_games_of_the_twin(
+    sides: Sides,
+    rules: CubefulRules,
+    models: tuple[Model, Model],
+    values: tuple[Value | None, Value | None],
+    numbers: range,
+) -> None:
+    found = cubeful_self_play(network(), sides, rules, len(numbers), SEED, numbers.start)
+    expected = [
+        play_match(evaluate, models, rules.length, SEED, number, is_jacoby=rules.is_jacoby, values=values)
+        for number in numbers
+    ]
+    games = [game for match in expected for game in match]
+    check_games(found, games)
+    assert np.diff(found.results.offsets).tolist() == [len(match) for match in expected]
+    assert rules.length or {"double", "take"} <= {turn.action for game in games for turn in game.turns}
+    if values != (None, None):
+        assert any(game.is_crawford for game in games) == bool(rules.length)
+        cubeless = replace(sides[0], cubeful_plays=False), replace(sides[1], cubeful_plays=False)
+        plain = cubeful_self_play(network(), cubeless, rules, len(numbers), SEED)
+        assert not np.array_equal(plain.boards, found.boards)
+
+
+def test_doubles_by_local_volatility() -> None:
+    """Every turn at which the player could double, decided again with the volatility of its position."""
+    sides = CubeSide(jump(0.1), is_local=True), CubeSide(jump(0.1), is_local=True)
+    found = cubeful_self_play(network(), sides, MONEY, 12, SEED)
+    player, count, differ = shipped_player(), 0, 0
+    for begin, end in pairwise(found.first_turns.tolist()):
+        rows = np.arange(begin + 1, end)
+        actions, owners = found.records[rows, 1], found.records[rows, 6]
+        asked = rows[((actions == ACTIONS.index("play")) | (actions == ACTIONS.index("double"))) & (owners != 2)]
+        for row in asked.tolist():
+            if found.records[row - 1, 1] == ACTIONS.index("take"):
+                continue  # whose cube has just been turned
+            chances = np.array(evaluate([found.boards[row].tolist()])[0])
+            local = min(local_volatility_by(player, Position(found.boards[row].tolist())), MOST_VOLATILITY)
+            owner = CubeOwner(OWNERS[found.records[row, 6]])
+            (action,), (plain,) = (
+                decide_money(jump(0.1, volatility), chances, owner=owner)[1] for volatility in (local, 0.1)
+            )
+            doubled = found.records[row, 1] == ACTIONS.index("double")
+            differ += doubled != (action in (Action.DOUBLE_TAKE, Action.DOUBLE_PASS))
+            count += action != plain
+    assert differ <= 1  # games look at likely plays only
+    assert count > differ
+
+
+@pytest.mark.parametrize(
+    ("sides", "rules", "models", "count"),
+    [
+        (
+            (by_cube(CubeSide(janowski(0.7))), CubeSide(janowski(0.4))),
+            CubefulRules(is_jacoby=True),
+            (slow_janowski(0.7, is_jacoby=True), slow_janowski(0.4, is_jacoby=True)),
+            4,
+        ),
+        (
+            (by_cube(CubeSide(janowski(0.6))), by_cube(CubeSide(janowski(0.3), as_money=True))),
+            CubefulRules(3),
+            (match_janowski(0.6, mwc), slow_janowski(0.3)),
+            2,
+        ),
+    ],
+    ids=["money", "match"],
+)
+def test_games_one_roll_ahead_against_the_twin(
+    sides: Sides, rules: CubefulRules, models: tuple[Model, Model], count: int
+) -> None:
+    """Plays by the player that looks ahead with any evaluator, of equal ones that which is statically best; the cube,
+    and what is recorded, by its chances."""
+    rules = match_rules(rules.length) if rules.length else rules
+    ahead = LookaheadPlayer(shipped_player(), 1)
+
+    def choose(player: int, board: Board, roll: Roll, cube: int, whose: str, mine: Score) -> Board:
+        side = sides[player]
+        cubeful_rules = CubeRules(side.strategy, None if side.as_money else rules.met, as_money=side.as_money)
+        seen = MatchScore(*mine) if mine.away else Money(rules.is_jacoby)
+        by_value = side.cubeful_plays and not (mine.is_crawford and side.as_money)
+        stakes = Stakes(seen, Cube(cube, CubeOwner(whose))) if by_value else None
+        ranked = ahead.rank_plays(Position(board), roll, stakes, cubeful_rules)
+        equal = [list(each.play.after_play.board) for each in takewhile(lambda each: each.loss == 0, ranked)]
+        return equal[int(np.argmin(evaluate([flipped(after) for after in equal])[1]))]
+
+    found = cubeful_self_play(network(), sides, rules, count, SEED, ply=1)
+    matches = [
+        play_match(evaluate_ahead, models, rules.length, SEED, number, is_jacoby=rules.is_jacoby, choose=choose)
+        for number in range(count)
+    ]
+    check_games(found, [game for match in matches for game in match], evaluate_ahead)
+    assert not np.array_equal(cubeful_self_play(network(), sides, rules, count, SEED).boards, found.boards)
+
+
+def test_plays_that_let_the_opponent_cash_are_ranked_by_cubeless_equity() -> None:
+    """Their value with the cube is the same to the last bit, and yet who may err should be given the chance."""
+    sides = (by_cube(CubeSide(janowski(0.7))),) * 2
+    found = cubeful_self_play(network(), sides, MONEY, 40, SEED)
+    ends = found.first_turns[1:] - 3  # the last play before a pass
+    n_ties = 0
+    for row in ends[found.results.column("way") == PASSED].tolist():
+        player, _, _, *dice, _, owner = found.records[row].tolist()
+        if owner == OWNERS.index("opponent"):
+            continue
+        assert found.records[row + 1, 0] == 1 - player
+        plays = legal_plays(Position(found.boards[row].tolist()), roll_of(*dice))
+        chances, equities = evaluate([flipped(list(play.after_play.board)) for play in plays])
+        whose = "centered" if owner == OWNERS.index("centered") else "opponent"
+        worth = [cubeful(slow_janowski(0.7))([], each, 1, whose, Score(0, 0, False)) for each in chances]
+        if whose == "centered" and min(worth) == 1:
+            n_ties += 1
+            lowest = equities.index(min(equities))
+            assert found.after_play[row].tolist() == list(plays[lowest].after_play.board)
+    assert n_ties > 3
+
+
+@pytest.fixture(scope="module")
+def matches() -> CubefulCorpus:
+    """Matches to 5 between one who goes by the score and one who does not."""
+    sides = CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)
+    return cubeful_self_play(network(), sides, match_rules(5), 120, SEED)
+
+
+@pytest.fixture(scope="module")
+def money() -> CubefulCorpus:
+    """Money games under the Jacoby rule with much doubling."""
+    return cubeful_self_play(
+        network(), (CubeSide(janowski(0)), CubeSide(janowski(0.2))), CubefulRules(is_jacoby=True), 400, 5
+    )
+
+
+def test_rules_of_matches(matches: CubefulCorpus) -> None:
+    """Scores add up, one Crawford game comes at match point and nobody doubles in it, and it ends when it is won."""
+    games, offsets = matches.results.games.astype(int), matches.results.offsets
+    n_crawford = 0
+    for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        score = [0, 0]
+        crawford = [number for number in range(start, end) if games[number, 2]]
+        at_point = [number for number in range(start, end) if 4 in games[number, :2]]
+        one_side = [number for number in at_point if (games[number, 0] == 4) != (games[number, 1] == 4)]
+        assert crawford == (one_side[:1] if one_side and one_side[0] == at_point[0] else [])
+        n_crawford += len(crawford)
+        for number in range(start, end):
+            assert games[number, :2].tolist() == score
+            assert max(score) < 5
+            score[games[number, 3]] += games[number, 4]
+            if games[number, 2]:
+                turns = slice(*matches.first_turns[number : number + 2].tolist())
+                assert (matches.records[turns, 1] == 0).all()
+        assert max(score) >= 5
+    assert n_crawford > 30
+
+
+def test_rules_of_the_cube(matches: CubefulCorpus, money: CubefulCorpus) -> None:
+    """Only its owner turns a cube, each turn doubles it and gives it to the other side, and games count it."""
+    for corpus, is_jacoby in ((matches, False), (money, True)):
+        for number, record in enumerate(corpus.results.games.tolist()):
+            _, _, _, winner, points, cube_value, way, n_turns = record
+            turns = corpus.records[slice(*corpus.first_turns[number : number + 2].tolist())].tolist()
+            assert len(turns) == n_turns
+            cube, owner = 1, None
+            for row, (player, action, on_roll, die, _, value, code) in enumerate(turns):
+                assert value == cube
+                assert OWNERS[code] == ("centered" if owner is None else "on_roll" if owner == on_roll else "opponent")
+                assert (die > 0) == (ACTIONS[action] == "play")
+                if ACTIONS[action] == "double":
+                    assert player == on_roll != (None if owner is None else 1 - owner)
+                    assert row > 0
+                    assert ACTIONS[turns[row + 1][1]] in ("take", "pass")
+                elif ACTIONS[action] != "play":
+                    assert (player, ACTIONS[turns[row - 1][1]]) == (1 - on_roll, "double")
+                    cube, owner = (2 * cube, player) if ACTIONS[action] == "take" else (cube, owner)
+            assert (cube_value, cube <= MOST_CUBE) == (cube, True)
+            assert (ACTIONS[turns[-1][1]] == "pass") == (way == PASSED)
+            assert points == cube * max(way, 1)
+            assert winner == turns[-1][2]
+            assert not (is_jacoby and owner is None and way > 1)
+    ways = matches.results.column("way")
+    assert {*ways.tolist(), *money.results.column("way").tolist()} >= {0, 1, 2}
+    assert (money.results.column("cube_value") == MOST_CUBE).any()
+
+
+def test_dead_cubes(matches: CubefulCorpus) -> None:
+    """Who goes by the score leaves a cube that wins him the match already; the other turns it for nothing."""
+    dead = {0: 0, 1: 0}
+    for number, record in enumerate(matches.results.games.tolist()):
+        for player, action, _, _, _, value, _ in matches.records[
+            slice(*matches.first_turns[number : number + 2].tolist())
+        ].tolist():
+            dead[player] += ACTIONS[action] == "double" and 5 - record[player] <= value
+            assert not (ACTIONS[action] == "pass" and player == 0 and 5 - record[1] <= value)
+    assert dead[0] == 0
+    assert dead[1] > 0
+
+
+def test_dice_are_those_of_games_without_a_cube() -> None:
+    """A side that is never doubled out plays the same game."""
+    cubeless = self_play(network(), 20, 5)
+    found = cubeful_self_play(network(), SIDES, MONEY, 20, 5)
+    for game in range(20):
+        turns = slice(*found.first_turns[game : game + 2].tolist())
+        plays = found.records[turns, 1] == 0
+        n = int(plays.sum())
+        start = int(cubeless.offsets[game])
+        assert np.array_equal(found.boards[turns][plays], cubeless.boards[start : start + n])
+        assert np.array_equal(found.records[turns][plays, 3:5], cubeless.dice[start : start + n])
+
+
+def assert_same(one: CubefulCorpus, other: CubefulCorpus) -> None:
+    pairs = zip((*one.results, *one[1:]), (*other.results, *other[1:]), strict=True)
+    for found, expected in ((np.asarray(values), np.asarray(others)) for values, others in pairs):
+        assert found.dtype == expected.dtype
+        assert found.tobytes() == expected.tobytes()
+
+
+def test_the_same_on_any_threads_and_in_any_batch(matches: CubefulCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    sides, rules = (CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)), match_rules(5)
+    with threads(1):
+        one = cubeful_self_play(network(), sides, rules, 20, SEED)
+    with threads(2):
+        assert_same(cubeful_self_play(network(), sides, rules, 20, SEED), one)
+    end = int(matches.results.offsets[20])
+    assert np.array_equal(matches.results.games[:end], one.results.games)
+    monkeypatch.setattr(cubeful_series, "TURNS", 20)  # so that most are played twice
+    assert_same(cubeful_self_play(network(), sides, rules, 20, SEED), one)
+    later = cubeful_self_play(network(), sides, rules, 5, SEED, 15)
+    assert np.array_equal(later.results.games, one.results.games[one.results.offsets[15] :])
+    assert np.array_equal(later.boards, one.boards[one.first_turns[one.results.offsets[15]] :])
+
+
+def test_one_roll_ahead_the_same_on_any_threads() -> None:
+    sides = by_cube(CubeSide(jump(0.1), is_local=True)), CubeSide(janowski(0.4))
+    with threads(1):
+        one = cubeful_self_play(network(), sides, match_rules(2), 4, SEED, ply=1)
+    with threads(2):
+        assert_same(cubeful_self_play(network(), sides, match_rules(2), 4, SEED, ply=1), one)
+
+
+def points_of_first(found: CubefulResults) -> np.ndarray:
+    """int64[money games]: points to the side named first."""
+    is_first = found.column("winner") == np.arange(len(found.games)) % 2
+    return np.where(is_first, found.column("points"), -found.column("points"))
+
+
+def test_pairs_have_the_same_dice_with_sides_swapped() -> None:
+    """So who plays himself scores 0, and swapping the sides turns every pair around."""
+    equal = points_of_first(cubeful_results(network(), (SIDES[0], SIDES[0]), MONEY, 40, 9))
+    assert (equal.reshape(-1, 2).sum(1) == 0).all()
+    one, other = (points_of_first(cubeful_results(network(), sides, MONEY, 40, 9)) for sides in (SIDES, SIDES[::-1]))
+    assert (one.reshape(-1, 2).sum(1) == -other.reshape(-1, 2).sum(1)).all()
+    assert (one.reshape(-1, 2).sum(1) != 0).any()
+    alone = cubeful_results(network(), SIDES, MONEY, 40, 9, is_paired=False)
+    assert np.array_equal(alone.games, cubeful_self_play(network(), SIDES, MONEY, 40, 9).results.games)
+    assert np.array_equal(cubeful_results(network(), SIDES, MONEY, 40, 9).games[::2], alone.games[:20])
+
+
+def slow_worth(chances: Chances, cube: int, owner: str, score: Score) -> float:
+    """Points, or twice the mwc less 1, when both double and answer by a cube life index of 0.7; in the Crawford
+    game the cube is dead."""
+    model = match_janowski(0 if score.is_crawford else 0.7, mwc) if score.away else slow_janowski(0.7)
+    now, taken, passed = model(chances, cube, owner, score)
+    if owner != "opponent" and not score.is_crawford and not 0 < score.away <= cube:
+        now = max(now, min(taken, passed))
+    return 2 * now - 1 if score.away else cube * now
+
+
+def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
+    """Luck of player 0 in a match: what each roll was worth after its best likely play less the mean of all that there
+    are."""
+    total = 0.0
+    for number in range(*found.results.offsets[match : match + 2].tolist()):
+        record = found.results.games[number].tolist()
+        away = length - record[0], length - record[1]
+        for row in range(*found.first_turns[number : number + 2].tolist()):
+            player, action, _, *dice, cube, owner = found.records[row].tolist()
+            if ACTIONS[action] != "play":
+                continue
+            seen = Score(*(away if player == 1 else away[::-1]), bool(record[2])) if length else Score(0, 0, False)
+            whose = {"centered": "centered", "on_roll": "opponent", "opponent": "on_roll"}[OWNERS[owner]]
+            worths = {}
+            for roll in ROLLS:
+                position = Position(found.boards[row].tolist())
+                after = [list(play.after_play.board) for play in legal_plays(position, roll)]
+                likely = likely_boards(found.boards[row].tolist(), after, OF_LUCK)
+                chances, equities = evaluate([flipped(board) for board in likely])
+                best = chances[equities.index(min(equities))]
+                worths[roll] = -slow_worth(best, cube, whose, seen)
+            is_opening = row == int(found.first_turns[number])
+            ways = {roll: 0 if is_opening and roll.high == roll.low else roll.weight for roll in ROLLS}
+            mean = sum(ways[roll] * worths[roll] for roll in ROLLS) / sum(ways.values())
+            luck = worths[roll_of(*dice)] - mean
+            total += luck if player == 0 else -luck
+    return total
+
+
+@pytest.mark.parametrize("length", [0, 2], ids=["money", "match"])
+def test_luck_against_the_twin(length: int) -> None:
+    """Of games that are the same whether luck is measured or not."""
+    rules = match_rules(length) if length else MONEY
+    found = cubeful_results(network(), SIDES, rules, 1, SEED, is_paired=False, with_luck=True)
+    corpus = cubeful_self_play(network(), SIDES, rules, 1, SEED)
+    assert np.array_equal(found.games, corpus.results.games)
+    assert (corpus.results.lucks == 0).all()
+    assert found.lucks.tolist() == pytest.approx([slow_luck(corpus, 0, rules.length)], abs=1e-5)
+
+
+def test_luck_one_roll_ahead_is_that_of_static_plays() -> None:
+    """Of the games that are played one roll ahead."""
+    found = cubeful_results(network(), SIDES, MONEY, 1, SEED, is_paired=False, with_luck=True, ply=1)
+    corpus = cubeful_self_play(network(), SIDES, MONEY, 1, SEED, ply=1)
+    assert np.array_equal(found.games, corpus.results.games)
+    assert found.lucks.tolist() == pytest.approx([slow_luck(corpus, 0, 0)], abs=1e-5)
+
+
+def test_luck_averages_to_zero_and_explains_results() -> None:
+    for rules in (MONEY, match_rules(3)):
+        found = cubeful_results(network(), SIDES, rules, 100, 2, is_paired=False, with_luck=True)
+        won = 1 - 2 * found.column("winner")[found.offsets[1:] - 1]
+        results = won if rules.length else won * found.column("points")
+        assert abs(found.lucks.mean()) < 4 * found.lucks.std() / 10
+        assert (results - found.lucks).std() < results.std() / 2
+        for limit in (1, 2):
+            with threads(limit):
+                again = cubeful_results(network(), SIDES, rules, 20, 2, is_paired=False, with_luck=True)
+            assert again.lucks.tolist() == found.lucks[:20].tolist()
+
+
+def test_a_live_cube_is_cashed() -> None:
+    """At an index of 1 nobody doubles what would be taken, and nobody cashes who can still win a gammon."""
+    found = cubeful_results(network(), (CubeSide(janowski(1)),) * 2, MONEY, 200, 4)
+    assert found.column("cube_value").mean() < 1.05
+    assert (found.column("way") == PASSED).mean() > 0.5
+
+
+def test_no_games() -> None:
+    found = cubeful_self_play(network(), SIDES, MONEY, 0, 1)
+    assert [len(np.asarray(values)) for values in found[1:]] == [1, 0, 0, 0, 0]
+    assert len(found.results.games) == 0
+
+
+def wrong_rules() -> list[tuple[Sides, CubefulRules, str]]:
+    met = published_met()
+    crooked = MatchEquity.of("crooked", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49], [0.5, 0.4])
+    return [
+    (SIDES, CubefulRules(-1), "expected a match length of 1 to 64 points, or 0 for money, got -1"),
+    (SIDES, CubefulRules(65, met=met), "expected a match length of 1 to 64 points, or 0 for money, got 65"),
+    (SIDES, CubefulRules(7, True, met), "expected the jacoby rule in money play only, got it in a match to 7"),
+    (
+        (CubeSide(janowski_first()), SIDES[0]),
+        CubefulRules(is_jacoby=True),
+        "expected a model that knows the jacoby rule, got janowski-first",
+    ),
+    (
+        (CubeSide(janowski_first()), SIDES[0]),
+        CubefulRules(5, met=met),
+        "expected a model that knows match scores, got janowski-first",
+    ),
+    (SIDES, CubefulRules(5), "expected a match equity table for a match, got none"),
+    (SIDES, CubefulRules(13, met=met), r"expected a match equity table to 13-away, got MatchEquity\(published, to 12"),
+    (SIDES, CubefulRules(2, met=crooked), "expected a match equity table that favours nobody, got 0.6 at"),
+]  # fmt: skip
+
+
+@each(("sides", "rules", "message"), wrong_rules)
+def test_wrong_rules(sides: Sides, rules: CubefulRules, message: str) -> None:
+    for play in (cubeful_self_play, cubeful_results):
+        with pytest.raises(UsageError, match=f"^{message}"):
+            play(network(), sides, rules, 2, 1)
+
+
+def test_luck_in_a_match_needs_a_table() -> None:
+    as_money = CubeSide(janowski(0.7), as_money=True)
+    with pytest.raises(UsageError, match=r"^expected a match equity table for a match, got none$"):
+        cubeful_results(network(), (as_money, as_money), CubefulRules(3), 2, 1, with_luck=True)
+
+
+def test_wrong_players_and_numbers() -> None:
+    with pytest.raises(
+        UsageError, match=r"^expected a player with networks to handle the cube, got one that only choo"
+    ):
+        cubeful_results(PubEval().chooser, SIDES, MONEY, 2, 1)
+    with pytest.raises(UsageError, match=r"^expected numbers from 0 to 2\^63 - 1, got count 2, seed -1, first 0$"):
+        cubeful_self_play(network(), SIDES, MONEY, 2, -1)
+    for ply in (-1, 4):
+        with pytest.raises(UsageError, match=rf"^expected a ply from 0 to 3, got {ply}$"):
+            cubeful_self_play(network(), SIDES, MONEY, 2, 1, ply=ply)
+        with pytest.raises(UsageError, match=rf"^expected a ply from 0 to 3, got {ply}$"):
+            cubeful_results(network(), SIDES, MONEY, 2, 1, ply=ply)
+    as_money = tuple(CubeSide(side.strategy, as_money=True) for side in SIDES)
+    found = cubeful_results(network(), (as_money[0], as_money[1]), CubefulRules(3), 4, 1)  # who needs no table
+    assert found.offsets[-1] == len(found.games)

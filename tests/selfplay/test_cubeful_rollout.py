@@ -1,0 +1,264 @@
+"""Rollouts with the cube in play: against a twin, exact tables, themselves without luck, and gnubg."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.equity.cube import CubeRules
+from bgdata.equity.doubling import janowski, janowski_first, jump
+from bgdata.errors import InvalidParameterError, UsageError
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.cube_tables import MoneyBearoff
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.pubeval import PubEval
+from bgdata.game.dice import Roll
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.position import Position
+from bgdata.game.random import random_stream
+from bgdata.kernel import threads
+from bgdata.selfplay.cubeful_rollout import CubefulStart, difference, roll_out_with_cube
+from bgdata.selfplay.rollout import Limits, RolloutSettings
+from bgdata.selfplay.rollout_kernels import MOST_TRIALS, fill_order, first_rolls, roll_at
+from tests.command_line import position_id
+from tests.equity.samples import published_met
+from tests.evaluation.sample_networks import shipped_networks, shipped_player
+from tests.reference.cubeful_games import Board, Chances, Model, Score, cubeful, match_janowski
+from tests.reference.cubeful_games import janowski as slow_janowski
+from tests.reference.cubeful_rollouts import Trials
+from tests.selfplay.test_cubeful_games import evaluate, mwc, network
+from tests.together import each
+
+MONEY, JACOBY = Stakes(Money(is_jacoby=False)), Stakes(Money(is_jacoby=True))
+ENDING = Position(position_id([2, 1, 2], [1, 2, 1]))
+LONGER = Position(position_id([2, 2, 2, 1, 1], [2, 2, 2, 1, 1]))
+CONTACT = Position("4HPwATDgc/ABMA")
+HIT_OR_GAMMON = Position("3N0DAAmSAAAAAA")  # three checkers left, with two of the opponent's fifteen still behind them
+SURE_GAMMON = Position(position_id([3, 3, 3, 3, 3], [1, 1]))
+
+
+def start(position: Position, stakes: Stakes = MONEY, *, may_double: bool = True) -> CubefulStart:
+    return CubefulStart(np.array(position.board, np.int8), stakes, may_double)
+
+
+def worth_by(model: Model) -> object:
+    """What luck is measured by: points, or twice the mwc less 1."""
+
+    def worth(board: Board, chances: Chances, cube: int, owner: str, score: Score) -> float:
+        value = cubeful(model, match_janowski(0, mwc))(board, chances, cube, owner, score)
+        return 2 * value - 1 if score.away else cube * value
+
+    return worth
+
+
+def won(points: int, score: Score) -> float:
+    """Points, or twice the mwc less 1, to who wins them."""
+    if not score.away:
+        return points
+    return 2 * published_met().after(MatchScore(score.away, score.opponent_away, score.is_crawford), points) - 1
+
+
+@cache
+def ahead(board: tuple[int, ...], roll: Roll, stakes: Stakes, rules: CubeRules) -> Board:
+    """The board after the play that is best one roll ahead."""
+    return list(LookaheadPlayer(shipped_player(), 1).best_play(board, roll, stakes, rules).play.after_play.board)
+
+
+def check_block(
+    position: Position, stakes: Stakes, model: Model, worth: Model, *, may_double: bool = True, play_ply: int = 0
+) -> None:
+    """Means of 36 trials, the second block of an item, with plays and the cube by one model, luck by another."""
+    score = Score(0, 0, False)
+    if isinstance(stakes.score, MatchScore):
+        score = Score(stakes.score.away, stakes.score.opponent_away, stakes.score.is_crawford)
+    rules = CubeRules(janowski(0.4), published_met() if score.away else None)
+
+    def choose(board: Board, roll: Roll, cube: int, whose: str, mine: Score) -> Board:
+        seen = MatchScore(*mine) if mine.away else stakes.score
+        return ahead(tuple(board), roll, Stakes(seen, Cube(cube, CubeOwner(whose))), rules)
+
+    value = cubeful(model, match_janowski(0, mwc) if score.away else None)
+    is_jacoby, chosen = stakes == JACOBY, choose if play_ply else None
+    twin = Trials(evaluate, model, value, worth_by(worth), won, score, is_jacoby, chosen)  # type: ignore[arg-type]
+    found = roll_out_with_cube(
+        [start(position, stakes, may_double=may_double)],
+        network(),
+        rules,
+        Limits(72),
+        5,
+        RolloutSettings(likely=0, play_ply=play_ply),
+        np.array([3]),
+    )
+    item: Any = np.uint64(random_stream(5, 3))
+    order, values = np.empty(36, np.int64), []
+    fill_order(np.uint64(random_stream(item, MOST_TRIALS)), order)
+    owner = {"centered": -1, "on_roll": 0, "opponent": 1}[stakes.cube.owner.value]
+    for trial in range(36, 72):
+        stream, rolls = np.uint64(random_stream(item, trial)), first_rolls(trial, order)
+
+        def place_of(turn: int, stream: np.uint64 = stream, rolls: tuple[int, int] = rolls) -> int:
+            return int(rolls[turn] if turn < 2 else roll_at(stream, turn))
+
+        result, luck = twin.trial(list(position.board), (stakes.cube.value, owner, may_double), place_of)
+        less = result - luck
+        values.append(less / stakes.cube.value if not score.away else (less + 1) / 2)
+    assert found.blocks[0, 1] == pytest.approx(np.mean(values), abs=1e-6)
+    assert found.values[0] == pytest.approx(found.blocks[0].mean())
+    assert found.standard_errors[0] == pytest.approx(found.blocks[0].std(ddof=1) / math.sqrt(2))
+
+
+@pytest.mark.parametrize("play_ply", [0, 1])
+def test_money_against_the_twin(play_ply: int) -> None:
+    models = slow_janowski(0.4), slow_janowski(0.7)
+    check_block(ENDING, MONEY, *models, play_ply=play_ply)
+    check_block(ENDING, Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT)), *models, play_ply=play_ply)
+
+
+@pytest.mark.parametrize("play_ply", [0, 1])
+def test_matches_against_the_twin(play_ply: int) -> None:
+    models = match_janowski(0.4, mwc), match_janowski(0.7, mwc)
+    for score in (MatchScore(3, 2), MatchScore(1, 3, is_crawford=True)):
+        check_block(ENDING, Stakes(score), *models, play_ply=play_ply)
+
+
+@pytest.mark.slow
+def test_the_jacoby_rule_against_the_twin() -> None:
+    """By the rule the position is worth 0.976, without it 2.104."""
+    models = (slow_janowski(index, is_jacoby=True) for index in (0.4, 0.7))
+    check_block(HIT_OR_GAMMON, JACOBY, *models, may_double=False)
+
+
+def test_the_jacoby_rule_counts_no_gammon_of_a_centered_cube() -> None:
+    """Any roll wins a gammon."""
+    owned = Stakes(Money(is_jacoby=True), Cube(2, CubeOwner.ON_ROLL))
+    for stakes, points in ((JACOBY, 1), (MONEY, 2), (owned, 2)):
+        found = roll_out_with_cube([start(SURE_GAMMON, stakes, may_double=False)], network(), CubeRules(), Limits(72))
+        assert (found.values[0], found.plain_standard_errors[0]) == (points, 0)
+
+
+OVER = Position(position_id([0] * 6, [3, 3, 3, 3, 3]))  # the player who is not on roll has borne off its last checker
+
+
+def test_games_that_are_over() -> None:
+    """After a play that ends the game: here it wins a gammon, which counts nothing by the Jacoby rule at a centered
+    cube."""
+    owned = Stakes(Money(is_jacoby=True), Cube(2, CubeOwner.ON_ROLL))
+    for stakes, points in ((JACOBY, 1), (MONEY, 2), (owned, 2)):
+        starts = [start(each, stakes) for each in (OVER, OVER.flip())]
+        found = roll_out_with_cube(starts, network(), CubeRules(), Limits(72))
+        assert found.values.tolist() == [-points, points]
+        assert found.plain_standard_errors.tolist() == [0, 0]
+    score = MatchScore(2, 5)
+    starts = [start(each, Stakes(score)) for each in (OVER, OVER.flip())]
+    found = roll_out_with_cube(starts, network(), CubeRules(met=published_met()), Limits(72))
+    assert found.values.tolist() == pytest.approx([published_met().after(score, -2), 1])
+
+
+def test_games_end_in_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where the table has the start, its columns are the answer; nearly so where it is reached after two rolls."""
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("rollout") / "warehouse")
+    table = warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 6))
+    exact, chooser = MoneyBearoff(table), NetworkPlayer(shipped_networks(), BearoffEvaluator(table).arrays).chooser
+    doubled = MONEY.after_take()
+    known = exact.cube_equities(ENDING, MONEY)
+    assert known is not None
+    starts = [start(ENDING), start(ENDING, may_double=False), start(ENDING, doubled, may_double=False)]
+    found = roll_out_with_cube(starts, chooser, CubeRules(), Limits(72))
+    best = max(known.no_double, min(known.double_take, known.double_pass))
+    assert found.values.tolist() == pytest.approx([best, known.no_double, known.double_take], abs=1e-9)
+    assert found.standard_errors.tolist() == pytest.approx([0, 0, 0], abs=1e-12)
+    assert difference(found, 2, 1) == pytest.approx((known.double_take - known.no_double, 0), abs=1e-9)
+
+
+def test_luck_changes_errors_and_not_games() -> None:
+    """At 0-ply and one roll ahead, on any number of threads."""
+    starts, rules, found = [start(CONTACT, may_double=False)], CubeRules(janowski(0.7)), []
+    for play_ply, trials in ((0, 216), (1, 72)):
+        settings = RolloutSettings(play_ply=play_ply)
+        less, plain = (
+            roll_out_with_cube(starts, network(), rules, Limits(trials), 1, settings._replace(with_luck=each))
+            for each in (True, False)
+        )
+        assert less.plain_standard_errors[0] == pytest.approx(plain.standard_errors[0])
+        assert plain.standard_errors[0] == plain.plain_standard_errors[0]
+        assert play_ply or abs(less.values[0] - plain.values[0]) < 4 * plain.standard_errors[0]
+        assert play_ply or less.standard_errors[0] < plain.standard_errors[0] / 2
+        for limit in (1, 2) if play_ply == 0 else (2,):
+            with threads(limit):
+                again = roll_out_with_cube(starts, network(), rules, Limits(72), 1, settings)
+            assert again.blocks[0].tolist() == less.blocks[0, :2].tolist()
+        found.append(again.blocks.tolist())
+    assert found[0] != found[1]
+
+
+def test_rounds_until_the_error_is_small() -> None:
+    starts = [start(LONGER, may_double=False)]
+    once = roll_out_with_cube(starts, network(), CubeRules(), Limits(72))
+    error = float(once.standard_errors[0])
+    assert once.trials[0] == 72
+    more = roll_out_with_cube(starts, network(), CubeRules(), Limits(72, error * 0.9, 72 * 50))
+    assert 72 < more.trials[0] <= 72 * 50
+    assert more.blocks[0, :2].tolist() == once.blocks[0].tolist()
+    assert more.standard_errors[0] <= error * 0.9 or more.trials[0] == 72 * 50
+
+
+def wrong_settings() -> list[tuple[Stakes, CubeRules, RolloutSettings, str]]:
+    return [
+        (MONEY, CubeRules(), RolloutSettings("end"), "expected neither --stop nor --truncate with the cube"),
+        (MONEY, CubeRules(), RolloutSettings(turns=3), "expected neither --stop nor --truncate with the cube"),
+        (MONEY, CubeRules(), RolloutSettings(play_ply=2), "expected plays chosen at 0-ply or 1-ply, got 2-ply"),
+        (
+            Stakes(MatchScore(3, 3)),
+            CubeRules(),
+            RolloutSettings(),
+            "expected a match equity table for a match, got none at",
+        ),
+        (
+            Stakes(MatchScore(3, 3)),
+            CubeRules(janowski_first(0.7), published_met()),
+            RolloutSettings(),
+            "expected a model that knows match scores",
+        ),
+        (MONEY, CubeRules(has_beavers=True), RolloutSettings(), "expected rollouts without beavers, got them"),
+        (
+            MONEY,
+            CubeRules(janowski(0.2, 0.9)),
+            RolloutSettings(),
+            "expected rollouts with one cube life index, and one",
+        ),
+        (MONEY, CubeRules(jump(0.1, 0.25)), RolloutSettings(), "expected rollouts with one cube life index, and one"),
+        (
+            Stakes(MatchScore(3, 13)),
+            CubeRules(met=published_met()),
+            RolloutSettings(),
+            "expected a match equity table to 13-away, got",
+        ),
+        (
+            Stakes(Money(is_jacoby=True)),
+            CubeRules(janowski_first(0.7)),
+            RolloutSettings(),
+            "expected a model that knows the jacoby rule",
+        ),
+    ]
+
+
+@each(("stakes", "rules", "settings", "message"), wrong_settings)
+def test_impossible_stakes_and_settings_are_refused(
+    stakes: Stakes, rules: CubeRules, settings: RolloutSettings, message: str
+) -> None:
+    with pytest.raises((UsageError, InvalidParameterError), match=f"^{message}"):
+        roll_out_with_cube([start(ENDING, stakes)], network(), rules, Limits(72), 1, settings)
+
+
+def test_wrong_players_and_limits() -> None:
+    with pytest.raises(UsageError, match=r"^expected a player with networks to handle the cube, got one that only ch"):
+        roll_out_with_cube([start(ENDING)], PubEval().chooser, CubeRules(), Limits(72))
+    with pytest.raises(UsageError, match=r"^expected a multiple of 36 trials, at least 72, got 36"):
+        roll_out_with_cube([start(ENDING)], network(), CubeRules(), Limits(36))

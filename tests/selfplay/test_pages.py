@@ -1,0 +1,155 @@
+"""Rollouts on the site: the figures of the command, and a stream that goes on where others left off."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.game.position import Position
+from bgdata.selfplay import pages as rollouts
+from bgdata.selfplay.pages import ROUND, estimates
+from bgdata.selfplay.rollout import roll_out, rolling
+from bgdata.web.app import create_app
+from bgdata.web.asked import Asked
+from bgdata.web.limits import Budget, Limits
+from bgdata.web.site import Site
+from tests.command_line import POSITION, position_id, succeeds
+from tests.web.reading import read
+from tests.web.servers import asked as asked_of
+from tests.web.servers import serving, wait_until
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
+
+
+def test_the_page_is_the_command(client: TestClient, site_root: Path) -> None:
+    found = client.get(f"/rollout/{POSITION}.json?trials=72").json()
+    assert found == json.loads(succeeds(site_root, "rollout", POSITION, "--trials", "72", "--format", "json"))
+    assert "72 games by" in read(client, f"/rollout/{POSITION}?trials=72").text
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        (f"{POSITION}?trials=1332", "expected at most 1,296 trials on this site"),
+        (f"{POSITION}?trials=37", "expected a multiple of 36 trials"),
+        ("nonsense", "expected one of position id"),
+        (position_id([0, 2], []), "expected a game in progress"),
+    ],
+)
+def test_what_cannot_be_rolled_out(client: TestClient, where: str, said: str) -> None:
+    assert said in read(client, f"/rollout/{where}", 400).text
+    if "trials" not in where:
+        assert said in read(client, f"/rollout-stream/{where}", 400).text
+
+
+def test_rounds_add_up(site_root: Path) -> None:
+    """Each estimate is that of a rollout of as many games."""
+    player = bgdata.open_player(site_root).evaluator
+    assert isinstance(player, NetworkPlayer)
+    board = np.array(Position(POSITION).board, np.int8)
+    for number, result in enumerate(rolling(board, player.chooser, 72, 216), start=1):
+        whole = roll_out(board[None], player.chooser, 72 * number)
+        for name, column, expected in zip(result._fields, result, whole, strict=True):
+            assert np.array_equal(column, expected), name
+    assert number == 3
+
+
+def test_a_stream(client: TestClient, site_root: Path) -> None:
+    player = bgdata.open_player(site_root).evaluator
+    assert isinstance(player, NetworkPlayer)
+    answer = client.get(f"/rollout-stream/{POSITION}")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    events = [event for event in answer.text.split("\n\n") if event]
+    assert events[-1] == "event: done\ndata: {}"
+    rows = [json.loads(event.removeprefix("data: ")) for event in events[:-1]]
+    assert [row["trials"] for row in rows] == [ROUND * number for number in (1, 2, 3)]
+    last = roll_out(np.array([Position(POSITION).board], np.int8), player.chooser, 3 * ROUND)
+    assert rows[-1]["cubeless_equity"] == float(last.equities[0])
+
+
+def test_streams_are_limited_and_given_back(site_root: Path) -> None:
+    site = Site(bgdata.open_warehouse(site_root), Limits(streams=1))
+    asked = Asked(POSITION, {})
+    first = estimates(site, asked)
+    assert next(first).startswith("data: ")
+    (refused,) = estimates(site, asked)
+    assert refused.startswith('event: refused\ndata: {"error": "expected at most 1 rollouts that are watched at once')
+    first.close()
+    assert next(estimates(site, asked)).startswith("data: ")
+
+
+def test_a_stream_costs_its_client(site_root: Path) -> None:
+    """Each round is charged, nothing between two rounds is, and one that used all up is told so."""
+    site = Site(bgdata.open_warehouse(site_root), Limits(client_share=0.0, client_seconds=1000.0), is_limited=True)
+    assert site.budget
+    watched = estimates(site, Asked(POSITION, {}), "a")
+    next(watched)
+    left = site.budget.left("a")
+    assert left < 1000.0
+    assert site.budget.left("a") == left
+    next(watched)
+    assert site.budget.left("a") < left
+    site.budget.spend("a", site.budget.left("a") - 5.0)  # which is left for other pages
+    assert list(watched) == [
+        'event: refused\ndata: {"error": "expected fewer questions at once; try again in a few seconds"}\n\n'
+    ]
+    with site.charged("a"):
+        pass
+    assert next(estimates(site, Asked(POSITION, {}), "b")).startswith("data: ")
+
+
+def test_a_stream_ends_with_its_reader(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over a real socket: a client has one stream at once, and its rollout stops when it leaves."""
+    played, ended = threading.Event(), threading.Event()
+
+    def endless(*given: object) -> Iterator[object]:
+        board, chooser, trials, *_ = given
+        try:
+            while True:
+                played.set()
+                yield from rolling(board, chooser, trials, trials)  # type: ignore[arg-type]
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(rollouts, "rolling", endless)
+    app = create_app(bgdata.open_warehouse(site_root), Limits(streams=1, seat_seconds=0.0), hosts=())
+    where = f"/rollout-stream/{POSITION}"
+    with serving(app) as port:
+        with asked_of(port, where) as first:
+            assert first.readline().startswith(b"data: {")
+            assert first.readline() == b"\n"
+            with asked_of(port, f"{where}.json") as second:
+                assert (second.status, json.loads(second.read())) == (
+                    429, {"error": "expected one rollout at once for each reader, found another; leave its page"}
+                )  # fmt: skip
+            played.clear()
+            assert played.wait(60)
+            assert not ended.is_set()
+        assert ended.wait(60)
+        wait_until(lambda: asks(port, where) == 200)
+
+
+def asks(port: int, where: str) -> int:
+    """The status of an answer that nobody reads on."""
+    with asked_of(port, where) as answer:
+        return answer.status
+
+
+def test_the_next_rollout_waits_for_the_last_one() -> None:
+    """As where a page is reloaded: the old stream ends a moment later."""
+    budget = Budget(Limits(seat_seconds=60.0))
+    budget.watch("a")
+    timer = threading.Timer(0.05, budget.leave, ["a"])
+    timer.start()
+    budget.watch("a")
+    budget.watch("b")
+    timer.join()

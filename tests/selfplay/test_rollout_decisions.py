@@ -1,0 +1,232 @@
+"""Rolled-out decisions: which plays, with the same dice, and what they lose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bgdata.errors import InvalidPositionError, InvalidRollError, UsageError
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import cubeless_equities, turned_chances
+from bgdata.evaluation.choices import Chooser
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.play_kernels import batch_plays
+from bgdata.game.position import START
+from bgdata.selfplay.random_games import random_game_positions
+from bgdata.selfplay.rollout import Limits, RolloutSettings, equities_of, roll_out, rolled_blocks
+from bgdata.selfplay.rollout_decisions import (
+    Decision,
+    Window,
+    open_plays,
+    ranked_unequal_plays,
+    roll_out_decision,
+    roll_out_decisions,
+    roll_out_unsettled,
+)
+from bgdata.selfplay.rollout_kernels import BLOCK
+from tests.evaluation.sample_networks import pips_player, random_networks
+
+SHORT = RolloutSettings("end", 4)
+FEW = Limits(2 * BLOCK)
+START_BOARD = np.array(START.board, np.int8)
+
+
+def test_plays_are_those_of_the_window() -> None:
+    positions = random_game_positions(2, 4)
+    boards, rolls = positions.boards[::30], positions.rolls[::30]
+    chooser = NetworkPlayer(random_networks(0, 30.0), NO_TABLES).chooser
+    window = Window(0.05, 2, 4)
+    found = roll_out_decisions(boards, rolls, chooser, 1, RolloutSettings("end", 1), window, FEW)
+    assert len(found) == len(boards)
+    for board, roll, decision in zip(boards, rolls, found, strict=True):
+        _, after_play = batch_plays(board[None], roll[None])
+        after = flip_boards(after_play)
+        equities = -cubeless_equities(evaluations(random_networks(0, 30.0), NO_TABLES, after).chances)
+        order = np.argsort(-equities, kind="stable")
+        near = [row for row in order[:4] if equities[order[0]] - equities[row] <= np.float32(0.05)]
+        expected = {after[row].tobytes() for row in [*near, *order[:2]]}
+        assert {play.tobytes() for play in decision.boards} == expected
+        assert decision.n_plays == len(after)
+        assert decision.static_losses.min() == 0
+
+
+def test_plays_are_ranked_by_their_rollouts() -> None:
+    decision = roll_out_decision(START_BOARD, (3, 1), pips_player().chooser, 5, SHORT, Window(9.0, 2, 6), FEW)
+    alone = roll_out(decision.boards, pips_player().chooser, 2 * BLOCK, 5, SHORT, items=np.zeros(6, np.int64))
+    assert decision.result.chances == pytest.approx(turned_chances(alone.chances.astype(np.float32)), abs=1e-6)
+    assert decision.result.equities == pytest.approx(-alone.equities, abs=1e-12)
+    assert decision.result.equity_standard_errors == pytest.approx(alone.equity_standard_errors)
+    assert decision.result.standard_errors == pytest.approx(alone.standard_errors[:, [0, 3, 4, 1, 2]])
+    assert (np.diff(decision.result.equities) <= 0).all()
+    assert decision.losses == pytest.approx(decision.result.equities[0] - decision.result.equities, abs=1e-12)
+    assert decision.losses[0] == decision.loss_standard_errors[0] == 0
+    assert len(set(decision.result.trials.tolist())) == 1
+
+
+def test_errors_of_losses_come_from_paired_differences() -> None:
+    decision = roll_out_decision(
+        START_BOARD, (6, 5), pips_player().chooser, 5, SHORT, Window(9.0, 2, 3), Limits(4 * BLOCK)
+    )
+    zero = np.zeros(3, np.int64)
+    blocks = rolled_blocks(decision.boards, pips_player().chooser, 5, SHORT, Limits(4 * BLOCK), zero, zero)
+    equities = np.array([equities_of(block[:, 0] - block[:, 1]) for block in blocks])
+    differences = equities - equities[0]
+    assert decision.losses == pytest.approx(differences.mean(axis=1), abs=1e-12)
+    assert decision.loss_standard_errors == pytest.approx(differences.std(axis=1, ddof=1) / 2, abs=1e-12)
+
+
+def test_all_plays_of_a_decision_go_on_together() -> None:
+    boards, rolls = np.stack([START_BOARD, START_BOARD]), np.array([[3, 1], [6, 5]])
+    window = Window(9.0, 2, 4)
+    single = roll_out_decisions(boards, rolls, pips_player().chooser, 5, SHORT, window, FEW)
+    errors = [decision.result.equity_standard_errors for decision in single]
+    until = float(np.mean([error.max() for error in errors]))
+    found = roll_out_decisions(
+        boards, rolls, pips_player().chooser, 5, SHORT, window, Limits(2 * BLOCK, until, 20 * BLOCK)
+    )
+    trials = [set(decision.result.trials.tolist()) for decision in found]
+    assert [len(counts) for counts in trials] == [1, 1]
+    assert trials[int(np.argmin([error.max() for error in errors]))] == {2 * BLOCK}
+    assert trials[int(np.argmax([error.max() for error in errors]))] > {2 * BLOCK} or max(trials[0] | trials[1]) > 72
+    items = np.array([0])
+    alone = roll_out_decisions(boards[:1], rolls[:1], pips_player().chooser, 5, SHORT, window, FEW, items)[0]
+    assert np.array_equal(alone.result.equities, single[0].result.equities)
+    other = roll_out_decisions(boards[:1], rolls[:1], pips_player().chooser, 5, SHORT, window, FEW, items + 1)[0]
+    assert not np.array_equal(other.result.equities, single[0].result.equities)
+
+
+def test_an_only_play() -> None:
+    board = np.zeros(26, np.int8)
+    board[[1, 24]] = 2, -2
+    decision = roll_out_decision(board, (6, 6), pips_player().chooser, limits=FEW)
+    assert decision.n_plays == 1
+    assert decision.losses.tolist() == decision.loss_standard_errors.tolist() == [0]
+    assert decision.result.equities.tolist() == [1]
+    assert roll_out_decisions(np.empty((0, 26), np.int8), np.empty((0, 2), np.int8), pips_player().chooser) == []
+
+
+WINDOW = Window(9.0, 2, 6)
+LIMITS = Limits(2 * BLOCK, 1e-9, 12 * BLOCK)
+
+
+def settled(settled_at: float, limits: Limits = LIMITS) -> Decision:
+    return roll_out_unsettled(START_BOARD, (3, 1), pips_player().chooser, 5, SHORT, WINDOW, limits, settled_at)
+
+
+def test_without_a_settled_play_nothing_changes() -> None:
+    found, expected = (
+        settled(1e9),
+        roll_out_decision(START_BOARD, (3, 1), pips_player().chooser, 5, SHORT, WINDOW, LIMITS),
+    )
+    assert np.array_equal(found.boards, expected.boards)
+    for values, others in zip(found.result, expected.result, strict=True):
+        assert np.array_equal(values, others)
+    assert found.losses == pytest.approx(expected.losses, abs=1e-12)
+    assert found.loss_standard_errors == pytest.approx(expected.loss_standard_errors, abs=1e-12)
+    assert np.array_equal(found.static_losses, expected.static_losses)
+    assert found.n_plays == expected.n_plays == 16
+
+
+def test_plays_that_are_behind_get_fewer_games() -> None:
+    """The best always has the most; a play has what it would have alone with as many games."""
+    found = settled(2.0)
+    trials = found.result.trials
+    assert trials[0] == trials.max()
+    assert trials.min() < trials.max()
+    for row, count in enumerate(trials.tolist()):
+        alone = roll_out(
+            found.boards[row : row + 1], pips_player().chooser, count, 5, SHORT, items=np.zeros(1, np.int64)
+        )
+        assert found.result.equities[row] == pytest.approx(-alone.equities[0], abs=1e-12)
+        assert found.result.equity_standard_errors[row] == pytest.approx(alone.equity_standard_errors[0])
+    assert found.losses == pytest.approx(found.result.equities[0] - found.result.equities, abs=1e-12)
+    behind = found.losses > 2 * found.loss_standard_errors
+    assert behind[trials < trials.max()].all()
+
+
+def test_errors_of_losses_use_common_games() -> None:
+    """The mean of n games less that of the first m of them of another play."""
+    found, zero = settled(2.0), np.zeros(6, np.int64)
+    blocks = rolled_blocks(found.boards, pips_player().chooser, 5, SHORT, Limits(12 * BLOCK), zero, zero)
+    equities = np.array([equities_of(block[:, 0] - block[:, 1]) for block in blocks])  # the opponent's
+    for row, trials in enumerate(found.result.trials.tolist()):
+        n, m = found.result.trials[0] // BLOCK, trials // BLOCK
+        common, rest = equities[0][:m] * m / n - equities[row][:m], equities[0][:n]
+        expected = (common.var(ddof=1) / m + (n - m) / n**2 * rest.var(ddof=1)) ** 0.5
+        assert found.loss_standard_errors[row] == pytest.approx(expected, abs=1e-12)
+
+
+def test_rounds_end_where_errors_are_small_enough() -> None:
+    one_round = settled(1e9, Limits(2 * BLOCK, 9.0, 12 * BLOCK))
+    assert set(one_round.result.trials.tolist()) == {2 * BLOCK}
+    assert set(settled(1e9, Limits(2 * BLOCK)).result.trials.tolist()) == {2 * BLOCK}
+
+
+EVEN = np.array([1.0, -1, 1, -1])
+
+
+@pytest.mark.parametrize(
+    ("equities", "until", "expected"),
+    [
+        ([EVEN, EVEN[::-1]], 0.1, [0, 1]),  # as good, and not known well enough
+        ([EVEN, EVEN[::-1]], 1.0, []),
+        ([EVEN, EVEN + 0.5], 0.1, []),  # the difference has no noise, so the best is known
+        ([EVEN + 0.5, EVEN, EVEN[::-1]], 0.1, [1, 2]),
+        ([0 * EVEN, EVEN + 4], 0.1, []),  # behind by more than three errors of 1 / sqrt(3)
+        ([0 * EVEN, EVEN + 1], 0.1, [0, 1]),
+        ([EVEN], 0.1, []),  # the only play
+    ],
+)
+def test_which_plays_stay_open(equities: list[np.ndarray], until: float, expected: list[int]) -> None:
+    """By the opponent's equities: the lower, the better."""
+    assert np.flatnonzero(open_plays(equities, until, 3.0)).tolist() == expected
+
+
+def test_unequal_plays_are_ranked() -> None:
+    """A play with fewer games may be the best; blocks are the opponent's."""
+    generator = np.random.default_rng(1)
+    blocks = [generator.uniform(0, 0.1, (count, 2, 5)) for count in (4, 2)]
+    blocks[0][:, 0, 0] += 0.5  # chances of the opponent to win
+    found = ranked_unequal_plays(np.stack([START_BOARD, -START_BOARD]), blocks, np.zeros(2, np.float32), 7)
+    assert np.array_equal(found.boards[0], -START_BOARD)
+    assert found.result.trials.tolist() == [2 * BLOCK, 4 * BLOCK]
+    assert found.loss_standard_errors[0] == found.losses[0] == 0
+    assert found.losses[1] > 0 < found.loss_standard_errors[1]
+
+
+@pytest.mark.parametrize("settled_at", [0.0, -1.0, float("nan")])
+def test_wrong_number_of_standard_errors_is_refused(settled_at: float) -> None:
+    with pytest.raises(UsageError, match="expected plays settled at more than 0 standard errors, got"):
+        settled(settled_at)
+
+
+def test_wrong_positions_windows_limits_and_players() -> None:
+    """Both ways of rolling out refuse them."""
+    board, roll, chooser = START_BOARD, (3, 1), pips_player().chooser
+    for unsettled in (False, True):
+
+        def roll_out_plays(
+            board: Boards,
+            roll: tuple[int, int],
+            chooser: Chooser,
+            window: Window = WINDOW,
+            limits: Limits = FEW,
+            is_unsettled: bool = unsettled,
+        ) -> Decision:
+            if is_unsettled:
+                return roll_out_unsettled(board, roll, chooser, 0, SHORT, window, limits, 4.0)
+            return roll_out_decision(board, roll, chooser, window=window, limits=limits)
+
+        with pytest.raises(InvalidPositionError):
+            roll_out_plays(2 * board, roll, chooser)
+        with pytest.raises(InvalidRollError):
+            roll_out_plays(board, (7, 1), chooser)
+        for window in (Window(-0.1), Window(float("nan")), Window(0.1, 0), Window(0.1, 5, 4)):
+            with pytest.raises(UsageError, match="expected a window of 0 points or more"):
+                roll_out_plays(board, roll, chooser, window=window)
+        with pytest.raises(UsageError, match="expected a multiple of 36"):
+            roll_out_plays(board, roll, chooser, limits=Limits(50))
+        with pytest.raises(UsageError, match="expected a player with networks"):
+            roll_out_plays(board, roll, Chooser(0))

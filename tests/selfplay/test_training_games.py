@@ -1,0 +1,116 @@
+"""Games played to learn from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bgdata.errors import UsageError
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import Chances, turned_chances
+from bgdata.evaluation.lookahead_kernels import evaluations_ahead
+from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.roll_values import MOST_LIKELY, likely_plays
+from bgdata.game.board import START_BOARD
+from bgdata.game.codec import check_legal_boards
+from bgdata.kernel import threads
+from bgdata.selfplay.kinds.training_games import MOST_LIKELY as MOST_IN_RECIPES
+from bgdata.selfplay.starts import Start
+from bgdata.selfplay.training_games import GIVEN, MOST_TURNS, TrainingGames, training_games
+from tests.evaluation.sample_networks import pips_networks, random_networks
+from tests.reference.networks import limited
+
+STARTS = np.array([*Start][:-1] * 2, np.int8)  # but for positions that are given
+
+
+def played(networks: Networks, starts: np.ndarray = STARTS, seed: int = 5, first: int = 0, **how: Any) -> TrainingGames:
+    """Games without tables."""
+    return training_games(networks, NO_TABLES, starts, seed, first, **how)
+
+
+def test_the_same_on_any_threads_and_in_any_batch() -> None:
+    networks = pips_networks()
+    with threads(1):
+        alone = played(networks, overlooked=0.3, td_lambda=0.7)
+    with threads(2):
+        together = played(networks, overlooked=0.3, td_lambda=0.7)
+    for name in TrainingGames._fields:
+        assert np.array_equal(getattr(alone, name), getattr(together, name))
+    later = played(networks, STARTS[9:], first=9, overlooked=0.3, td_lambda=0.7)
+    assert np.array_equal(later.returns, alone.returns[alone.offsets[9] :])
+    assert not np.array_equal(played(networks, seed=6).boards[:50], alone.boards[:50])
+
+
+def test_positions_follow_each_other() -> None:
+    """Every position is one that a legal play of some roll leads to from the one before."""
+    found = played(pips_networks(), overlooked=0.5)
+    check_legal_boards(found.boards)
+    assert len(found.offsets) == len(STARTS) + 1
+    assert found.offsets[-1] == len(found.boards)
+    assert np.diff(found.offsets).max() <= MOST_TURNS
+
+
+def test_chances_are_those_of_the_network() -> None:
+    networks = random_networks(0)
+    for likely in (0, 2):
+        found = played(networks, STARTS[:6], likely=likely)
+        assert np.array_equal(found.static, evaluations(networks, NO_TABLES, found.boards).chances)
+        expected = evaluations_ahead(networks, NO_TABLES, found.boards, 1, likely_plays(likely)).chances
+        assert np.abs(found.lookahead - expected).max() < 1e-6
+
+
+def test_as_many_likely_plays_as_recipes_allow() -> None:
+    assert MOST_IN_RECIPES == MOST_LIKELY
+
+
+def test_returns_without_lambda_are_chances_of_1_ply() -> None:
+    found = played(random_networks(0), STARTS[:6], overlooked=0.5)
+    expected = [limited(row, board) for row, board in zip(found.lookahead.tolist(), found.boards.tolist(), strict=True)]
+    assert np.abs(found.returns - np.array(expected)).max() < 1e-6
+
+
+@pytest.mark.parametrize("td_lambda", [0.5, 1.0])
+def test_returns_of_the_twin(td_lambda: float) -> None:
+    """From the last turn back, in doubles."""
+    found = played(random_networks(1), STARTS[:8], td_lambda=td_lambda)
+    for begin, end in zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True):
+        later: Chances | None = None
+        for turn in range(end - 1, begin - 1, -1):
+            value = found.lookahead[turn].astype(np.float64)
+            if later is not None:
+                ahead = (
+                    turned_chances(later[None])[0] - turned_chances(found.static[turn + 1].astype(np.float64)[None])[0]
+                )
+                value = value + td_lambda * ahead
+            later = value
+            expected = limited(value.clip(0, 1).tolist(), found.boards[turn].tolist())
+            assert found.returns[turn].tolist() == pytest.approx(expected, abs=1e-5)
+
+
+def test_returns_stop_at_overlooked_plays() -> None:
+    """If every turn may be overlooked, no return goes on."""
+    found = played(random_networks(1), STARTS[:8], overlooked=1.0, td_lambda=1.0)
+    plain = played(random_networks(1), STARTS[:8], overlooked=1.0, td_lambda=0.0)
+    assert np.array_equal(found.boards, plain.boards)
+    assert np.array_equal(found.returns, plain.returns)
+
+
+def test_positions_that_are_given() -> None:
+    networks, boards = pips_networks(), played(pips_networks(), STARTS[2:5]).boards[:3]
+    starts = np.array([GIVEN, Start.OPENING, GIVEN], np.int8)
+    found = played(networks, starts, positions=boards)
+    expected = boards.copy()
+    expected[1] = START_BOARD
+    assert np.array_equal(found.boards[found.offsets[:-1]], expected)
+    with pytest.raises(UsageError, match=r"^expected 3 positions where games begin, got 0$"):
+        played(networks, starts)
+    with pytest.raises(UsageError, match=r"^expected 3 positions where games begin, got 2$"):
+        played(networks, starts, positions=boards[:2])
+
+
+def test_wrong_numbers() -> None:
+    with pytest.raises(UsageError, match="from 0 to 2"):
+        played(pips_networks(), seed=-1)

@@ -1,0 +1,71 @@
+"""Kinds by name: which there are is known without importing one."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.errors import UnknownKindError
+from bgdata.store.registry import Kinds
+from bgdata.warehouse import Warehouse
+from tests.store.toy import declare_toys
+
+
+@pytest.fixture
+def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kinds:
+    """The toy kinds, in modules of a package of their own that nobody has imported."""
+    return declare_toys(tmp_path, monkeypatch)
+
+
+def loaded(kinds: Kinds) -> list[str]:
+    """The kinds whose module is imported."""
+    return [name for name, module in kinds.modules.items() if module in sys.modules]
+
+
+def test_names_import_nothing(kinds: Kinds, tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse", kinds)
+    assert list(kinds) == ["square_sums", "squares"]
+    assert len(kinds) == 2
+    assert "squares" in kinds
+    assert "cubes" not in kinds
+    assert kinds == Kinds(kinds.modules)
+    assert list(warehouse.versions()) == list(warehouse.versions("squares")) == list(warehouse.current()) == []
+    assert warehouse.variants("squares") == []
+    with pytest.raises(UnknownKindError, match="do you mean squares"):
+        list(warehouse.versions("square"))
+    assert loaded(kinds) == []
+
+
+def test_one_is_imported_alone(kinds: Kinds) -> None:
+    assert kinds["squares"].name == "squares"
+    assert kinds["squares"] is kinds["squares"]
+    assert kinds.get("cubes") is None
+    assert loaded(kinds) == ["squares"]
+    assert {name: kind.name for name, kind in kinds.items()} == {name: name for name in kinds}
+
+
+def test_equal_kinds(kinds: Kinds) -> None:
+    assert kinds != Kinds({"squares": kinds.modules["squares"]})
+    assert kinds != Kinds({**kinds.modules, "squares": kinds.modules["square_sums"]})
+    assert kinds == dict(kinds)
+    assert kinds != {**kinds, "more": kinds["squares"]}
+    assert kinds != list(kinds)
+
+
+def test_a_pickled_warehouse_is_its_path_and_names(kinds: Kinds, tmp_path: Path) -> None:
+    for known in (kinds, bgdata.all_kinds()):
+        found = pickle.loads(pickle.dumps(Warehouse(tmp_path, known)))
+        assert (found.root, found.kinds) == (tmp_path, known)
+    given = pickle.loads(pickle.dumps(Warehouse(tmp_path, {"squares": kinds["squares"]})))
+    assert {name: kind.name for name, kind in given.kinds.items()} == {"squares": "squares"}
+    assert b"square_sums" not in pickle.dumps(bgdata.open_warehouse(tmp_path))
+    assert b"cube_life" not in pickle.dumps(bgdata.open_warehouse(tmp_path))
+
+
+def test_their_files_are_known(kinds: Kinds) -> None:
+    assert {path.name for path in kinds.files()} == {"__init__.py", "squares.py", "square_sums.py"}
+    assert loaded(kinds) == []

@@ -1,0 +1,69 @@
+"""Claims that the installed gnubg answers: its match equity tables, and what it says of the start position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
+from bgdata.evaluation.player import open_named_player
+from bgdata.kinds import all_kinds
+from bgdata.selfplay.kinds.engine_labels import EngineParameters
+from bgdata.selfplay.kinds.shared.sources import find_source
+from bgdata.store.reading import connect_tables, only_row
+from bgdata.store.table import Table
+from bgdata.studies.claims.definitions import read_definitions
+from bgdata.studies.claims.register import Judged, judge
+from tests.oracles import needs_gnubg_tool
+
+RCPPS_ERROR = 1.5 * 2**-12  # of the approximate reciprocal in gnubg, by which processors may differ
+INSTALLED = Path("/usr/share/gnubg/met")  # of Debian's gnubg-data
+FILES = [INSTALLED / name for name in ("mec26.xml", "g11.xml", "Kazaross-XG2.xml", "woolsey.xml")]
+
+
+def answers(name: str, tables: Sequence[Table]) -> list[Judged]:
+    """The claims whose names begin so, answered from some tables."""
+    claims = [claim for claim in read_definitions() if claim.claim.startswith(name)]
+    named = {"/".join(table.folder.parts[-3:-1]): table for table in tables}
+    with connect_tables(all_kinds(), tables) as connection:
+        return list(judge(claims, named, lambda query: only_row(connection, query)))
+
+
+@pytest.mark.skipif(not INSTALLED.is_dir(), reason=f"no {INSTALLED} (Debian package gnubg-data)")
+def test_differences_from_gnubgs_match_equity_tables(tmp_path: Path) -> None:
+    warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
+    published = warehouse.build("match_equity", MATCH_EQUITY.default("published-12"))
+    kind = warehouse.kinds["met_xml"]
+    imported = warehouse.build("met_xml", kind.parameters_of(FILES, "gnubg"), files=FILES)  # type: ignore[attr-defined]
+    found = answers("A8.against", [published, imported])
+    assert [(each.claim.published, each.status, each.claim.kind) for each in found] == [
+        (published, "reproduced", "own_oracle")
+        for published in ("0.0051", "0.0016", "0.0126", "0.0059", "0.0104", "0.0055", "0.0204")
+    ]
+    (largest,) = answers("A8.mec26-most", [published, imported])
+    for each in (*found, largest):
+        assert each.claim.recorded == (each.answer,)
+    assert (largest.status, largest.claim.kind, largest.answer) == ("reproduced", "published", pytest.approx(0.50680))
+
+
+@needs_gnubg_tool("gnubg")
+def test_the_start_position(tmp_path: Path) -> None:
+    """gnubg's networks are newer than those of 2011, so its chances are near the published ones, and not the same."""
+    warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
+    path = tmp_path / "start.csv"
+    path.write_text("position_id\n4HPwATDgc/ABMA\n")
+    kind = warehouse.kinds["positions"]
+    warehouse.build("positions", kind.parameters_of([path], None), files=[path])  # type: ignore[attr-defined]
+    place, recipe = find_source(warehouse, "positions/start")
+    version = open_named_player("gnubg").version
+    table = warehouse.build("engine_labels", EngineParameters(place, "gnubg", 0, version, source_recipe=recipe))
+    found = [each for each in answers("A11.start-", [table]) if each.claim.claim.endswith("-gnubg-0ply")]
+    assert [each.claim.published for each in found] == ["51.9", "15.1", "13.6"]
+    for each in found:
+        assert isinstance(each.answer, float)
+        assert abs(each.answer - float(each.claim.published)) < 1
+        assert each.claim.recorded == pytest.approx((each.answer,), rel=RCPPS_ERROR)
+        assert each.claim.restates == each.claim.claim.removesuffix("-gnubg-0ply")

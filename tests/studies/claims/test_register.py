@@ -1,0 +1,278 @@
+"""How claims are judged, and every claim of the register that needs no table."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from math import comb, nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bgdata
+from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
+from bgdata.equity.stored_met import find_met
+from bgdata.errors import CorruptFileError, MissingTableError
+from bgdata.studies.claims import counting, register
+from bgdata.studies.claims.bearoff import READINGS
+from bgdata.studies.claims.definitions import Claim, read_definitions
+from bgdata.studies.claims.register import FORMULAS, judge, round_answer
+from tests.together import each
+
+CLAIM = Claim("A1.one", "A1", "somebody", "a number", "0.50", query="select one", explanation="so")
+HEAVY = {"filtered_difference", "gnubg_sha256", "gnubg_bytes", "gnubg_rolls", "changed_pairs"}  # solve tables
+
+
+@functools.cache
+def quick() -> dict[str, Claim]:
+    """Claims that need no table, by name."""
+    return {
+        claim.claim: claim
+        for claim in read_definitions()
+        if claim.query
+        and not (claim.needs or claim.wants)
+        and not claim.query.startswith("select ")
+        and claim.query.partition("(")[0] not in HEAVY
+    }
+
+
+def judged(claim: Claim, *values: Any, tables: dict[str, Any] | None = None) -> tuple[Any, str, str]:
+    (found,) = judge([claim], tables or {}, lambda query: values if query == claim.query else ())
+    assert found.claim == claim
+    return found[1:4]
+
+
+@each(
+    ("change", "answer", "status"),
+    [
+        ({}, 0.5049, "reproduced"),
+        ({}, 0.505, "reproduced"),
+        ({}, 0.5051, "open"),
+        ({"published": "0.5"}, 0.5499, "reproduced"),
+        ({"published": "0.5 to 0.6"}, 0.6, "reproduced"),
+        ({"published": "0.5 to 0.6"}, 0.6001, "open"),
+        ({"correction": "0.7"}, 0.74, "corrected"),
+        ({"correction": "0.7"}, 0.76, "open"),
+        ({"correction": "0.7"}, 0.6499, "open"),
+        ({"correction": "0.7"}, 0.5, "reproduced"),
+        ({"published": "n-2"}, "n-2", "reproduced"),
+        ({"published": "n-2", "correction": "n-1"}, "n-1", "corrected"),
+        ({"published": "n-2", "correction": "n-1"}, "n-3", "open"),
+        ({"published": "18528584051601162496"}, 18528584051601162496, "reproduced"),
+        ({"published": "18528584051601162496"}, 18528584051601162497, "open"),
+        ({"published": "small", "correction": "0.375"}, 0.3750001, "corrected"),
+        ({"published": "more than 10"}, 10.01, "reproduced"),
+        ({"published": "more than 10"}, 10, "open"),
+        ({"published": "more than 10", "correction": "9"}, 9, "corrected"),
+        ({"published": "more than 10"}, "more than 10", "reproduced"),
+        ({"published": "more than words"}, 10, "open"),
+    ],
+)
+def test_statuses(change: dict[str, Any], answer: Any, status: str) -> None:
+    assert judged(replace(CLAIM, **change), answer) == (round_answer(answer), status, "so")
+
+
+@each(
+    ("change", "values", "status", "tolerance"),
+    [
+        ({}, (0.534, 0.01), "reproduced", 0.035),
+        ({}, (0.536, 0.01), "open", 0.035),
+        ({"published": "0.5"}, (0.579, 0.01), "reproduced", 0.08),
+        ({"published_error": 0.04}, (0.654, 0.03), "reproduced", 0.155),
+        ({"published_error": 0.04}, (0.656, 0.03), "open", 0.155),
+        ({"published_games": 400}, (0.654, 0.04, 225), "reproduced", 0.155),  # theirs 0.03
+        ({"published_games": 400}, (0.656, 0.04, 225), "open", 0.155),
+        ({"correction": "0.70"}, (0.73, 0.01), "corrected", 0.035),
+        ({"correction": "0.70"}, (0.64, 0.01), "open", 0.035),
+        ({"published": "none"}, ("none",), "reproduced", nan),
+    ],
+)
+def test_samples_may_be_off_by_three_standard_errors(
+    change: dict[str, Any], values: tuple[Any, ...], status: str, tolerance: float
+) -> None:
+    claim = replace(CLAIM, **change)
+    (found,) = judge([claim], {}, lambda _: values)
+    assert (found.answer, found.status) == (values[0], status)
+    assert found.tolerance == pytest.approx(tolerance, nan_ok=True)
+
+
+@each(
+    ("change", "values"),
+    [
+        ({"published_games": 1601}, (0.5, 0.1, 100)),
+        ({"published_games": 1601}, (0.5, 0.0, 100)),
+        ({"published_error": 0.01}, (0.5, 0.0401, 100)),
+    ],
+)
+def test_small_samples_answer_nothing(change: dict[str, Any], values: tuple[Any, ...]) -> None:
+    why = "so; 100 games of ours are too few beside what was published"
+    assert judged(replace(CLAIM, **change), *values) == (None, "open", why)
+    assert judged(replace(CLAIM, published="0.7", correction="0.50", **change), *values) == (None, "open", why)
+    enough: dict[str, Any] = {"published_games": 1600} if "published_games" in change else {"published_error": 0.011}
+    assert judged(replace(CLAIM, **enough), *values) == (0.5, "reproduced", "so")
+
+
+@each(
+    ("change", "values", "shown"),
+    [
+        ({"published_games": 1_000_000}, (0.7, 0.01, 100), 0.7),
+        ({"published_error": 0.01}, (0.95, 0.0401, 100), 0.95),
+        ({"published_games": 1_000_000}, (0.0, 0.0, 100), None),  # no game of 100: its error is not known
+        ({"published_games": 1_000_000}, (0.52, 0.01, 100), None),
+    ],
+)
+def test_small_samples_that_disagree_are_shown(change: dict[str, Any], values: tuple[Any, ...], shown: Any) -> None:
+    """Too few games withhold agreement, which they would have with anything; a disagreement by many errors is news."""
+    assert judged(replace(CLAIM, **change), *values)[:2] == (shown, "open")
+
+
+def test_rounding_of_printed_figures_counts() -> None:
+    """What a formula is told in quotes was printed, and may be off by half of its last digit."""
+    claim = replace(CLAIM, published="2.74", query="average_cube(['12.3', '61.0', '21.2', '4.5', '0.8', '0.1', '0.0'])")
+    (found,) = judge([claim], {}, lambda _: ())
+    assert (found.answer, found.bound) == (pytest.approx(2.711), pytest.approx(127 * 0.0005))
+    assert found.tolerance == pytest.approx(0.005 + 127 * 0.0005)
+    assert found.status == "reproduced"
+    exact = replace(claim, query="average_cube([12.3, 61.0, 21.2, 4.5, 0.8, 0.1, 0.0])")
+    assert judged(exact)[:2] == (pytest.approx(2.711), "open")
+    assert register.answer_with_bound(lambda *given: len(given), ["linear", 2]) == (2, 0, 0, 0)
+
+
+def test_claims_without_an_answer() -> None:
+    assert judged(replace(CLAIM, query="", status="unreachable"), 0.5) == (None, "unreachable", "so")
+    wanting = replace(CLAIM, needs=("a/b",), wants=("c/*",))
+    assert judged(wanting, 0.5) == (None, "open", "so; not computed, as there is no a/b, no c/*")
+    assert judged(wanting, 0.5, tables={"a/b": None}) == (None, "open", "so; not computed, as there is no c/*")
+    assert judged(wanting, 0.5, tables={"a/b": None, "c/d": None}) == (0.5, "reproduced", "so")
+    assert judged(replace(CLAIM, explanation=""), 0.6)[1:] == (
+        "open",
+        "Not within the tolerance, and we do not know why",
+    )
+
+
+def test_open_claims_say_what_would_decide_them() -> None:
+    claim = replace(CLAIM, experiment="more games", obstacle="nobody has the player")
+    why = "to decide it: more games. Why not here: nobody has the player"
+    assert judged(claim, 0.6)[1:] == ("open", f"so; {why}")
+    assert judged(replace(claim, query="", status="open"))[1:] == ("open", f"so; {why}")
+    assert judged(replace(claim, needs=("a/b",)))[2] == f"so; not computed, as there is no a/b; {why}"
+    assert judged(claim, 0.5)[1:] == ("reproduced", "so")
+    assert judged(replace(claim, query="", status="unreachable"))[1:] == ("unreachable", "so")
+
+
+def test_claim_without_query_is_answered_from_its_record() -> None:
+    claim = replace(CLAIM, query="", recorded=(0.6,), recorded_with="a program")
+    why = "so; as measured with a program, which takes too long for the register"
+    assert judged(claim) == (0.6, "open", why)
+    assert judged(replace(claim, published="0.60")) == (0.6, "reproduced", why)
+
+
+def test_record_answers_where_tables_are_missing() -> None:
+    """A record answers where what it was measured with is missing, as a query would: with its error and its games."""
+    claim = replace(CLAIM, needs=("a/b",), wants=("c/*",), recorded=(0.534, 0.01, 400), recorded_with="gnubg 1.07")
+    why = "so; as measured with gnubg 1.07, as there is no c/*"
+    assert judged(claim, 0.6, tables={"a/b": None}) == (0.534, "reproduced", why)
+    assert judged(replace(claim, recorded=(0.534,)), 0.6, tables={"a/b": None})[:2] == (0.534, "open")
+    assert judged(replace(claim, published_games=6401), 0.6, tables={"a/b": None})[:2] == (None, "open")
+    assert judged(claim, 0.5, tables={"a/b": None, "c/d": None}) == (0.5, "reproduced", "so")
+
+
+@each(
+    ("query", "message"),
+    [
+        ("colour(1)", "expected one of .*pairs.* in A1.one, got colour"),
+        ("pairs(1, 1", r"expected name\(...\) or select ... as query of A1.one, got 'pairs\(1, 1'"),
+        ("pairs(points=1)", r"expected name\(...\) or select ... as query of A1.one"),
+        ("pairs(open('x'), 1)", r"expected name\(...\) or select ... as query of A1.one"),
+        ("__import__('os')", "expected one of .* in A1.one, got __import__"),
+        ("1 + 1", r"expected name\(...\) or select ... as query of A1.one"),
+        ("pairs(1)", r"expected a query that can be answered for A1.one, got pairs\(1\): "),
+        ("jump_point(1, 1, 0.1, 'linear', 'colour')", "expected a query that can be answered for A1.one"),
+    ],
+)
+def test_invalid_queries_are_refused(query: str, message: str) -> None:
+    with pytest.raises(CorruptFileError, match=message) as error:
+        judged(replace(CLAIM, query=query), None)
+    assert "\n" not in str(error.value)
+
+
+def test_missing_table_is_not_an_invalid_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its error is a KeyError too, as is that of a query that names what there is not."""
+
+    def missing(*_: object) -> None:
+        raise MissingTableError("no bearoff_two_sided/6x6 in warehouse")
+
+    name = next(iter(READINGS))
+    monkeypatch.setitem(register.READINGS, name, missing)
+    with pytest.raises(MissingTableError, match=r"^no bearoff_two_sided/6x6 in warehouse$"):
+        judged(replace(CLAIM, query=f"{name}()"), None)
+
+
+def test_answers_keep_nine_digits() -> None:
+    assert round_answer(1 / 3) == 0.333333333
+    assert (round_answer(10**19), round_answer("n-1")) == (10**19, "n-1")
+    assert (str(round_answer(-2.8e-17)), round_answer(1.8e-4 / 3)) == ("0.0", 6e-5)
+
+
+@each("values", [(), (0.5, 0.1, 10, 3)])
+def test_answers_with_too_few_or_too_many_values_are_refused(values: tuple[Any, ...]) -> None:
+    with pytest.raises(CorruptFileError, match=f"expected a value, .* of A1.one, got {len(values)} values"):
+        judged(CLAIM, *values)
+
+
+OPEN = {"A3.smaller", "A7.first-gain", "A12.matches-off"}  # words
+
+
+@each("claim", quick)
+def test_claims_that_need_no_table(claim: Claim) -> None:
+    (found,) = judge([claim], {}, lambda _: ())
+    expected = "open" if claim.claim in OPEN else "corrected" if claim.correction else "reproduced"
+    assert found.status == expected, found
+
+
+def test_there_are_quick_claims() -> None:
+    assert len(quick()) > 90
+    assert {claim.query.partition("(")[0] for claim in quick().values()} >= set(FORMULAS)
+    assert set(READINGS) & HEAVY
+
+
+def test_counts_by_listing() -> None:
+    """Small cases counted one by one."""
+    listed = [(a, b) for a in range(4) for b in range(4) if 1 <= a + b <= 3]
+    assert counting.layouts(2, 3) == len(listed)
+    assert counting.pairs(2, 3) == len(listed) ** 2
+    assert counting.full_layouts(2) == sum(a + b == 15 for a in range(16) for b in range(16))
+    assert counting.pairs_with_empty(2, 3) == (len(listed) + 1) ** 2
+    assert counting.binomial(4, "1/2", 2, 3) == (6 + 4) / 16
+    assert counting.far_from_mean(4, "1/2", 2) == 2 / 16
+    assert counting.hypergammon_bytes(1) == 40 + 28 * 26**2
+    assert counting.layouts(6, 15) + 1 == comb(21, 6)
+    assert counting.rest_of_percent([50.5, 20, 0.5]) == 29
+    assert counting.parabola_top([0, 3], [-1, -4], 1) == 0
+
+
+def test_small_jumps_and_a_diffusion_come_from_no_formula() -> None:
+    """Both are solved on a grid; the live cube's own formulas say where decisions change."""
+    for name, exact in (("take", 5 / 29), ("cash", 20 / 29)):
+        assert FORMULAS["drifting_point"](1.4, 1, 58, name) == pytest.approx(exact)
+        assert FORMULAS["drifting_point"](1.4, 1, 50, name) != pytest.approx(exact, abs=1e-4)  # not on the grid
+        small = FORMULAS["smallest_jump_point"](1.4, 1, "normal", name)
+        assert abs(small - exact) < 0.001 < abs(FORMULAS["jump_point"](1.4, 1, 0.06, "normal", name) - exact)
+    for name in ("drifting_point", "drifting_equity"):
+        with pytest.raises(KeyError, match="colour"):
+            FORMULAS[name](1, 1, 10, "colour")
+
+
+def test_the_published_table_is_the_one_that_claims_ask(tmp_path: Path) -> None:
+    """`equity_before_game` and match_equity/published-12 are the same table."""
+    row = [0.0, 0.028, 0.362, 0.388, 0.626, 0.645, 0.774, 0.788, 0.865, 0.874, 0.919, 0.925]
+    warehouse = bgdata.open_warehouse(tmp_path)
+    warehouse.build("match_equity", MATCH_EQUITY.default("published-12"))
+    met = find_met(warehouse, "published-12")
+    for away in range(1, 13):
+        for other in range(1, 13):
+            assert FORMULAS["equity_before_game"](away, other, row, 0.276) == pytest.approx(
+                2 * met.mwc(away, other) - 1
+            )
+            assert FORMULAS["percent_before_game"](away, other, row, 0.276) == pytest.approx(100 * met.mwc(away, other))

@@ -1,0 +1,112 @@
+"""`bgdata claims`: the list, its filters, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bgdata.studies import rows as claims
+from bgdata.studies.kinds.claims import DATASET
+from tests.command_line import error_of, run, succeeds
+
+
+@pytest.fixture
+def root(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A warehouse with the register of two parts, as if these were all."""
+    monkeypatch.setattr(claims, "WHOLE", DATASET.smallest)
+    for kind in ("claims", "published_luck"):
+        shutil.copytree(small_root / kind, tmp_path / "warehouse" / kind)
+    return tmp_path / "warehouse"
+
+
+def test_the_list(root: Path) -> None:
+    lines = succeeds(root, "claims").splitlines()
+    assert lines[0].split() == ["claim", "published", "ours", "status", "subject"]
+    assert lines[1].split()[:5] == ["A12.luck-of-snowie-21", "0.073", "-0.073", "corrected", "Luck,"]
+    assert lines[-4] == "21 claims: 7 reproduced, 11 corrected, 1 open, 2 unreachable; 11 errata"
+    assert [line.split() for line in lines[-3:]] == [
+        ["kind", "claims", "reproduced", "corrected", "open", "unreachable"],
+        ["published", "20", "6", "11", "1", "2"],
+        ["published_twice", "1", "1", "0", "0", "0"],
+    ]
+    assert len(lines) == 1 + 21 + 4
+
+
+def test_filters(root: Path) -> None:
+    lines = succeeds(root, "claims", "A12.luck", "A12.net").splitlines()
+    assert lines[-3] == "4 claims: 0 reproduced, 4 corrected, 0 open, 0 unreachable; 4 errata"
+    errata = succeeds(root, "claims", "--erratum").splitlines()
+    assert errata == succeeds(root, "claims", "--status", "corrected").splitlines()
+    assert [line.split()[0] for line in errata[1:7]] == [
+        *("A12.luck-of-snowie-21", "A12.luck-of-snowie-23", "A12.total-luck", "A12.net-skill", "A12.net-skill-mwc"),
+        "A12.wins-by-errors",
+    ]
+    both = succeeds(root, "claims", "--status", "corrected", "--status", "reproduced").splitlines()
+    assert both[-4] == "18 claims: 7 reproduced, 11 corrected, 0 open, 0 unreachable; 11 errata"
+    twice = succeeds(root, "claims", "--kind", "published_twice").splitlines()
+    assert [line.split()[0] for line in twice] == ["claim", "A12.total-luck-as-added", "1", "kind", "published_twice"]
+    assert succeeds(root, "claims", "--kind", "identity").startswith("0 claims: ")
+    nothing = succeeds(root, "claims", "A12.total", "--status", "open")
+    assert nothing == "0 claims: 0 reproduced, 0 corrected, 0 open, 0 unreachable; 0 errata\n"
+
+
+def test_explained(root: Path) -> None:
+    lines = succeeds(root, "claims", "A12.total-luck", "--explain", "--kind", "published").splitlines()
+    assert lines[0] == "A12.total-luck: published, corrected, erratum"
+    assert "  source          D. Zare, Hedging Toward Skill" in lines
+    assert "  answer          0.709" in lines
+    assert "  query           select sum(evaluation - average) from published_luck" in lines
+    assert "1 claim: 0 reproduced, 1 corrected, 0 open, 0 unreachable; 1 erratum" in lines
+    again = succeeds(root, "claims", "A12.total-luck-as-added", "--explain").splitlines()
+    assert "  restates        A12.total-luck" in again
+
+
+def test_answers_of_samples_are_shown_with_their_errors() -> None:
+    def shown(value: float, error: float | None) -> str | None:
+        return claims.answer_text({"answer": f"{value:.9g}", "our_value": value, "our_error": error})
+
+    assert shown(38.1, 0.674) == "38.10 +/- 0.67"
+    assert shown(-0.00712345, 0.00312) == "-0.0071 +/- 0.0031"
+    assert shown(1234.5, 123) == "1234 +/- 123"
+    assert shown(0.709, None) == "0.709"
+
+
+def test_without_a_register(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answers that need no tables, and what is missing for the others."""
+    shutil.rmtree(root / "claims")
+    monkeypatch.setattr(claims, "WHOLE", replace(DATASET.smallest, parts=("A5", "A12")))
+    result = run(root, "claims", "--format", "json")
+    missing = "claims/a5-a12, bearoff_one_sided/6x15, bearoff_two_sided/6x6, bearoff_two_sided/6x9"
+    said = f"not built: {missing}; answers are those that need no tables; try: bgdata build claims"
+    assert (result.exit_code, result.stderr.splitlines()[0]) == (0, said)
+    rows = {row["claim"]: row for row in json.loads(result.stdout)}
+    register = {claim.claim: claim for claim in claims.WHOLE.chosen()}
+    assert list(rows) == list(register)
+    luck = rows["A12.total-luck"]
+    assert (luck["published"], luck["answer"], luck["status"]) == ("0.865", None, "open")
+    assert luck["explanation"].endswith("not computed, as the register is not built")
+    answered = [name for name, row in rows.items() if row["answer"] is not None and not register[name].recorded]
+    assert {register[name].needs for name in answered} == {()}
+    assert {rows[name]["status"] for name in answered} >= {"reproduced", "corrected"}
+    assert not (root / "claims").exists()
+
+
+def test_recomputed_only_when_asked(root: Path, tmp_path: Path) -> None:
+    """A command that reads never builds."""
+    before = succeeds(root, "claims")
+    assert succeeds(root, "claims", "--recompute") == before
+    assert error_of(run(tmp_path / "other", "claims"), 1).startswith("expected a warehouse in ")
+    assert not (tmp_path / "other").exists()
+
+
+def test_names_that_no_claim_has(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which is said before anything is computed."""
+    monkeypatch.setattr(claims, "WHOLE", DATASET.smallest)
+    for name in ("A14", "A12.colour", "A1", "colour", ""):
+        message = error_of(run(memory_path, "claims", name), 2)
+        assert message == f"expected the beginning of a claim's name, such as A8 or A2.mean, got '{name}'"
+    assert list(memory_path.iterdir()) == []

@@ -1,0 +1,84 @@
+"""`bgdata train parts`: errors by theme as a table, as data and as a picture."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bgdata.studies.kinds.contact_parts import CONTACT_THEMES
+from tests.command_line import error_of, run, succeeds
+
+TINY = (
+    *("train", "parts", "--labels", "selfplay_labels", "--parts", "2", "--parts", "3", "--units", "5"),
+    *("--epochs", "2", "--learning-rate", "0.01"),
+)
+ARMS = ("one", "classes", "themes", "k-means 2", "k-means 3")
+
+
+@pytest.fixture(scope="module")
+def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse that commands may build in."""
+    return Path(shutil.copytree(small_root, tmp_path_factory.mktemp("parts") / "warehouse"))
+
+
+def test_a_line_for_each_theme(root: Path) -> None:
+    lines = succeeds(root, *TINY).splitlines()[-35:]
+    assert "contact_parts/parts-2-3-units-5-epochs-2-seed-1/r2-" in lines[0]
+    query = "select * from contact_parts where variant = 'parts-2-3-units-5-epochs-2-seed-1'"
+    found = {
+        (row["arm"], row["grouping"], row["group_name"]): row
+        for row in json.loads(succeeds(root, "query", query, "--format", "json"))
+    }
+    for first, by_theme, overall, judge in (
+        (1, "theme", "all", "labels that none has learned from"),
+        (17, "reference-theme", "reference", "rollouts of reference positions"),
+    ):
+        about, head, *rows = lines[first : first + 16]
+        assert about == f"RMSE of cubeless equity in thousandths of a point, from {judge}"
+        assert head.split() == ["theme", "positions", *" ".join(ARMS).split()]
+        for line, theme in zip(rows, CONTACT_THEMES, strict=False):
+            cells = [found[arm, by_theme, theme] for arm in ARMS]
+            shown = ["-" if cell["rmse"] is None else f"{1000 * cell['rmse']:.1f}" for cell in cells]
+            assert line.split() == [theme, f"{cells[0]['tested']:,}", *shown]
+        cells = [found[arm, overall, "all"] for arm in ARMS]
+        assert rows[12].split()[2:] == [f"{1000 * cell['rmse']:.1f}" for cell in cells]
+        assert rows[13].split()[1::2] == [f"{1000 * cell['rmse_standard_error']:.1f}" for cell in cells]
+    parts, smallest = lines[33:]
+    assert parts.split() == ["parts", "1", "2", "12", "2", "3"]
+    assert int(smallest.split()[-1].replace(",", "")) == min(
+        row["tested"] for row in found.values() if row["arm"] == "k-means 3" and row["grouping"] == "part"
+    )
+
+
+def test_data_are_those_of_the_table(root: Path) -> None:
+    rows = json.loads(succeeds(root, *TINY, "--format", "json"))
+    assert {row["arm"] for row in rows} == set(ARMS)
+    query = (
+        "select * exclude (variant) from contact_parts where variant = 'parts-2-3-units-5-epochs-2-seed-1' "
+        "order by arm, grouping, try_cast(group_name as integer), group_name"
+    )
+    assert rows == json.loads(succeeds(root, "query", query, "--format", "json"))
+
+
+def test_a_picture(root: Path, tmp_path: Path) -> None:
+    pictures = [tmp_path / f"{name}.svg" for name in "ab"]
+    for picture in pictures:
+        assert run(root, *TINY, "--plot", picture).stderr.splitlines()[-1] == f"wrote {picture}"
+    assert b"one" in pictures[0].read_bytes()
+    assert pictures[0].read_bytes() == pictures[1].read_bytes()
+
+
+def test_wrong_options(root: Path) -> None:
+    for options, message in (
+        (("--parts", "0"), "expected 1 to 100 parts, got 0"),
+        (("--parts", "101"), "expected 1 to 100 parts, got 101"),
+        (("--parts", "2", "--parts", "2"), "expected 1 to 10 different numbers of parts, got 2 2"),
+        (("--units", "0"), "expected 1 to 2048 hidden units, got 0"),
+        (("--epochs", "0"), "expected epochs from 1 to 2,147,483,647, got 0"),
+        (("--learning-rate", "nan"), "expected finite numbers as learning_rate, got nan"),
+    ):
+        assert error_of(run(root, "train", "parts", "--labels", "selfplay_labels", *options), 2) == message
+    assert "rollout_labels" in error_of(run(root, "train", "parts", "--labels", "rollout_labels/none"), 1)

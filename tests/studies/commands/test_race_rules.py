@@ -1,0 +1,67 @@
+"""`bgdata race-rules`: rules side by side in words and as a picture, and what goes wrong."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.studies.race_rules import NAMES
+from tests.command_line import error_of, run, succeeds
+
+CORPUS = "selfplay/pubeval-20-seed-3"
+SIZE = ("--table", "6x6")
+
+
+def test_rules_side_by_side(small_root: Path) -> None:
+    head, about, _, _, *lines = succeeds(small_root, "race-rules", CORPUS, *SIZE).splitlines()
+    table = bgdata.open_warehouse(small_root).open("race_rules", "6x6-of-pubeval-20-seed-3")
+    figures = table.manifest.statistics
+    assert head == (
+        f"{table.name}: 851,929 pairs of layouts; {figures['played_positions']} positions of the corpus, "
+        f"{figures['longer_positions']} of them longer"
+    )
+    assert about.startswith("mean loss in thousandths of a point per unit cube")
+    rules, found = [line.split() for line in lines[: len(NAMES)]], lines[len(NAMES) :]
+    assert sorted(rule[0] for rule in rules) == sorted(NAMES)
+    assert [line.split(":")[0] for line in found] == [name for name, *_ in rules if name.startswith("found")]
+    played = [float(rule[4]) for rule in rules]
+    assert played == sorted(played)
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        losses = connection.sql(
+            "select rule, played_take_loss, longer_total_loss, total_loss from race_rule_losses"
+        ).fetchall()
+    for name, *found in losses:
+        (row,) = (rule for rule in rules if rule[0] == name)
+        assert [row[3], row[8], row[12]] == ["-" if loss is None else f"{1000 * loss:.1f}" for loss in found]
+
+
+def test_data_are_the_rows_of_the_view(small_root: Path) -> None:
+    rows = list(csv.DictReader(succeeds(small_root, "race-rules", CORPUS, *SIZE, "--format", "csv").splitlines()))
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        expected = connection.sql("select * exclude variant from race_rule_losses")
+        assert list(rows[0]) == expected.columns
+        assert [list(row.values()) for row in rows] == [
+            ["" if cell is None else str(cell) for cell in row] for row in expected.fetchall()
+        ]
+
+
+def test_picture(small_root: Path, tmp_path: Path) -> None:
+    succeeds(small_root, "race-rules", CORPUS, *SIZE, "--plot", tmp_path / "a.svg")
+    picture = (tmp_path / "a.svg").read_text()
+    assert all(f">{name}<" in picture for name in (*NAMES, "redouble", "as they come up in play"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("selfplay/none", *SIZE), 1, "no selfplay/none in "),
+        (("games", *SIZE), 2, "expected a corpus such as selfplay/network-10000-seed-1, got 'games'"),
+        ((CORPUS, "--table", "big"), 2, "expected a size such as 6x9, got 'big'"),
+        ((CORPUS, "--table", "5x5"), 1, "expected bearoff_two_sided/5x5 in "),
+    ],
+)
+def test_what_cannot_be(small_root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+    assert error_of(run(small_root, "race-rules", *arguments), code).startswith(message)

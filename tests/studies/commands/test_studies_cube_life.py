@@ -1,0 +1,41 @@
+"""`bgdata cube-life`: the atlas in words and as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgdata
+from tests.command_line import error_of, run, succeeds
+
+SIZE = ("--points", "3", "--checkers", "3")
+
+
+def test_what_the_atlas_says(small_root: Path) -> None:
+    shown = succeeds(small_root, "cube-life", *SIZE)
+    table = bgdata.open_warehouse(small_root).open("cube_life", "3x3")
+    figures, losses = table.manifest.statistics, table.array("losses")
+    assert f"{table.name}: 361 pairs of layouts" in shown
+    assert f"{figures['centered_mean_index']:.3f} +/- {figures['centered_sd_index']:.3f}" in shown
+    for place in range(6):
+        assert f" {losses[:, :, place].max():.6f}   " in shown
+    assert "against [" in shown
+    values = np.asarray(table.array("indexes"))[:, :, 1]
+    known = values[(values >= 0) & (values <= 1)]
+    assert figures["owned_index_share"] == pytest.approx(len(known) / values.size)
+    assert figures["owned_mean_index"] == pytest.approx(known.mean(), abs=1e-6)
+    assert figures["owned_above_share"] == pytest.approx((values == 2).mean())
+
+
+def test_picture(small_root: Path, tmp_path: Path) -> None:
+    succeeds(small_root, "cube-life", *SIZE, "--plot", tmp_path / "a.png")
+    picture = (tmp_path / "a.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 10_000
+
+
+def test_sizes_that_cannot_be(small_root: Path) -> None:
+    error = error_of(run(small_root, "cube-life", "--checkers", "15"), 2)
+    assert error == "expected 1 to 18 points and 1 to 14 checkers, got 6 points and 15 checkers"

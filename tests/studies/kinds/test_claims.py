@@ -1,0 +1,246 @@
+"""The kind `claims`: its rows, its inputs and sources, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import hypot, sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import CheckFailedError, CheckSkippedError, CorruptFileError, InvalidParameterError, QueryError
+from bgdata.kinds import all_kinds
+from bgdata.kinds.column_values import text_column
+from bgdata.store.context import Context
+from bgdata.store.parameters import VersionRef
+from bgdata.store.reading import connect_tables, only_row
+from bgdata.store.table import Table
+from bgdata.studies.claims import register
+from bgdata.studies.claims.definitions import KINDS, STATUSES, definitions_digest, parse_published, read_definitions
+from bgdata.studies.kinds.claims import DATASET, ClaimsParameters, default_variant
+from bgdata.studies.kinds.claims_compute import judged_claims
+from bgdata.studies.kinds.cube_studies import DATASET as STUDIES
+from bgdata.warehouse import Warehouse
+from tests.rechecking import check_sample
+
+
+@pytest.fixture
+def table(small_root: Path) -> Table:
+    return bgdata.open_warehouse(small_root).open("claims", "a12")
+
+
+def test_rows(small_root: Path) -> None:
+    claims = {claim.claim: claim for claim in read_definitions() if claim.part == "A12"}
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        shown = connection.sql("from claims")
+        found = {row[1]: dict(zip(shown.columns, row, strict=True)) for row in shown.fetchall()}
+        luck = connection.execute("from claims where claim = 'A12.total-luck'").fetchone()
+        errata = connection.execute("select count(*) from claims where is_erratum and part = 'A12'").fetchone()
+    assert set(found) == set(claims)
+    for name, claim in claims.items():
+        row = found[name]
+        assert (row["part"], row["source"], row["source_date"]) == (claim.part, claim.source, claim.date)
+        assert (row["published"], row["subject"]) == (claim.published, claim.subject)
+        assert (row["kind"], row["restates"] or "") == (claim.kind, claim.restates)
+        number = parse_published(claim.published)
+        assert row["published_value"] == (number and number[0])
+    assert luck is not None
+    values = dict(zip(["variant", *(column.name for column in DATASET.columns)], luck, strict=True))
+    assert values.pop("explanation").startswith("The printed luck of all rolls sums to 0.947")
+    assert values == {
+        "variant": "a12",
+        "claim": "A12.total-luck",
+        "part": "A12",
+        "kind": "published",
+        "restates": None,
+        "source": "D. Zare, Hedging Toward Skill",
+        "source_date": "2000",
+        "place": "Evaluations",
+        "subject": "Total luck of Jellyfish, match equity",
+        "published": "0.865",
+        "published_value": 0.865,
+        "published_error": None,
+        "tolerance": pytest.approx(0.0005),
+        "answer": "0.709",
+        "our_value": 0.709,
+        "our_error": None,
+        "our_bound": None,
+        "correction": "0.709",
+        "status": "corrected",
+        "is_erratum": True,
+        "query": "select sum(evaluation - average) from published_luck",
+    }
+    assert errata == (11,)
+
+
+def test_statistics(table: Table) -> None:
+    counts = table.manifest.statistics
+    assert counts["errata"] == counts["corrected"] == counts["published_corrected"] == 11
+    assert counts["unreachable"] == 2
+    assert counts["open"] == 1
+    assert counts["published_twice_reproduced"] == 1
+    assert sum(counts[status] for status in STATUSES) == table.manifest.rows
+    assert sum(counts[f"{kind}_{status}"] for kind in KINDS for status in STATUSES) == table.manifest.rows
+
+
+def test_the_luck_of_the_example_match(small_root: Path) -> None:
+    """Sums of the published rolls, which claims take from the table: no total is typed."""
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        assert connection.execute(
+            """select count(*), sum(printed_luck), sum(evaluation - average),
+            sum(if(round = 22 and program = 'snowie', -printed_luck, printed_luck)) from published_luck"""
+        ).fetchone() == (57, pytest.approx(0.947), pytest.approx(0.709), pytest.approx(0.865))
+        wrong = connection.execute(
+            "select round, program from published_luck where abs(printed_luck - evaluation + average) > 1e-9 order by 1"
+        ).fetchall()
+        answers = connection.execute("select claim, our_value from claims where claim like 'A12.total%'").fetchall()
+    assert wrong == [(21, "snowie"), (23, "snowie")]
+    assert dict(answers) == {"A12.total-luck": 0.709, "A12.total-luck-as-added": 0.865}
+
+
+class Corrupted(Table):
+    """A version with one array replaced in memory."""
+
+    def corrupt(self, name: str, values: np.ndarray[tuple[int], np.dtype[np.generic]]) -> None:
+        self._arrays = {name: values}
+
+
+@pytest.mark.parametrize("name", ["our_values", "tolerances", "is_erratum", "status_texts", "kind_texts"])
+def test_corrupted_values_are_found(table: Table, name: str) -> None:
+    inputs = inputs_of(table)
+    check_sample(DATASET, table, inputs, 5, np.random.default_rng(1))
+    corrupted = Corrupted(table.folder)
+    corrupted.corrupt(
+        name, np.array(table.array(name)) ^ 1 if name.endswith(("texts", "um")) else table.array(name) + 1
+    )
+    with pytest.raises(CheckFailedError, match="of claims/a12/"):
+        check_sample(DATASET, corrupted, inputs, 1000, np.random.default_rng(1))
+
+
+def inputs_of(table: Table) -> Mapping[str, Table]:
+    """The tables that the smallest register was answered from."""
+    return bgdata.open_warehouse(table.folder.parents[2]).find_inputs(DATASET, DATASET.smallest) or {}
+
+
+def test_inputs_follow_from_the_parts() -> None:
+    assert [name for name, _ in DATASET.inputs(DATASET.smallest).values()] == ["published_luck"]
+    kinds = {name for name, _ in DATASET.inputs(ClaimsParameters(("A2", "A8"))).values()}
+    assert kinds == {"bearoff_error", "bearoff_one_sided", "bearoff_two_sided", "match_equity"}
+
+
+def test_completed_names_what_is_wanted(warehouse: Warehouse) -> None:
+    found = DATASET.completed(ClaimsParameters(("A8",)), warehouse)
+    (mets,) = warehouse.versions("met_xml")
+    assert found.sources == (VersionRef.parse(mets.name),)
+    assert DATASET.completed(found, warehouse) == found
+    assert DATASET.slug(found).startswith("a8-with-")
+    DATASET.check_parameters(found)
+    assert DATASET.completed(DATASET.smallest, warehouse) == DATASET.smallest
+
+
+def test_studies_answer_if_they_are_large_enough(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No study of ours comes by default here; that of the small warehouse, which nothing wants, has 4 games, as the one
+    that is added."""
+    monkeypatch.setattr(STUDIES, "defaults", ())
+    monkeypatch.setattr(register, "COARSEST", 1e6)
+    study = warehouse.build(STUDIES.name, replace(STUDIES.smallest, study="first-index"))
+    parameters = DATASET.completed(ClaimsParameters(("A6",)), warehouse)
+    assert len(list(warehouse.versions(STUDIES.name))) == 2
+    assert (parameters.sources, DATASET.inputs(parameters)) == ((VersionRef.parse(study.name),), {})
+    found = {each.claim.claim: each for each in judged_claims(Context(parameters, {}, warehouse), parameters.chosen())}
+    measures = text_column(study.arrays(), "measures").to_pylist()
+    places = [place for place, measure in enumerate(measures) if measure == "win_share"]
+    for place, index in zip(places, ("0", "0.25", "0.50", "0.75", "1"), strict=True):
+        claim = found[f"A6.against-0.7-win-index-{index}"]
+        value, error = (100 * study.array(name)[place] for name in ("figures", "errors"))
+        assert [claim.answer, claim.error] == pytest.approx([value, error])
+        assert claim.published_error == pytest.approx(error * sqrt(4 / 100_000))
+        assert claim.tolerance == pytest.approx(0.05 + 3 * hypot(error, claim.published_error))
+        assert claim.status == (
+            "reproduced" if abs(value - float(claim.claim.published)) <= claim.tolerance else "open"
+        )
+    monkeypatch.undo()
+    monkeypatch.setattr(STUDIES, "defaults", ())
+    (few,) = judged_claims(Context(parameters, {}, warehouse), [claim.claim])
+    assert (few.answer, few.status) == (None, "open")
+    assert "; 4 games of ours are too few beside what was published; to decide it: the same games by" in few.explanation
+
+
+def test_wanted_variants_that_come_by_default_are_inputs(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = replace(STUDIES.smallest, study="first-index")
+    monkeypatch.setattr(STUDIES, "defaults", (wanted, replace(STUDIES.smallest, study="jump")))
+    assert list(DATASET.inputs(ClaimsParameters(("A6",))).values()) == [("cube_studies", wanted)]
+    assert DATASET.completed(ClaimsParameters(("A6",)), warehouse).sources == ()
+
+
+def test_versions_of_recipes_that_nobody_knows_are_no_sources(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(STUDIES, "defaults", ())
+    monkeypatch.setattr(STUDIES, "parameters", ClaimsParameters)
+    assert DATASET.completed(ClaimsParameters(("A6",)), warehouse).sources == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"parts": "A14"}, "expected parts among A1 A2 .* A13, in order, got 'A14'"),
+        ({"parts": "A12 A8"}, "expected parts among .*, in order, got 'A12 A8'"),
+        ({"definitions": "0123456789ab"}, r"expected the definitions that are here \(.*\), got 0123456789ab"),
+        ({"sources": "scores/pubeval/r1-0123abcd"}, "expected sources KIND/VARIANT/VERSION of nothing, got 'scores/"),
+        (
+            {"parts": "A8", "sources": "met_xml/a"},
+            r"expected sources KIND/VARIANT/VERSION of match_equity/published-12-.*, met_xml/\*, got 'met_xml/a'",
+        ),
+        (
+            {"parts": "A8", "sources": "met_xml/b/r1-0123abcd met_xml/a/r1-0123abcd"},
+            "expected sources in order, each once",
+        ),
+    ],
+)
+def test_parameters_that_cannot_be(change: dict[str, str], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        DATASET.check_parameters(DATASET.smallest.with_texts(change))
+
+
+def test_needs_that_are_no_default_variant() -> None:
+    for pattern in ("bearoff_error/7x7", "bearoff_error/*x*x*", "bearoff_two_sided/*", "colours/red", "scores/*"):
+        with pytest.raises(CorruptFileError, match="expected needs of claims that are one default variant each, got"):
+            default_variant(pattern)
+
+
+def test_another_state_of_the_definitions_is_another_version(tmp_path: Path) -> None:
+    (tmp_path / "A1.toml").write_text("[[group]]\n")
+    assert definitions_digest(tmp_path) != definitions_digest() == DATASET.smallest.definitions
+
+
+def test_versions_by_other_definitions_are_not_computed_again(table: Table) -> None:
+    """Nobody has those definitions any more."""
+    corrupted = Corrupted(table.folder)
+    corrupted.corrupt("our_values", table.array("our_values") + 1)
+    corrupted.__dict__["manifest"] = replace(
+        table.manifest, parameters={**table.manifest.parameters, "definitions": "0123456789ab"}
+    )
+    with pytest.raises(CheckSkippedError, match="the definitions of the claims are others by now"):
+        check_sample(DATASET, corrupted, {}, 1000, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("select colour from claims", "expected a query that can be run, got 'select colour from claims': "),
+        ("select claim from claims", "expected a query with one row of values, got"),
+        ("select null", "expected a query with one row of values, got"),
+        ("select claim, null from claims limit 1", "expected a query with one row of values, got"),
+        ("select claim from claims where false", "expected a query with one row of values, got no row"),
+    ],
+)
+def test_queries_without_one_row(table: Table, query: str, message: str) -> None:
+    with connect_tables(all_kinds(), [table]) as connection:
+        found = only_row(connection, "select count(*), max(part) from claims where variant = 'a12'")
+        assert found == (table.manifest.rows, "A12")
+        with pytest.raises(QueryError, match=message):
+            only_row(connection, query)

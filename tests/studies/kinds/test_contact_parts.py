@@ -1,0 +1,111 @@
+"""Contact positions in parts as a dataset: the same digest everywhere, also after a kill, and its rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.kernel import threads
+from bgdata.measures.kinds.reference_positions import DATASET as REFERENCE
+from bgdata.store import job
+from bgdata.studies.kinds.contact_parts import DATASET, ContactPartsParameters
+from bgdata.studies.kinds.contact_parts_compute import groups_of, stored_arms
+from bgdata.training.supervised.parts import Scheme
+from bgdata.warehouse import Warehouse
+from tests.contract.kinds import Corrupted
+from tests.imports.killer import ReportKiller
+from tests.rechecking import check_sample, inputs_of
+
+SMALL = DATASET.smallest
+DIGEST = "f124e677382b6d8eacd3f3e1414c1d6b8f5366ad0e5da2b3e9609ec7dd158355"  # of SMALL, on any machine
+
+
+def test_digest(small_root: Path) -> None:
+    """Whatever changes it changes every table: then raise the revision."""
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    assert table.manifest.digest == DIGEST
+
+
+def test_digest_on_one_thread_and_after_a_kill(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    untaught.build(REFERENCE.name, REFERENCE.smallest)
+    with threads(1):
+        with pytest.raises(KeyboardInterrupt):
+            untaught.build(DATASET.name, SMALL, progress=ReportKiller(2))
+        progress = ReportKiller(99)
+        assert untaught.build(DATASET.name, SMALL, progress=progress).manifest.digest == DIGEST
+    assert f"going on with contact_parts/{DATASET.slug(SMALL)} after step 1 of 2" in progress.notes
+
+
+def test_rows_of_each_arm(small_root: Path) -> None:
+    """A position is in one part and has one theme; an arm learned from as many as every other."""
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        query = (
+            "select arm, grouping, count(*), sum(tested)::int, sum(learned)::int from contact_parts "
+            f"where variant = '{DATASET.slug(SMALL)}' group by all order by all"
+        )
+        rows = connection.sql(query).fetchall()
+    sizes = dict(zip(SMALL.arms, SMALL.sizes, strict=True))
+    (tested,), (learned,) = ({row[place] for row in rows if row[1] == "all"} for place in (3, 4))
+    assert tested > 0
+    assert learned > 0
+    rolled_out = 12 * REFERENCE.smallest.positions // 2  # those for validation
+    for arm, grouping, count, each_tested, each_learned in rows:
+        assert count == {"all": 1, "part": sizes[arm], "theme": 12, "reference": 1, "reference-theme": 12}[grouping]
+        assert each_tested == (rolled_out if grouping.startswith("reference") else tested)
+        assert each_learned == (learned if grouping in ("all", "part") else None)
+
+
+def test_arms_are_stored(small_root: Path) -> None:
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    arms = stored_arms(table, SMALL)
+    assert [(arm.scheme, arm.size, len(arm.centres)) for arm in arms] == [
+        (Scheme.ONE, 1, 0),
+        (Scheme.CLASSES, 2, 0),
+        (Scheme.THEMES, 12, 0),
+        (Scheme.K_MEANS, 2, 2),
+        (Scheme.K_MEANS, 3, 3),
+    ]
+    assert [group.network for group in groups_of(SMALL) if group.grouping == "part"] == list(range(20))
+
+
+def test_a_damaged_figure_is_found(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    inputs = inputs_of(warehouse, DATASET, SMALL)
+    said = f"all {len(groups_of(SMALL))} rows, by the stored networks; they were not trained again"
+    assert check_sample(DATASET, table, inputs, 2, np.random.default_rng(0)) == said
+    errors = np.array(table.array("errors"))
+    errors[0, 0] += 1e-9
+    with pytest.raises(CheckFailedError, match=r"of one, all all in contact_parts/.*, found"):
+        check_sample(DATASET, Corrupted(table, "errors", errors), inputs, 2, np.random.default_rng(0))
+
+
+def test_names() -> None:
+    assert DATASET.slug(SMALL) == "parts-2-3-units-4-epochs-2-seed-1"
+    assert ContactPartsParameters(parts=(5,)).arms == ("one", "classes", "themes", "k-means 5")
+    assert DATASET.defaults == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"labels": ()}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got none"),
+        ({"parts": ()}, "expected 1 to 10 different numbers of parts, got none"),
+        ({"parts": (3, 3)}, "expected 1 to 10 different numbers of parts, got 3 3"),
+        ({"parts": (0,)}, "expected 1 to 100 parts, got 0"),
+        ({"units": 2049}, "expected 1 to 2048 hidden units, got 2049"),
+        ({"epochs": 0}, "expected epochs from 1 to 2,147,483,647, got 0"),
+        ({"learning_rate": 1.0}, "expected a learning_rate above 0, up to 0.1 for adam, got 1.0"),
+        ({"seed": -1}, "expected a seed from 0 to 2^63 - 1, got -1"),
+    ],
+)
+def test_parameters_that_cannot_be(changes: dict[str, Any], error: str) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        DATASET.check_parameters(SMALL.with_changes(changes))
+    assert str(caught.value) == error

@@ -1,0 +1,259 @@
+"""Studies of cube handling: figures by plain sums over the games, published ones in their place, interruptions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.equity.cube_models import JANOWSKI_FIRST
+from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
+from bgdata.equity.kinds.match_equity import PUBLISHED
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.choices import Chooser
+from bgdata.evaluation.networks.player import MappedNetwork
+from bgdata.kernel import threads
+from bgdata.selfplay.cubeful_series import CubefulRules, cubeful_results, cubeful_self_play
+from bgdata.selfplay.kinds.shared.cube_players import sides_of
+from bgdata.store.table import Table
+from bgdata.studies.kinds import cube_studies_compute as cube_studies
+from bgdata.studies.kinds.cube_studies import DATASET, StudyParameters
+from bgdata.studies.kinds.shared.cube_arms import CUBE_STATISTICS, NAMES, arms_of
+from tests.equity.samples import published_met
+from tests.kept import own
+from tests.rechecking import check_sample
+from tests.store.toy import Notes
+
+INDEX = StudyParameters(table_points=3, table_checkers=3, study="index", games=20, seed=6)
+MATCH = replace(INDEX, study="match", games=4)
+LUCK_ADJUSTED = replace(INDEX, games=4, with_luck=True)
+STATISTICS = replace(INDEX, study="statistics")
+Key = tuple[int, float, str]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a warehouse with the network that comes with bgdata, small tables, and small studies."""
+    root = tmp_path_factory.mktemp("studies") / "warehouse"
+    for parameters in (INDEX, MATCH, STATISTICS, LUCK_ADJUSTED, replace(MATCH, with_luck=True)):
+        bgdata.open_warehouse(root).build(DATASET.name, parameters)
+    return root
+
+
+def table_of(root: Path, parameters: StudyParameters) -> Table:
+    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(parameters))
+
+
+def rows_of(root: Path, parameters: StudyParameters) -> dict[Key, dict[str, Any]]:
+    with bgdata.open_warehouse(root).connect() as connection:
+        found = connection.sql(f"from cube_studies where variant = '{DATASET.slug(parameters)}'")
+        rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    return {(row["match_length"], row["setting"], row["measure"]): row for row in rows}
+
+
+def brain_of(root: Path) -> Chooser:
+    found = bgdata.open_warehouse(root).find_inputs(DATASET, INDEX)
+    assert found
+    return MappedNetwork(
+        found["network"], BearoffEvaluator(found["two_sided"], found["one_sided"], found["gammon"])
+    ).chooser
+
+
+def check(row: dict[str, Any], observations: list[float], games: int) -> None:
+    """A row against observations: means of pairs, or of games where they are no pairs."""
+    assert row["value"] == pytest.approx(np.mean(observations), abs=1e-12)
+    error = np.std(observations, ddof=1) / math.sqrt(len(observations))
+    assert row["value_error"] == pytest.approx(error, abs=1e-12)
+    assert row["sample_size"] == games
+
+
+@pytest.mark.slow
+def test_an_index_against_another(root: Path) -> None:
+    """The side that is studied is player 0 with the dice of each pair, then player 1 with the same."""
+    brain, rows = brain_of(root), rows_of(root, INDEX)
+    for setting in (0.25, 1.0):
+        pairs: dict[str, list[float]] = {name: [] for name in ("points_per_game", "win_share", "mean_cube_value")}
+        pairs |= {"passed_share": [], "gammon_share": [], "cube_4_share": []}
+        sides = sides_of(f"{setting:g} 0.7")
+        games = [cubeful_self_play(brain, order, CubefulRules(), 10, 6).results for order in (sides, sides[::-1])]
+        for pair in range(10):
+            found = [result.games[pair].tolist() for result in games]
+            won = [found[0][3] == 0, found[1][3] == 1]
+            pairs["win_share"].append(sum(won) / 2)
+            pairs["points_per_game"].append(sum(g[4] if w else -g[4] for g, w in zip(found, won, strict=True)) / 2)
+            pairs["mean_cube_value"].append(sum(game[5] for game in found) / 2)
+            pairs["cube_4_share"].append(sum(game[5] == 4 for game in found) / 2)
+            pairs["passed_share"].append(sum(game[6] == 0 for game in found) / 2)
+            pairs["gammon_share"].append(sum(game[6] == 2 for game in found) / 2)
+        for measure, observations in pairs.items():
+            check(rows[0, setting, measure], observations, 20)
+    equal = rows[0, 0.5, "points_per_game"]
+    assert (equal["published_value"], equal["against"], equal["unit"]) == (-0.04, "0.7", "points")
+    assert rows[0, 0.5, "passed_share"]["published_value"] is None
+
+
+@pytest.mark.slow
+def test_an_index_against_itself(root: Path) -> None:
+    """Every game is an observation of its own."""
+    rows = rows_of(root, STATISTICS)
+    games = cubeful_self_play(brain_of(root), sides_of("0.25"), CubefulRules(), 20, 6).results
+    check(rows[0, 0.25, "mean_cube_value"], games.column("cube_value").tolist(), 20)
+    check(rows[0, 0.25, "single_share"], (games.column("way") == 1).tolist(), 20)
+    check(rows[0, 0.25, "cube_2_share"], (games.column("cube_value") == 2).tolist(), 20)
+    for measure, published in CUBE_STATISTICS.items():
+        scale = 100 if measure.endswith("share") else 1
+        assert rows[0, 0.25, measure]["published_value"] == pytest.approx(published[1] / scale)
+        assert rows[0, 0.25, measure]["against"] == "itself"
+
+
+def test_matches(root: Path) -> None:
+    rows, brain, sides = rows_of(root, MATCH), brain_of(root), sides_of("0.75 money:0.75")
+    rules = CubefulRules(5, met=published_met())
+    found = [cubeful_self_play(brain, order, rules, 2, 6).results for order in (sides, sides[::-1])]
+    points, games = [], []
+    for pair in range(2):
+        last = [int(result.offsets[pair + 1]) - 1 for result in found]
+        won = [result.games[row, 3] == seat for seat, (result, row) in enumerate(zip(found, last, strict=True))]
+        points.append(float(sum(won) - 1))
+        games.append(float(np.mean([np.diff(result.offsets)[pair] for result in found])))
+    check(rows[5, 0.75, "points_per_match"], points, 4)
+    check(rows[5, 0.75, "win_share"], [(each + 1) / 2 for each in points], 4)
+    check(rows[5, 0.75, "games_per_match"], games, 4)
+    assert rows[9, 1.0, "points_per_match"]["published_value"] == 0.081
+    assert {key[0] for key in rows} == {3, 5, 7, 9}
+
+
+def test_cubeful_plays_against_cubeless_ones(root: Path) -> None:
+    """With the same cube handling, under the Jacoby rule where the study says so."""
+    for study, is_jacoby in (("plays", False), ("plays-jacoby", True)):
+        parameters = replace(INDEX, study=study, games=60)
+        bgdata.open_warehouse(root).build(DATASET.name, parameters)
+        (arm,), rows = arms_of(study), rows_of(root, parameters)
+        first, second = sides_of(arm.cube)
+        assert (first.cubeful_plays, second.cubeful_plays, first.strategy) == (True, False, second.strategy)
+        found = cubeful_results(brain_of(root), (first, second), CubefulRules(is_jacoby=is_jacoby), 60, 6)
+        won = found.column("winner") == np.arange(60) % 2
+        points = np.where(won, found.column("points"), -found.column("points")).reshape(-1, 2).mean(1)
+        check(rows[0, 0.7, "points_per_game"], points.tolist(), 60)
+        assert rows[0, 0.7, "points_per_game"]["against"] == "cubeless plays"
+        assert (points != 0).any()
+
+
+def test_luck_is_subtracted(root: Path) -> None:
+    """Beside the same results without: of both seats, in steps of 1/10,000 point."""
+    brain, rows = brain_of(root), rows_of(root, LUCK_ADJUSTED)
+    found = cubeful_results(brain, sides_of("0.25 0.7"), CubefulRules(), 4, 6, with_luck=True)
+    winners, points = found.column("winner"), found.column("points")
+    hedged = []
+    for game in range(4):
+        sign = 1 if winners[game] == game % 2 else -1
+        luck = found.lucks[game] if game % 2 == 0 else -found.lucks[game]
+        hedged.append(round(float(sign * points[game] - luck), 4))
+    check(rows[0, 0.25, "hedged_points_per_game"], np.reshape(hedged, (2, 2)).mean(1).tolist(), 4)
+    assert rows[0, 0.25, "hedged_points_per_game"]["published_value"] == -0.14
+    matches = rows_of(root, replace(MATCH, with_luck=True))
+    for key, row in rows_of(root, MATCH).items():
+        assert matches[key] == row | {"variant": matches[key]["variant"]}
+    assert abs(matches[3, 0.5, "hedged_points_per_match"]["value"]) < 1
+    assert matches[3, 0.5, "hedged_points_per_match"]["published_value"] == 0.051
+
+
+def test_arms() -> None:
+    assert {name: len(arms_of(name)) for name in NAMES} == {
+        "statistics": 5, "index": 5, "fine-index": 5, "high-index": 5, "jump": 7, "match": 20,
+        "match-cubeful": 20, "match-long": 4, "first-statistics": 5, "first-index": 5,
+        "first-fine-index": 5, "local": 3, "match-own": 20, "match-own-cubeful": 20,
+        "plays": 1, "plays-jacoby": 1, "plays-match": 10,
+    }  # fmt: skip
+    assert [arm.is_paired for arm in arms_of("statistics")] == [False] * 5
+    assert all(arm.is_paired for name in NAMES for arm in arms_of(name) if "statistics" not in name)
+    assert arms_of("jump")[0].published == {"points_per_game": -0.006, "win_share": 0.502}
+    for kind in ("statistics", "index", "fine-index"):
+        for arm, first in zip(arms_of(kind), arms_of(f"first-{kind}"), strict=True):
+            assert (first.setting, first.published) == (arm.setting, arm.published)
+            models = [(side.strategy._replace(model=JANOWSKI_FIRST), side.as_money) for side in sides_of(arm.cube)]
+            assert [(side.strategy, side.as_money) for side in sides_of(first.cube)] == models
+    for name in NAMES:
+        for arm in arms_of(name):
+            assert sides_of(arm.cube)
+            assert set(arm.published) <= set(cube_studies.measures_of(INDEX, arm))
+
+
+def test_the_match_equity_table() -> None:
+    """That of the blog, or the default one, which is built here."""
+    for study, ours in (("match", "match-own"), ("match-cubeful", "match-own-cubeful")):
+        mets = [DATASET.inputs(replace(MATCH, study=name))["met"][1] for name in (study, ours)]
+        assert mets == [PUBLISHED, MATCH_EQUITY.defaults[0]]
+        assert arms_of(ours) == arms_of(study)
+    assert "met" not in DATASET.inputs(INDEX)
+
+
+def test_published_shares_sum_to_1() -> None:
+    """As far as they are rounded, but for the endings at 0.5: 40.0 % passed is a misprint, maybe of 35.0. The mean
+    of the cube follows from its distribution."""
+    for arm in arms_of("statistics"):
+        cubes = {value: arm.published[f"cube_{value}_share"] for value in (1, 2, 4, 8, 16, 32, 64)}
+        assert sum(cubes.values()) == pytest.approx(1, abs=0.0021)
+        mean = sum(value * share for value, share in cubes.items())
+        assert mean == pytest.approx(arm.published["mean_cube_value"], abs=0.04)
+        ways = (arm.published[f"{way}_share"] for way in ("passed", "single", "gammon", "backgammon"))
+        assert sum(ways) == pytest.approx(1.05 if arm.setting == 0.5 else 1, abs=0.0021)
+
+
+def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And when it was interrupted, where finished parts are kept."""
+    monkeypatch.setattr(cube_studies, "SHARD_GAMES", 8)
+    play, calls = cube_studies.studied, []
+
+    def stopping(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return play(*arguments)
+
+    monkeypatch.setattr(cube_studies, "studied", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        bgdata.open_warehouse(memory_path).build(DATASET.name, INDEX)
+    notes = Notes()
+    with threads(1):
+        table = bgdata.open_warehouse(memory_path).build(DATASET.name, INDEX, progress=notes)
+    assert table.manifest.digest == table_of(root, INDEX).manifest.digest
+    assert f"going on with cube_studies/{DATASET.slug(INDEX)}: 4 of 15 parts are there" in notes.texts
+
+
+def test_verification(root: Path) -> None:
+    table, found = table_of(root, MATCH), bgdata.open_warehouse(root).find_inputs(DATASET, MATCH)
+    assert found
+    check_sample(DATASET, table, found, 20, np.random.default_rng(0))
+    path = table.folder / "sums.npy"
+    values = np.load(path)
+    path.chmod(0o644)
+    for rows, part in ((20, np.index_exp[:, 1]), (0, np.index_exp[3, 0])):
+        changed = values.copy()
+        changed[part] += 2
+        np.save(own(path), changed)
+        with pytest.raises(
+            CheckFailedError, match=r"^expected the (figures|errors|sums) of .* as they are computed again"
+        ):
+            check_sample(DATASET, Table(table.folder), found, rows, np.random.default_rng(0))
+    np.save(own(path), values)
+
+
+WRONG = [
+    (replace(INDEX, study="x"), f"expected a study among {', '.join(NAMES)}, got 'x'"),
+    (replace(INDEX, games=5), "expected an even number of at least 4 games, got 5"),
+    (replace(INDEX, games=2), "expected an even number of at least 4 games, got 2"),
+    (replace(INDEX, seed=1 << 63), r"expected a seed from 0 to 2\^63 - 1, got 9223372036854775808"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parameters", "message"), WRONG, ids=[message[:50] for _, message in WRONG])
+def test_wrong_parameters(parameters: StudyParameters, message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=f"^{message}"):
+        DATASET.check_parameters(parameters)

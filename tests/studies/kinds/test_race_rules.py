@@ -1,0 +1,171 @@
+"""Rules of thumb scored: rows of the smallest version against a corpus and a table read one position at a time."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter, defaultdict
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.bearoff.index import position_index
+from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.errors import InvalidParameterError
+from bgdata.studies.kinds.race_rules import DATASET, RaceRuleParameters
+from bgdata.studies.kinds.race_rules_compute import SEARCH_PAIRS, formula, searched_pairs
+from bgdata.studies.race_rules import NAMES, RULES, Penalties
+from bgdata.studies.race_scores import is_tested
+from bgdata.studies.race_search import STARTS, FoundRule
+from tests.reference import race_rules as twin
+from tests.together import each
+
+CHECKERS = 6
+FEW = RaceRuleParameters("pubeval", "2", games=300, seed=3, checkers=CHECKERS)
+
+
+@pytest.fixture(scope="module")
+def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with rules scored over the ends of some hundred games."""
+    root = tmp_path_factory.mktemp("rules") / "warehouse"
+    shutil.copytree(small_root, root)
+    bgdata.open_warehouse(root).build(DATASET.name, FEW)
+    return root
+
+
+@cache
+def played(root: Path) -> Counter[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """How often each pair of layouts that the table has comes up in the corpus."""
+    boards = bgdata.open_warehouse(root).open("selfplay", "pubeval-300-seed-3").array("turn_boards")
+    found: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
+    for board in boards.tolist():
+        own = tuple(max(count, 0) for count in board)
+        other = tuple(max(-count, 0) for count in reversed(board))
+        if all(0 < sum(side[1:7]) == sum(side) <= CHECKERS for side in (own, other)):
+            found[own[1:7], other[1:7]] += 1
+    return found
+
+
+Row = tuple[str, str, str, int, float, float]
+
+
+@pytest.fixture(scope="module")
+def rows(root: Path) -> list[Row]:
+    """(rule, weighting, part, occurrences, loss in all, errors in all) of decisions in order."""
+    with bgdata.open_warehouse(root).connect() as connection:
+        return connection.execute(
+            "select rule, weighting, part, occurrences, mean_loss_per_cube * occurrences, error_share * occurrences "
+            "from race_rules where variant = ? order by cube_decision",
+            [DATASET.slug(FEW)],
+        ).fetchall()
+
+
+@each("rule", list(twin.BY_LAYOUT))
+@each(("weighting", "part"), [("played", "all"), ("played", "tested"), ("longer", "all")])
+def test_what_rules_lose_in_play(root: Path, rows: list[Row], rule: str, weighting: str, part: str) -> None:
+    exact = TwoSidedTable(bgdata.open_warehouse(root).open("bearoff_two_sided", "6x6"))
+    lost, wrong, occurrences = [0.0] * 3, [0] * 3, 0
+    for (own, other), count in played(root).items():
+        if weighting == "longer" and min(sum(own), sum(other)) < 5:
+            continue
+        pair = position_index(own), position_index(other)
+        if part == "tested" and not is_tested(*(np.array([each]) for each in pair))[0]:
+            continue
+        equities = exact.probe(list(own), list(other))
+        taken = 2 * equities.opponent_owned
+        margins = (min(taken, 1) - equities.centered, min(taken, 1) - equities.owned, 1 - taken)
+        occurrences += count
+        for n, (margin, acts) in enumerate(zip(margins, twin.BY_LAYOUT[rule](own, other), strict=True)):
+            if abs(margin) > 1e-6 and acts != (margin > 0):
+                lost[n] += count * abs(margin)
+                wrong[n] += count * (abs(margin) > 1e-5)
+    assert occurrences > 20
+    found = [row[3:] for row in rows if row[:3] == (rule, weighting, part)]
+    assert [row[0] for row in found] == [occurrences] * 3
+    assert [row[1] for row in found] == pytest.approx(lost, abs=1e-4)
+    assert [row[2] for row in found] == pytest.approx(wrong)
+
+
+def test_rows(small_root: Path) -> None:
+    table = bgdata.open_warehouse(small_root).open("race_rules", DATASET.slug(DATASET.smallest))
+    assert table.manifest.rows == len(NAMES) * 3 * 3 * 2
+    assert table.manifest.statistics["pairs"] == 923 * 923
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        sources = dict(connection.sql("select distinct rule, source from race_rules").fetchall())
+        tested = connection.sql(
+            "select distinct part, positions from race_rules where weighting = 'equal' order by 1"
+        ).fetchall()
+    assert sources.keys() == set(NAMES)
+    assert {name: sources[name] for name in RULES} == {name: rule.source for name, rule in RULES.items()}
+    assert [sources[name].startswith("pips") for name in NAMES[-3:]] == [True] * 3
+    assert tested[0] == ("all", 923 * 923)
+    assert tested[1][0] == "tested"
+    assert abs(tested[1][1] / 923**2 - 0.5) < 0.01
+
+
+def test_a_corpus_that_never_gets_there(tmp_path: Path) -> None:
+    """Without positions there are no means, and rules of the search are those that it began with."""
+    warehouse = bgdata.open_warehouse(tmp_path)
+    table = warehouse.build(DATASET.name, DATASET.smallest.with_changes({"points": 2, "checkers": 1}))
+    assert table.manifest.statistics["played_positions"] == 0
+    with warehouse.connect() as connection:
+        rows = connection.sql(
+            "select distinct occurrences, mean_loss_per_cube, error_share, largest_loss, on_roll_index from race_rules "
+            "where weighting <> 'equal'"
+        ).fetchall()
+        sources = connection.sql(
+            "select distinct split_part(source, ';', 1) from race_rules where rule in ('found-played', 'found-longer')"
+        ).fetchall()
+    assert rows == [(0, None, None, None, None)]
+    assert sources == [(formula(FoundRule(STARTS[0], (0, 0, 0, 0))).split(";")[0],)]
+
+
+def test_found_rules_lose_no_more_than_those_of_their_family_where_they_were_searched(rows: list[Row]) -> None:
+    """On the half that is not tested on, of pairs and of the corpus."""
+    lost: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for rule, weighting, part, _, loss, _ in rows:
+        lost[weighting, rule] += loss if part == "all" else -loss
+    for weighting in ("equal", "played", "longer"):
+        assert lost[weighting, f"found-{weighting}"] <= lost[weighting, "keith"] + 1e-6
+
+
+def test_the_search_sees_all_pairs_of_few_layouts_and_a_fair_sample_of_many() -> None:
+    pairs = [each.tolist() for each in searched_pairs(3)]
+    assert pairs == [[1, 1, 1, 2, 2, 2, 3, 3, 3], [1, 2, 3] * 3]
+    for side in searched_pairs(5004):
+        counts = np.bincount(side, minlength=5005)
+        assert counts.sum() == SEARCH_PAIRS
+        assert counts[0] == 0
+        expected = SEARCH_PAIRS / 5004
+        assert len(counts) == 5005
+        assert abs(((counts[1:] - expected) ** 2).mean() / expected - 1) < 0.1  # as of independent draws
+
+
+def test_formula() -> None:
+    keith = Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1)
+    assert formula(FoundRule(keith, (7, -4, -3, -2))) == (
+        "pips, +2 for each checker beyond 1 on the ace point, +1 for each checker beyond 1 on the deuce point, "
+        "+1 for each checker beyond 3 on the three point, +1 for each gap on points 4, 5 and 6; the player on roll "
+        "adds 1/7, rounded down; double if the opponent then has -4 or more, redouble from -3, take up to -2"
+    )
+    assert formula(FoundRule(Penalties(point=1), (0, 1, 2, 3))) == (
+        "pips, -1 for each home point held; the player on roll adds nothing; double if the opponent then has +1 or "
+        "more, redouble from +2, take up to +3"
+    )
+    assert formula(FoundRule(Penalties(), (0, 1, 2, 3))).startswith("pips; the player on roll adds nothing; ")
+    assert formula(FoundRule(Penalties(ace=1), (0, 1, 2, 3))).startswith("pips, +1 for each checker on the ace point; ")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"points": 19}, "expected 1 to 18 points and 1 to 15 checkers, got 19 points and 9 checkers"),
+        ({"checkers": 0}, "expected 1 to 18 points and 1 to 15 checkers, got 6 points and 0 checkers"),
+        ({"games": 0}, "expected 1 to 1,073,741,824 games, got 0"),
+    ],
+)
+def test_what_cannot_be(change: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=f"^{message}$"):
+        DATASET.check_parameters(RaceRuleParameters().with_changes(change))

@@ -1,0 +1,92 @@
+"""The page of races beside what commands print and SQL says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import pytest
+
+from bgdata.bearoff.kinds.race_error import DATASET as ERRORS
+from bgdata.studies.kinds.race_rules import DATASET as RULES
+from tests.command_line import succeeds
+from tests.web.reading import read
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
+
+RULE_TABLE, ERROR_TABLE = RULES.slug(RULES.smallest), ERRORS.slug(ERRORS.smallest)
+
+
+def asked(client: TestClient, query: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = client.get("/sql.json", params={"q": query}).json()
+    return found
+
+
+def test_rules_are_those_of_the_command(client: TestClient, site_root: Path) -> None:
+    corpus = "selfplay/" + RULE_TABLE.partition("-of-")[2]
+    rows = json.loads(succeeds(site_root, "race-rules", corpus, "--table", "6x6", "--format", "json"))
+    found = client.get(f"/race.json?rules={RULE_TABLE}").json()["rules"]
+    assert [{name: row[name] for name in rows[0]} for row in found] == rows
+
+
+@pytest.mark.parametrize(("by", "column"), [("played", "played_total_loss"), ("equal", "total_loss")])
+def test_rules_are_ordered_by_what_they_lose(client: TestClient, by: str, column: str) -> None:
+    rows = asked(client, f"select rule, {column} as loss from race_rule_losses where {column} is not null")
+    losses = {str(row["rule"]): float(str(row["loss"])) for row in rows}
+    text = read(client, f"/race?by={by}").text
+    body = text.partition("double redouble take double redouble take all")[2].partition("How each rule counts")[0]
+    listed = [word for word in body.split() if word in losses]
+    assert sorted(listed) == sorted(losses)
+    assert [losses[name] for name in listed] == sorted(losses.values())
+
+
+def test_a_weighting_that_nothing_came_up_for(client: TestClient) -> None:
+    """The smallest table has no race of five checkers a side."""
+    assert f"No such position came up in race_rules/{RULE_TABLE}" in read(client, "/race?by=longer").text
+
+
+def test_errors_are_those_of_sql(client: TestClient) -> None:
+    everything = asked(client, f"from race_error where variant = '{ERROR_TABLE}' and grouping = 'all'")
+    found = client.get(f"/race.json?errors={ERROR_TABLE}").json()["errors"]
+    assert [row for row in found if row["grouping"] == "all"] == everything
+    assert [row["on_roll_group"] for row in found if row["grouping"] == "checkers"] == [1, 2, 3]
+
+
+def test_the_worst_pairs_lead_to_their_positions(client: TestClient) -> None:
+    """Where the exact and the combined answer differ by as much as the table says."""
+    page = read(client, f"/race?errors={ERROR_TABLE}")
+    (row,) = (row for row in client.get("/race.json").json()["errors"] if row["grouping"] == "all")
+    links = [link for link in page.links if link.startswith("/position/") and not link.endswith("ABMA")]
+    for link, which in zip(links, ("largest", "smallest"), strict=True):
+        exact, combined = (probe["cubeless"] for probe in client.get(f"{link}.json").json()["probe"])
+        assert combined - exact == pytest.approx(row[f"{which}_difference"], abs=1e-4)
+
+
+def test_every_pair_of_pips_is_in_the_picture(client: TestClient) -> None:
+    text = client.get(f"/race?errors={ERROR_TABLE}").text
+    picture = text.partition("<figure>")[2].partition("<figcaption")[0]
+    squares = sum(path.attrib["d"].count("M") for path in ElementTree.fromstring(picture) if "d" in path.attrib)
+    groups = f"from race_error where variant = '{ERROR_TABLE}' and grouping = 'pips'"
+    assert asked(client, f"select count(*) as n {groups}") == [{"n": squares}]
+
+
+def test_without_tables_the_page_says_how_they_are_built(empty: TestClient) -> None:
+    text = read(empty, "/race").text
+    assert "bgdata race-rules selfplay/network-10000-seed-1" in text
+    assert "bgdata race-error" in text
+    assert empty.get("/race.json").json() == {"rules": [], "errors": []}
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "said"),
+    [
+        ("by=luck", 400, "expected a weighting: played, longer, equal, got 'luck'"),
+        ("rules=none", 404, "no race_rules/'none' in warehouse"),
+        ("errors=<b>", 404, "no race_error/'<b>' in warehouse"),
+    ],
+)
+def test_what_is_not_there(client: TestClient, query: str, status: int, said: str) -> None:
+    assert said in read(client, f"/race?{query}", status).text

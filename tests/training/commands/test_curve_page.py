@@ -1,0 +1,194 @@
+"""Pages of learning curves: well-formed, whole in themselves, with every number, lineage and a true command line."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from bgdata.cli.recipes import recipe_command
+from bgdata.store.parameters import VersionRef
+from bgdata.training.kinds.network import DATASET as NETWORK
+from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
+from bgdata.warehouse import Warehouse
+from tests.command_line import error_of, run, succeeds
+
+ALONE = {"meta", "path", "rect", "use"}  # elements that hold nothing
+SMALL = ("--epochs", "1", "--batch-size", "32", "--hidden", "12", "--test-games", "4")
+
+
+class Page(HTMLParser):
+    """Elements of a page that is well-formed, and what its tables and headings say."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open, self.tags, self.attributes = list[str](), list[str](), list[str]()
+        self.sections: dict[str, list[list[str]]] = {}
+        self.text, self._words = text, ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [name for name, _ in attrs]
+        self.open += [tag] * (tag not in ALONE)
+        if tag == "tr":
+            self.sections[self._heading].append([])
+        self._words = ""
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        assert tag in ALONE
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self._words += data
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+        if tag == "h2":
+            self._heading = self._words
+            self.sections[self._words] = []
+        elif tag in ("th", "td"):
+            self.sections[self._heading][-1].append(self._words)
+
+    def pictures(self) -> list[ElementTree.Element]:
+        return [ElementTree.fromstring(text) for text in re.findall("<svg.*?</svg>", self.text, re.DOTALL)]
+
+
+def page_of(root: Path, folder: Path, *arguments: str) -> Page:
+    """The page that the command writes, which needs nothing else."""
+    path = folder / "curve.html"
+    assert run(root, "train", "plot", *arguments, "-o", path).stderr == f"wrote {path}\n"
+    page = Page(path.read_text(encoding="utf-8"))
+    assert {"html", "title", "style", "svg", "table"} <= set(page.tags)
+    assert not {"script", "link", "img", "iframe", "object"} & set(page.tags)
+    assert not {"src", "onload"} & set(page.attributes)
+    assert set(re.findall(r"(?:href=\"|url\()(.)", page.text)) == {"#"}, "inside the page"
+    assert "@import" not in page.text
+    assert "prefers-color-scheme: dark" in page.text
+    assert set(re.findall(r"https?://[^ \"<,;)]+", page.text)) <= {"http://www.w3.org/2000/svg"}
+    names = re.findall(r'\bid="([^"]+)"', page.text)
+    assert len(set(names)) == len(names)
+    return page
+
+
+def number_of(text: str) -> float:
+    """The number in a cell."""
+    return float(text.replace(",", ""))
+
+
+def test_colours_are_all_defined(small_root: Path, tmp_path: Path) -> None:
+    text = page_of(small_root, tmp_path, "tiny-supervised").text
+    light, _, dark = text.partition("</style>")[0].partition("@media")
+    used = set(re.findall(r"var\((--[a-z]+)\)", text))
+    assert used == set(re.findall(r"(--[a-z]+):", light)) == set(re.findall(r"(--[a-z]+):", dark.partition("} }")[0]))
+
+
+def test_a_network_that_learned_by_self_play(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
+    page = page_of(small_root, tmp_path, "tiny")
+    table = warehouse.open("network", "tiny")
+    assert len(page.pictures()) == 3
+    rows = page.sections["Table"]
+    assert rows[0] == [column.name for column in NETWORK.columns]
+    assert [[number_of(text) for text in row] for row in rows[1:]] == [
+        pytest.approx(row, rel=1e-5, abs=1e-9) for row in np.asarray(table.array("curve")).tolist()
+    ]
+    statistics = table.manifest.statistics
+    figures = {row[0]: row[1:] for row in page.sections["Final figures"]}
+    assert float(figures["points_per_game"][0]) == pytest.approx(statistics["points_per_game"], rel=1e-5)
+    assert {row[0]: row[1] for row in page.sections["Recipe"][1:]} == {
+        name: str(value) for name, value in table.manifest.parameters.items() if name not in ("name", "start")
+    }
+    assert page.sections["Lineage"][1][:2] == [table.name, "400 games of self-play"]
+    assert len(page.sections["Lineage"]) == 2
+    assert dict(page.sections["Version"])["digest of the values"] == table.manifest.digest
+    assert "Labels" not in page.sections
+
+
+def test_a_network_that_learned_from_labels(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
+    page = page_of(small_root, tmp_path, "tiny-supervised")
+    table = warehouse.open(SUPERVISED.name, "tiny-supervised")
+    start, labels = warehouse.open("network", "tiny"), next(warehouse.versions("selfplay_labels"))
+    assert len(page.pictures()) == 6
+    assert len(page.sections["Table"]) == 1 + table.manifest.rows
+    statistics = table.manifest.statistics
+    figures = {row[0]: row[1:] for row in page.sections["Final figures"][1:]}
+    for name in ("contact", "crashed", "race"):
+        assert float(figures[name][1]) == pytest.approx(statistics[f"{name}_cross_entropy"], abs=1e-5)
+        assert float(figures[name][4]) == pytest.approx(statistics[f"start_{name}_equity_error"], abs=1e-5)
+    assert [row[0] for row in page.sections["Lineage"][1:]] == [table.name, start.name]
+    assert page.sections["Labels"][1:] == [
+        [labels.name.rpartition("/")[0], f"{labels.manifest.rows:,}", "100 %", labels.manifest.digest]
+    ]
+
+
+def test_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
+    """A network from a network from labels: all are named, and the command line finds the same version built."""
+    one = ("--start", "network/tiny", "--labels", "selfplay_labels")
+    succeeds(warehouse.root, "train", "sl", "one", *one, *SMALL, "--average-decay", "0.5", "--no-guard")
+    two = ("--start", "network/one", "--labels", "selfplay_labels:2", "--labels", "bearoff_labels")
+    succeeds(warehouse.root, "train", "sl", "two", *two, *SMALL)
+    tables = {name: warehouse.open(SUPERVISED.name, name) for name in ("one", "two")}
+    page = page_of(warehouse.root, tmp_path, "two")
+    names = [row[0] for row in page.sections["Lineage"][1:]]
+    assert names == [tables["two"].name, tables["one"].name, warehouse.open("network", "tiny").name]
+    shares = {row[0].partition("/")[0]: row[2] for row in page.sections["Labels"][1:]}
+    assert shares["selfplay_labels"] == "66.7 %"
+    assert shares["bearoff_labels"] == "33.3 %"
+    assert "none: its positions are left out" in shares.values()
+    for table in tables.values():
+        command = recipe_command(table.manifest)
+        assert command in page_of(warehouse.root, tmp_path, table.manifest.variant).text
+        again = run(warehouse.root, *shlex.split(command)[1:])
+        assert f"already built ({table.folder.name})" in again.stderr
+    new = ("--start", "new", "--inputs", "tesauro-196", "--activation", "rectified")
+    sizes = ("--hidden", "6-4", "--crashed-hidden", "6", "--race-hidden", "4", "--labels", "selfplay_labels")
+    succeeds(
+        warehouse.root, "train", "sl", "three", *SMALL, *new, *sizes[:-1], "selfplay_labels:0.12345678", "--revive"
+    )
+    table = warehouse.open(SUPERVISED.name, "three")
+    again = run(warehouse.root, *shlex.split(recipe_command(table.manifest))[1:])
+    assert f"already built ({table.folder.name})" in again.stderr
+    assert [row[0] for row in page_of(warehouse.root, tmp_path, "three").sections["Lineage"][1:]] == [table.name]
+    shutil.rmtree(warehouse.root / SUPERVISED.name / "one")
+    page = page_of(warehouse.root, tmp_path, "two")
+    assert page.sections["Lineage"][2:] == [[tables["one"].name, "not in this warehouse", "", ""]]
+
+
+def test_command_lines_of_self_play(warehouse: Warehouse) -> None:
+    manifest = warehouse.open("network", "tiny").manifest
+    again = run(warehouse.root, *shlex.split(recipe_command(manifest))[1:])
+    assert f"already built ({manifest.version})" in again.stderr
+    other = manifest.parameters | {
+        "start": vars(VersionRef("supervised_network", "other", "r1-01234567")),
+        "tables": False,
+    }
+    words = shlex.split(recipe_command(replace(manifest, parameters=other)))
+    assert words[:4] == ["bgdata", "train", "td", "tiny"]
+    assert words[words.index("--start") + 1] == "network/other"
+    assert words[-1] == "--no-tables"
+
+
+def test_the_one_that_comes_with_bgdata(tmp_path: Path) -> None:
+    page = page_of(tmp_path / "none", tmp_path)
+    assert len(page.pictures()) == 6
+    assert not (tmp_path / "none").exists()
+
+
+def test_where_it_is_written(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(small_root, "train", "plot", "tiny", "--page").stderr == "wrote tiny.html\n"
+    assert run(small_root, "train", "plot", "tiny", "--page", "-o", "other").stderr == "wrote other\n"
+    assert (tmp_path / "other").read_bytes() == (tmp_path / "tiny.html").read_bytes()
+    message = error_of(run(small_root, "train", "plot", "tiny", "--page", "-o", "x.png"), 2)
+    assert message == "expected a file that ends in .html for a page, got x.png"
+    message = "invalid value for '-o' / '--output': expected a file in a folder that is there, got 'none/x.html'"
+    assert error_of(run(small_root, "train", "plot", "tiny", "-o", "none/x.html"), 2).startswith(message)

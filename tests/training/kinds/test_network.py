@@ -1,0 +1,244 @@
+"""Networks as a dataset: the same digest everywhere, also after a kill, and a sample that notices damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.errors import (
+    BgdataError,
+    CheckFailedError,
+    CorruptFileError,
+    InvalidNameError,
+    InvalidParameterError,
+    UnknownInputSetError,
+)
+from bgdata.evaluation.networks.inference import FIRST_SUM, Networks
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.kernel import read_only, threads
+from bgdata.store import job
+from bgdata.store.progress import Silence
+from bgdata.store.table import Table
+from bgdata.training.kinds import network_compute as network
+from bgdata.training.kinds.network import DATASET, NetworkParameters
+from bgdata.training.temporal_difference.learning_curve import COLUMNS
+from bgdata.warehouse import Warehouse
+from tests.rechecking import check_sample
+from tests.together import each
+
+TINY = DATASET.smallest
+DIGEST = "5d687a21681ac2f472fe8727b8bce2f3afe2bdb485a04116c7f646939d96df2f"  # of TINY, on any machine
+HEADERS_BYTES = 8000  # .npy headers and the footer of the Parquet file
+
+
+def opened(root: Path) -> tuple[Table, dict[str, Table]]:
+    """The smallest version and its inputs."""
+    warehouse = bgdata.open_warehouse(root)
+    return warehouse.open(DATASET.name, DATASET.slug(TINY)), warehouse.find_inputs(DATASET, TINY) or {}
+
+
+def test_digest(small_root: Path) -> None:
+    """Whatever changes it changes every network: then raise the revision."""
+    assert opened(small_root)[0].manifest.digest == DIGEST
+
+
+def test_digest_on_one_thread_and_after_a_kill(untrained: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    with threads(1):
+        with pytest.raises(KeyboardInterrupt):
+            untrained.build(DATASET.name, TINY, progress=Killer(rounds=3))  # in the middle of a row of the curve
+        progress = Killer(rounds=99)
+        assert untrained.build(DATASET.name, TINY, progress=progress).manifest.digest == DIGEST
+    assert "going on with network/tiny after step 3 of 4" in progress.notes
+    assert [note.partition(":")[0] for note in progress.notes if "PubEval" in note] == ["400 games"]
+
+
+class Killer(Silence):
+    """Stops a build when the report of its first `rounds` rounds has been saved, and keeps what is said."""
+
+    def __init__(self, rounds: int) -> None:
+        self.left, self.notes = rounds, list[str]()
+
+    def advance(self, count: int) -> None:
+        if count == TINY.round_games:
+            if self.left == 0:
+                raise KeyboardInterrupt
+            self.left -= 1
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def test_a_run_of_another_recipe_is_not_gone_on_with(untrained: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when both are called the same: each gives its own network."""
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    other, progress = TINY.with_changes({"seed": 2}), Killer(rounds=99)
+    with pytest.raises(KeyboardInterrupt):
+        untrained.build(DATASET.name, other, progress=Killer(rounds=2))
+    assert len(list(untrained.staging.glob("network-tiny-*/checkpoint-*"))) == 1
+    assert untrained.build(DATASET.name, TINY, progress=progress).manifest.digest == DIGEST
+    assert untrained.build(DATASET.name, other, progress=progress).manifest.digest != DIGEST
+    assert [note for note in progress.notes if note.startswith("going on")] == []
+
+
+def test_curve_is_shown_as_it_is(small_root: Path) -> None:
+    table, _ = opened(small_root)
+    with duckdb.connect() as connection:
+        rows = connection.sql(f"from '{table.parquet}'")
+        assert rows.columns == [column.name for column in DATASET.columns] == list(COLUMNS)
+        found = rows.fetchall()
+    assert [list(row) for row in found] == table.array("curve").tolist()
+    assert [row[0] for row in found] == [200, 400]
+    assert table.manifest.statistics == dict(zip(COLUMNS, found[-1], strict=True))
+    assert table.manifest.rows == 2
+
+
+def test_networks_are_as_the_parameters_say(small_root: Path) -> None:
+    table, _ = opened(small_root)
+    networks = open_networks(table)
+    assert networks.shapes.tolist() == [
+        [2, 256, 0, 0, 0, 3, 8, 4, 5],
+        [3, 260, 2100, 17, 0, 2, 8, 5, 0],
+        [3, 260, 4220, 30, 0, 2, 8, 5, 0],
+    ]
+    assert table.array("shapes")[0].tolist() == [2, 256, 0, 0, 3, 8, 4, 5]  # logistic: without their activation
+    assert all(values.any() for values in np.split(np.asarray(networks.weights), [2100, 4220]))  # all have learned
+
+
+def test_rows_and_rounds() -> None:
+    def rows(games: int, batch: int, row_games: int) -> tuple[int, int, int]:
+        parameters = NetworkParameters(games=games, round_games=batch, row_games=row_games)
+        DATASET.check_parameters(parameters)
+        assert DATASET.estimate(parameters).rows == parameters.rows
+        return parameters.rounds, parameters.rounds_per_row, parameters.rows
+
+    assert rows(400, 100, 200) == (4, 2, 2)
+    assert rows(401, 100, 200) == (5, 2, 3)
+    assert rows(1000, 300, 700) == (4, 2, 2)
+    assert rows(50, 100, 20_000) == (1, 200, 1)
+
+
+def test_estimate(small_root: Path) -> None:
+    estimate, manifest = DATASET.estimate(TINY), opened(small_root)[0].manifest
+    assert estimate.rows == manifest.rows
+    longest = NetworkParameters(games=1 << 30, round_games=1, row_games=1)
+    assert DATASET.estimate(longest).memory_bytes > (1 << 30) * 72, "a row of the curve, and a round"
+    assert estimate.disk_bytes / 2 < sum(entry.bytes for entry in manifest.files) < estimate.disk_bytes + HEADERS_BYTES
+
+
+def test_inputs_depend_on_the_tables() -> None:
+    assert set(DATASET.inputs(TINY)) == {"two_sided", "one_sided", "gammon"}
+    assert DATASET.inputs(TINY.with_changes({"tables": False})) == {
+        "two_sided": ("bearoff_two_sided", TwoSidedParameters(6, 6))
+    }
+    assert DATASET.inputs(TINY)["gammon"] == ("bearoff_gammon", RaceParameters(6))
+
+
+def test_sample(small_root: Path) -> None:
+    for rows in (1, 1000):
+        check_sample(DATASET, *opened(small_root), rows, np.random.default_rng(0))
+
+
+class Corrupted(Table):
+    """A version with some arrays replaced in memory."""
+
+    def __init__(self, table: Table, **arrays: Any) -> None:
+        super().__init__(table.folder)
+        self._arrays = {name: read_only(values) for name, values in arrays.items()}
+
+
+def corrupted(table: Table, array: str, place: Any, value: Any) -> Corrupted:
+    values = np.array(table.array(array))
+    values[place] = value(values[place]) if callable(value) else value
+    return Corrupted(table, **{array: values})
+
+
+@pytest.mark.parametrize(
+    ("array", "place", "value", "message"),
+    [
+        ("weights", 192 + 4, lambda w: w + 40, "expected a bearoff_error of .* in the last row of .*, found 0.53"),
+        ("curve", (1, 7), 0.5310867, "expected a bearoff_error of 0.531086.* in the last row of .*, found 0.5310867"),
+        ("curve", (1, 7), np.nan, "expected a bearoff_error of .*, found nan"),
+        ("curve", (1, 5), -2.1, r"expected -2\.1500 points per game within 0\.0000, as in the first 20 test games, .*"),
+        ("curve", (1, 5), np.nan, r"expected -2\.1500 points per game .*, found \+nan"),
+        (
+            "curve",
+            (0, 0),
+            201,
+            r"expected games \[200, 400\] and their rates in the curve of .*, found \[\[201\.0, 0\.1\]",
+        ),
+        ("curve", (1, 1), 0.11, r"expected games .* found .*\[400\.0, 0\.11\]"),
+        ("biases", 30, lambda bias: bias + FIRST_SUM, "expected .* points per game within 0.0000"),  # contact
+        ("weights", slice(-40, None), np.negative, "expected .* points per game within 0.0000"),  # its last layer
+    ],
+)
+def test_damage_is_found(small_root: Path, array: str, place: Any, value: Any, message: str) -> None:
+    table, inputs = opened(small_root)
+    with pytest.raises(CheckFailedError, match=message) as error:
+        check_sample(DATASET, corrupted(table, array, place, value), inputs, 50, np.random.default_rng(0))
+    assert table.name in str(error.value)
+
+
+def test_a_sample_of_the_test_games_has_a_margin(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "LEAST_GAMES", 10)
+    table, inputs = opened(small_root)
+    check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
+    check_sample(DATASET, corrupted(table, "curve", (1, 5), -2.1), inputs, 1, np.random.default_rng(0))
+    with pytest.raises(
+        CheckFailedError, match=r"points per game within 1\.\d*, as in the first 10 test games, .* \+1\.0000$"
+    ):
+        check_sample(DATASET, corrupted(table, "curve", (1, 5), 1.0), inputs, 1, np.random.default_rng(0))
+
+
+def test_networks_that_are_none_are_refused(small_root: Path) -> None:
+    table, inputs = opened(small_root)
+    with pytest.raises(
+        CorruptFileError, match=r"expected networks that bgdata can read in .*: 260 of input set 9; try: bgdata verify"
+    ):
+        check_sample(DATASET, corrupted(table, "shapes", (2, 0), 9), inputs, 1, np.random.default_rng(0))
+    assert isinstance(open_networks(table), Networks)
+
+
+@each(
+    ("change", "error", "message"),
+    [
+        # of the recipe, see tests/training/test_recipe.py
+        ({"inputs": "none"}, UnknownInputSetError, "expected inputs among .*, got none"),
+        ({"hidden": "0"}, InvalidParameterError, "expected units such as 120 or 120-60, .*, got '0'"),
+        ({"games": 0}, InvalidParameterError, "expected games of at least 1, got 0"),
+        ({"round_games": 0}, InvalidParameterError, "expected round_games of at least 1, got 0"),
+        # of the kind
+        ({"row_games": 99}, InvalidParameterError, "expected at least 100 games a row and 4 test games, got 99 and 20"),
+        ({"games": 10**12}, InvalidParameterError, "expected up to 1,073,741,824 games, got 1000000000000"),
+        ({"test_games": 1 << 31}, InvalidParameterError, "expected up to 1,073,741,824 games, got 2147483648"),
+        ({"test_games": 3}, InvalidParameterError, "expected at least 100 games a row and 4 test games, got 200 and 3"),
+        ({"name": "Tiny"}, InvalidParameterError, "expected a name of small letters, digits and -, got 'Tiny'"),
+        ({"name": ""}, InvalidParameterError, "expected a name of small letters, digits and -, got ''"),
+        ({"name": "../up"}, InvalidParameterError, "expected a name of small letters, digits and -, got '../up'"),
+        ({"name": "my--net"}, InvalidNameError, "expected a variant named by .*, got 'my--net'"),
+        ({"name": "-net"}, InvalidNameError, "expected a variant named by .*, got '-net'"),
+        ({"name": "net-"}, InvalidNameError, "expected a variant named by .*, got 'net-'"),
+        ({"name": 201 * "n"}, InvalidNameError, "expected a variant named by .* at most 200 of them, got 'nnn.*"),
+    ],
+)
+def test_wrong_parameters(memory_path: Path, change: dict[str, Any], error: type[BgdataError], message: str) -> None:
+    warehouse = bgdata.open_warehouse(memory_path / "warehouse")
+    with pytest.raises(error, match=f"^{message}$"):
+        warehouse.build(DATASET.name, TINY.with_changes(change))
+    assert not warehouse.root.exists()
+
+
+def test_rates_that_are_too_high_build_nothing(untrained: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NetworkParameters, "rate_after", lambda *_: 1e38)
+    with pytest.raises(
+        CheckFailedError, match="expected finite weights after 0 games, found others; try a learning rate"
+    ):
+        untrained.build(DATASET.name, TINY)
+    assert list(untrained.versions(DATASET.name)) == []

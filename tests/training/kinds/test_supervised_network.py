@@ -1,0 +1,360 @@
+"""Networks that learned from labels: the same digest everywhere and after a kill, the best epoch, and wrong inputs."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import (
+    BgdataError,
+    CheckFailedError,
+    InvalidNameError,
+    InvalidParameterError,
+    MissingTableError,
+    UnknownInputSetError,
+    UsageError,
+)
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.networks.inference import ACTIVATION, SIZES
+from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.named import find_network
+from bgdata.evaluation.player import open_named_player
+from bgdata.formats.gnubg_training import format_gnubg_training
+from bgdata.formats.lines import write_bytes
+from bgdata.kernel import read_only, threads
+from bgdata.store import job
+from bgdata.store.parameters import VersionRef
+from bgdata.store.table import Table
+from bgdata.studies.kinds.contact_parts import DATASET as CONTACT_PARTS
+from bgdata.training.feed.feed import open_feed
+from bgdata.training.kinds import supervised_network_compute as supervised_network
+from bgdata.training.kinds.supervised_network import CLASSES, DATASET, SupervisedParameters, WeightedLabels, best_epoch
+from bgdata.training.networks import layer_views
+from bgdata.warehouse import Warehouse
+from tests.imports.killer import Killer
+from tests.rechecking import check_sample, inputs_of
+from tests.together import each
+
+TINY = DATASET.smallest
+DIGEST = "72bda22702f24537cf1e7f1eaa5ba602734d5f36dbb9a4b1215d8ed62937d8cf"  # of TINY, on any machine
+
+
+def opened(root: Path) -> tuple[Table, dict[str, Table]]:
+    """The smallest version and its inputs."""
+    warehouse = bgdata.open_warehouse(root)
+    return warehouse.open(DATASET.name, DATASET.slug(TINY)), warehouse.find_inputs(DATASET, TINY) or {}
+
+
+def test_digest(small_root: Path) -> None:
+    """Whatever changes it changes every taught network: then raise the revision."""
+    assert opened(small_root)[0].manifest.digest == DIGEST
+
+
+@pytest.mark.parametrize("schedule", ["smoothstep", "cycles"])
+def test_digest_on_one_thread_and_after_a_kill(
+    untaught: Warehouse, monkeypatch: pytest.MonkeyPatch, schedule: str
+) -> None:
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    recipe = TINY.with_changes({"schedule": schedule, "epochs": 4})
+    expected = untaught.build(DATASET.name, recipe).manifest.digest
+    shutil.rmtree(untaught.root / DATASET.name)
+    with threads(1):
+        with pytest.raises(KeyboardInterrupt):
+            untaught.build(DATASET.name, recipe, progress=Killer(epochs=3))
+        progress = Killer(epochs=99)
+        assert untaught.build(DATASET.name, recipe, progress=progress).manifest.digest == expected
+    assert "going on with supervised_network/tiny-supervised after step 3 of 5" in progress.notes
+    assert [note.partition(",")[0] for note in progress.notes if note.startswith("epoch")] == ["epoch 3", "epoch 4"]
+    assert untaught.build(DATASET.name, recipe.with_changes({"seed": 9})).manifest.digest != expected
+
+
+def test_a_run_of_another_recipe_is_not_gone_on_with(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    progress = Killer(epochs=99)
+    with pytest.raises(KeyboardInterrupt):
+        untaught.build(DATASET.name, TINY.with_changes({"seed": 2}), progress=Killer(epochs=2))
+    assert len(list(untaught.staging.glob("supervised_network-*/checkpoint-*"))) == 1
+    assert untaught.build(DATASET.name, TINY, progress=progress).manifest.digest == DIGEST
+    assert [note for note in progress.notes if note.startswith("going on")] == []
+
+
+def test_each_network_keeps_its_best_epoch(untaught: Warehouse) -> None:
+    """At a rate that ruins: the errors of what was kept are the lowest, those of a player who is asked again."""
+    table = untaught.build(DATASET.name, TINY.with_changes({"learning_rate": 0.1, "schedule": "constant", "epochs": 4}))
+    curve = np.asarray(table.array("curve"))
+    kept = [best_epoch(curve, which) for which in range(3)]
+    assert kept == curve[:, :, 3].argmin(axis=0).tolist()
+    assert kept != [4, 4, 4]
+    validation = open_feed(untaught, TINY.labels[0].name, split="validation", seed=TINY.seed).batch(0, 0)
+    found = evaluations(open_networks(table), NO_TABLES, validation.boards)
+    for which, name in enumerate(CLASSES):
+        rows = found.sources == 3 + which
+        errors = cubeless_equities(found.chances[rows]) - cubeless_equities(validation.targets[rows])
+        assert float((errors.astype(float) ** 2).mean()) == pytest.approx(curve[kept[which], which, 5], rel=1e-6)
+        assert table.manifest.statistics[f"{name}_epoch"] == kept[which]
+
+
+def test_curve_is_shown_as_it_is(small_root: Path) -> None:
+    table, _ = opened(small_root)
+    with duckdb.connect() as connection:
+        found = connection.sql(f"from '{table.parquet}'").fetchall()
+    curve = np.asarray(table.array("curve"))
+    assert [row[:2] for row in found] == [(epoch, name) for epoch in range(3) for name in sorted(CLASSES)]
+    for epoch, name, *numbers in found:
+        assert numbers == curve[epoch, CLASSES.index(name)].tolist()
+    assert curve[0, :, 1].tolist() == [0, 0, 0]
+    assert (curve[1:, :, 1] > 10).all()
+    assert (curve[2, :, 3] < curve[0, :, 3]).all()  # it has learned
+
+
+def test_it_plays_by_name(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    table, _ = opened(small_root)
+    assert find_network("network/tiny-supervised", warehouse).folder == table.folder
+    assert find_network("network/tiny-supervised", warehouse, table.folder.name).folder == table.folder
+    player = open_named_player("network/tiny-supervised", 0, warehouse)
+    assert player.label == "tiny-supervised"
+    evaluation = player.evaluate_many(np.zeros((0, 26), np.int8))  # type: ignore[attr-defined]
+    assert len(evaluation.chances) == 0
+    assert open_networks(table).shapes[2, SIZES] == 12
+    with pytest.raises(MissingTableError, match="tiny-supervised/r1-00000000"):
+        find_network("network/tiny-supervised", warehouse, "r1-00000000")
+
+
+def test_sample(small_root: Path) -> None:
+    for rows in (1, 1000):
+        check_sample(DATASET, *opened(small_root), rows, np.random.default_rng(0))
+
+
+class Corrupted(Table):
+    """A version with some arrays replaced in memory."""
+
+    def __init__(self, table: Table, **arrays: Any) -> None:
+        super().__init__(table.folder)
+        self._arrays = {name: read_only(values) for name, values in arrays.items()}
+
+
+def test_damage_is_found(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, inputs = opened(small_root)
+    for name, place, value in (("tests", (1, 0), 0.5), ("weights", slice(-60, None), 30_000)):
+        values = np.array(table.array(name))
+        values[place] = value
+        with pytest.raises(CheckFailedError, match=r"points per game within 0\.0000, as in the first 20 test games"):
+            check_sample(DATASET, Corrupted(table, **{name: values}), inputs, 50, np.random.default_rng(0))
+    monkeypatch.setattr(supervised_network, "LEAST_GAMES", 10)
+    check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
+
+
+def test_pinned_versions_and_weights(untaught: Warehouse) -> None:
+    """Versions that are named are no inputs, and give the same network; a source of several versions is one."""
+    names = {kind: "/".join(next(untaught.versions(kind)).folder.parts[-3:]) for kind in ("network", "selfplay_labels")}
+    changes = {
+        "start": names["network"],
+        "labels": f"{names['selfplay_labels']}:0.5",
+        "features": "race@1 contact@1 contact@1",
+    }
+    pinned = TINY.with_texts(changes)
+    assert set(DATASET.inputs(pinned)) == {"one_sided", "gammon"}
+    table = untaught.build(DATASET.name, pinned)
+    assert table.manifest.digest == DIGEST
+    two, one = SupervisedParameters.parse("labels", "a/b+a/c:2 d/e")
+    assert two == WeightedLabels((VersionRef("a", "b"), VersionRef("a", "c")), 2.0)
+    assert (str(two), str(one), one.weight) == ("a/b+a/c:2", "d/e:1", 1.0)
+
+
+def test_a_sample_where_the_start_is_gone(untaught: Warehouse) -> None:
+    """Ancestors that are named need not be kept: what is left out is said, and the rest is checked all the same."""
+    start = next(untaught.versions("network"))
+    name = "/".join(start.folder.parts[-3:])
+    table = untaught.build(DATASET.name, TINY.with_texts({"start": name}))
+    inputs = inputs_of(untaught, DATASET, DATASET.recorded(table.manifest))
+    said = check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
+    assert said == "20 of 20 test games; it was not trained again"
+    shutil.rmtree(start.folder)
+    assert (
+        check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
+        == f"{said}, and {name}, where it began, is not here"
+    )
+    tests = np.array(table.array("tests"))
+    tests[1, 0] += 0.5
+    with pytest.raises(CheckFailedError, match="in the first 20 test games of supervised_network"):
+        check_sample(DATASET, Corrupted(table, tests=tests), inputs, 1, np.random.default_rng(0))
+
+
+def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
+    """gnubg's training files hold one class: the other networks stay as they are, and that is said."""
+    labels = next(untaught.versions("selfplay_labels"))
+
+    rows = np.asarray(labels.array("classes")) == 10
+    path = memory_path / "contact-train-data"
+    write_bytes(
+        path, format_gnubg_training(np.asarray(labels.array("boards"))[rows], np.asarray(labels.array("chances"))[rows])
+    )
+    untaught.build("gnubg_training", bgdata.all_kinds()["gnubg_training"].smallest, files=[path])
+    progress = Killer(epochs=99)
+    table = untaught.build(
+        DATASET.name, TINY.with_texts({"labels": "gnubg_training/contact-train-data"}), progress=progress
+    )
+    start, found = open_networks(next(untaught.versions("network"))), open_networks(table)
+    ends = start.shapes[2, 2]
+    assert np.array_equal(start.weights[:ends], found.weights[:ends])
+    assert "race: stays as it is, with 0 positions to learn from and 0 to be tested on" in progress.notes
+    statistics = table.manifest.statistics
+    assert statistics["contact_cross_entropy"] < statistics["start_contact_cross_entropy"]
+    assert "race_cross_entropy" not in statistics
+
+
+def test_new_networks_of_rectified_units(untaught: Warehouse) -> None:
+    new = {"hidden": "12-6", "crashed_hidden": "9-6", "race_hidden": "8-4", "activation": "rectified"}
+    first = untaught.build(
+        DATASET.name,
+        replace(TINY, name="new", start=None, inputs="tesauro-196", features=(), **new),  # type: ignore[arg-type]
+    )
+    assert open_networks(first).shapes[:, :2].tolist() == [[2, 256], [0, 196], [0, 196]]
+    assert open_networks(first).shapes[:, ACTIVATION].tolist() == [1, 1, 1]
+
+
+def test_networks_that_get_more_inputs(untaught: Warehouse) -> None:
+    """Those of 196 inputs get 64 others, learn, and play by them."""
+    new = {"hidden": "8", "crashed_hidden": "6", "race_hidden": "4"}
+    few = replace(TINY, name="few", start=None, inputs="tesauro-196", features=(), **new)  # type: ignore[arg-type]
+    start = untaught.build(DATASET.name, few)
+    more = replace(TINY, name="more", start=VersionRef.parse(start.name), add_inputs="contact", features=(), hidden="")
+    networks = open_networks(untaught.build(DATASET.name, more))
+    assert networks.shapes[:, :2].tolist() == [[2, 256], [3, 260], [3, 260]]
+    weights, _ = layer_views(networks, 2)[0]
+    assert weights[196:].any()
+
+
+def test_labels_twice() -> None:
+    """One of the weights would be forgotten."""
+    again = replace(TINY.labels[0], weight=9.0)
+    with pytest.raises(
+        InvalidParameterError, match=r"^expected labels once, with one weight, got selfplay_labels/.* twice$"
+    ):
+        DATASET.check_parameters(replace(TINY, labels=(*TINY.labels, again)))
+    with pytest.raises(InvalidParameterError, match=r"^expected labels once, "):
+        CONTACT_PARTS.check_parameters(replace(CONTACT_PARTS.smallest, labels=2 * CONTACT_PARTS.smallest.labels))
+
+
+def test_inputs_that_are_not_known() -> None:
+    with pytest.raises(UnknownInputSetError, match=r"^expected inputs among .*, contact, got all$"):
+        DATASET.check_parameters(replace(TINY, add_inputs="all"))
+
+
+def test_new_networks_need_layers() -> None:
+    with pytest.raises(InvalidParameterError, match=r"^expected hidden units for all three networks without networks"):
+        DATASET.check_parameters(replace(TINY, start=None, race_hidden=""))
+
+
+@pytest.mark.parametrize(("name", "value"), [("activation", "rectified"), ("inputs", "tesauro-198")])
+def test_networks_to_start_from_keep_what_they_are(name: str, value: str) -> None:
+    with pytest.raises(InvalidParameterError, match=f"^expected --start new for {name} {value}, got network/tiny$"):
+        DATASET.check_parameters(replace(TINY, **{name: value}))  # type: ignore[arg-type]
+
+
+# ----------------------------------------------------------------- wrong inputs
+
+
+@each(
+    ("change", "message"),
+    [
+        ({"epochs": 0}, "expected epochs from 1 to 2,147,483,647, got 0"),
+        (
+            {"add_inputs": "contact", "start": None},
+            "expected networks to add_inputs to, got new ones; try: --inputs",
+        ),
+        ({"name": "Tiny"}, "expected a name of small letters, digits and -, got 'Tiny'"),
+        ({"test_games": 3}, "expected 4 to 1,073,741,824 test games, got 3"),
+        ({"test_games": 10**12}, "expected 4 to 1,073,741,824 test games, got 1000000000000"),
+        ({"batch_size": 1 << 21}, "expected batch_size from 1 to 1,048,576, got 2097152"),
+        ({"labels": ""}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got none"),
+        ({"labels": "a/b:x"}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got 'a/b:x'"),
+        ({"labels": "a/b:-1"}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got 'a/b:-1'"),
+        ({"labels": "../b"}, "expected labels KIND/VARIANT/VERSION:WEIGHT, got '../b'"),
+        ({"labels": "none/b"}, "expected a version, such as none/b/r1-0123abcd, or a default variant, got none/b"),
+        ({"start": "td"}, "expected KIND/VARIANT/VERSION, got 'td'"),
+        ({"guard": "x"}, "expected KIND/VARIANT/VERSION, got 'x'"),
+    ],
+)
+def test_wrong_parameters(memory_path: Path, change: dict[str, Any], message: str) -> None:
+    warehouse = bgdata.open_warehouse(memory_path / "warehouse")
+    with pytest.raises(InvalidParameterError) as error:
+        warehouse.build(DATASET.name, changed(change))
+    assert str(error.value) == message
+    assert not warehouse.root.exists()
+
+
+@pytest.mark.parametrize("name", ["my--net", "net-", 201 * "n"])
+def test_names_that_could_not_be_found_again(memory_path: Path, name: str) -> None:
+    warehouse = bgdata.open_warehouse(memory_path / "warehouse")
+    with pytest.raises(InvalidNameError, match=r"^expected a variant named by small letters, digits and single -"):
+        warehouse.build(DATASET.name, replace(TINY, name=name))
+    assert not warehouse.root.exists()
+
+
+def changed(change: dict[str, Any]) -> SupervisedParameters:
+    """The smallest recipe with some parameters changed, texts as users write them."""
+    texts = {name: value for name, value in change.items() if isinstance(value, str)}
+    return TINY.with_changes(change).with_texts(texts)
+
+
+def refused(warehouse: Warehouse, error: type[BgdataError], message: str, **change: Any) -> None:
+    """A build that fails with this message, and leaves nothing."""
+    with pytest.raises(error, match=message):
+        warehouse.build(DATASET.name, changed(change))
+    assert list(warehouse.versions(DATASET.name)) == []
+
+
+def test_targets_that_are_no_chances(untaught: Warehouse) -> None:
+    path = next(untaught.versions("selfplay_labels")).folder / "chances.npy"
+    values, size = np.load(path), path.stat().st_size
+    path.chmod(0o644)
+    for row, chances in ((700, [np.nan, 0, 0, 0, 0]), (3, [0.5, 0.6, 0, 0, 0]), (0, [0.5, 0.1, 0, 0.6, 0])):
+        corrupted = values.copy()
+        corrupted[row] = chances
+        np.save(path, corrupted)
+        assert path.stat().st_size == size
+        refused(untaught, CheckFailedError, f"expected five chances from 0 to 1, .* in row {row} of selfplay_labels/")
+
+
+def test_features_of_another_revision(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(InputSet, "revision", 2)
+    message = "expected networks with the inputs race@1 contact@1 contact@1, got race@2 contact@2 contact@2"
+    refused(untaught, UsageError, message, features="race@1 contact@1 contact@1")
+
+
+def test_an_empty_split(untaught: Warehouse, memory_path: Path) -> None:
+    """The sample file has a single position."""
+    kind = bgdata.all_kinds()["gnubg_training"]
+    untaught.build(kind.name, kind.smallest, files=kind.computation.write_sample(memory_path))  # type: ignore[attr-defined]
+    refused(
+        untaught, UsageError, "^expected rows in the split .*, found none", labels="gnubg_training/contact-train-data"
+    )
+
+
+def test_versions_that_are_gone(untaught: Warehouse) -> None:
+    for change in ({"labels": "selfplay_labels/x/r1-01234567"}, {"start": "network/tiny/r1-01234567"}):
+        refused(untaught, MissingTableError, "no .*/r1-01234567 in ", **change)
+
+
+def test_narrower_layers(untaught: Warehouse) -> None:
+    message = "expected at least the 8 hidden units of the contact network to start from, got 7"
+    refused(untaught, InvalidParameterError, message, hidden="7")
+
+
+def test_a_rate_that_is_too_high(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SupervisedParameters, "rate_after", lambda *_: float("nan"))
+    refused(
+        untaught, CheckFailedError, "expected finite weights after epoch 1, found others; try a learning rate below"
+    )

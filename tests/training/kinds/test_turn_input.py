@@ -1,0 +1,97 @@
+"""Whose turn it is as a dataset: the same digest everywhere, also after a kill, and its rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.kernel import threads
+from bgdata.store import job
+from bgdata.training.kinds.turn_input import ARMS, DATASET, FIGURES, TurnInputParameters, games_of
+from bgdata.training.temporal_difference.turn_input import chances_at_start, new_turn_networks, train_arms
+from tests.contract.kinds import Corrupted
+from tests.imports.killer import ReportKiller
+from tests.rechecking import check_sample
+
+SMALL = DATASET.smallest
+DIGEST = "cbdc62c7e031e9813076845f70ccc4416d85625954858f705fdd9d8807e12d2b"  # of SMALL, on any machine
+
+
+def test_digest(small_root: Path) -> None:
+    """Whatever changes it changes every table: then raise the revision."""
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    assert table.manifest.digest == DIGEST
+
+
+def test_digest_on_one_thread_and_after_a_kill(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    warehouse, notes = bgdata.open_warehouse(memory_path), ReportKiller(99)
+    with threads(1):
+        with pytest.raises(KeyboardInterrupt):
+            warehouse.build(DATASET.name, SMALL, progress=ReportKiller(2))
+        assert warehouse.build(DATASET.name, SMALL, progress=notes).manifest.digest == DIGEST
+    assert f"going on with turn_input/{DATASET.slug(SMALL)} after step 1 of 3" in notes.notes
+
+
+def test_rows_are_what_the_networks_say(small_root: Path) -> None:
+    """The last one follows fewer games."""
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        names = ", ".join(column.name for column in FIGURES)
+        rows = connection.sql(f"select arm, games, {names} from turn_input order by games, arm").fetchall()
+    networks, expected = new_turn_networks(SMALL.units, SMALL.seed), []
+    for first, count in ((0, 2), (2, 2), (4, 1)):
+        totals = np.zeros((3, 3), np.int64)
+        train_arms(networks, SMALL.learning_rate, SMALL.seed, first, count, totals)
+        for arm, (own, other), total in zip(ARMS, chances_at_start(networks).tolist(), totals.tolist(), strict=True):
+            sides = own, [1 - other[0], *other[3:], *other[1:3]]
+            means = [np.float32((one + two) / 2) for one, two in zip(*sides, strict=True)]
+            difference = np.float32(own[0] - sides[1][0])
+            expected.append((arm, first + count, *means, difference, *(number / count for number in total)))
+    assert rows == expected
+
+
+def test_a_damaged_row_is_found_among_those_trained_again(small_root: Path) -> None:
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    said = "the first 2 of 3 rows of every arm, trained again"
+    assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == said
+    curve = np.array(table.array("curve"))
+    curve[1, 1, 0] += 1e-6
+    bad = Corrupted(table, "curve", curve)
+    assert check_sample(DATASET, bad, {}, 1, np.random.default_rng(0))
+    with pytest.raises(
+        CheckFailedError, match=r"expected \[.*\] after 4 games with dice passed in turn_input/.*, found"
+    ):
+        check_sample(DATASET, bad, {}, 2, np.random.default_rng(0))
+
+
+def test_names_and_rows() -> None:
+    assert DATASET.slug(TurnInputParameters()) == "20000-units-40-rate-0-1-seed-1"
+    assert games_of(replace(SMALL, games=7, row_games=3)) == [3, 6, 7]
+    assert games_of(replace(SMALL, games=7, row_games=1000)) == [7]
+    assert DATASET.estimate(TurnInputParameters()).rows == 60
+    assert DATASET.defaults == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"games": 0}, "expected 1 to 2^31 - 1 games, got 0"),
+        ({"row_games": 1 << 31}, "expected 1 to 2^31 - 1 row_games, got 2147483648"),
+        ({"row_games": 0}, "expected 1 to 2^31 - 1 row_games, got 0"),
+        ({"units": 0}, "expected 1 to 2048 hidden units, got 0"),
+        ({"units": 2049}, "expected 1 to 2048 hidden units, got 2049"),
+        ({"learning_rate": 0.0}, "expected a learning rate above 0 and at most 1, got 0.0"),
+        ({"learning_rate": float("nan")}, "expected a learning rate above 0 and at most 1, got nan"),
+        ({"learning_rate": 1.1}, "expected a learning rate above 0 and at most 1, got 1.1"),
+        ({"seed": -1}, "expected a seed from 0 to 2^63 - 1, got -1"),
+    ],
+)
+def test_parameters_that_cannot_be(changes: dict[str, float], error: str) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        DATASET.check_parameters(SMALL.with_changes(changes))
+    assert str(caught.value) == error

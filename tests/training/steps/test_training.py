@@ -1,0 +1,61 @@
+"""Steps from games to a scored network, one by one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError
+from bgdata.store.parameters import VersionRef
+from bgdata.training.steps.training import (
+    TrainingPlan,
+    build_corpus,
+    build_lookahead,
+    build_network,
+    build_plays,
+    build_score,
+    scores_text,
+)
+from bgdata.warehouse import Warehouse
+
+PLAN = TrainingPlan("mine", "network/tiny", games=20, epochs=1, score_games=4, luck_adjusted_games=0, decisions=20)
+
+
+@pytest.mark.slow
+def test_steps_follow_each_other(warehouse: Warehouse) -> None:
+    corpus = build_corpus(warehouse, PLAN)
+    plays = build_plays(warehouse, PLAN, corpus.name)
+    labels = build_lookahead(warehouse, PLAN, plays.name)
+    network = build_network(warehouse, PLAN, labels.name)
+    scores = build_score(warehouse, PLAN, network.name)
+    assert (len(corpus.array("outcomes")), corpus.manifest.parameters["player"]) == (20, "network/tiny")
+    assert plays.manifest.inputs["games"].endswith(f"@{corpus.manifest.digest}")
+    assert labels.manifest.inputs["source"].endswith(f"@{plays.manifest.digest}")
+    assert labels.manifest.parameters["network"] == plays.manifest.parameters["network"] == "tiny"
+    source = {"versions": [vars(VersionRef.parse(labels.name))], "weight": 1.0}
+    assert network.manifest.parameters["labels"] == [source]
+    assert scores.folder.parent.name == "network-mine-0ply"
+    assert "points_per_game_against_network_tiny_0ply" in scores.manifest.statistics
+    assert scores_text(warehouse, scores.name).startswith("network/mine (0-ply), version ")
+    # again, of a network that has learned: everything there is found
+    assert build_network(warehouse, PLAN, labels.name).name == network.name
+    assert build_score(warehouse, PLAN, network.name).name == scores.name
+    other = build_network(warehouse, replace(PLAN, epochs=2), labels.name)
+    with pytest.raises(
+        UsageError, match=f"expected {network.name} to be what plays as network/mine, found {other.name}"
+    ):
+        build_score(warehouse, PLAN, network.name)
+
+
+def test_who_cannot_be_the_start(warehouse: Warehouse) -> None:
+    with pytest.raises(UnknownPlayerError, match="expected network, network/NAME or network/NAME/VERSION, got pubeval"):
+        build_corpus(warehouse, replace(PLAN, start="pubeval"))
+    with pytest.raises(MissingTableError, match="no network/none in "):
+        build_corpus(warehouse, replace(PLAN, start="network/none"))
+
+
+def test_text_of_another_kind(warehouse: Warehouse) -> None:
+    with pytest.raises(UsageError, match=re.escape("expected a version of scores, got selfplay/x/r1-01234567")):
+        scores_text(warehouse, "selfplay/x/r1-01234567")

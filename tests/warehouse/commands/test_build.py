@@ -1,0 +1,216 @@
+"""`bgdata list`, `explain` and `build`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import bgdata
+from bgdata.cli import main
+from bgdata.store import catalog
+from bgdata.store.dataset import Dataset
+from bgdata.store.parameters import Parameters, VersionRef, value_text
+from bgdata.store.progress_bars import progress_bars
+from bgdata.warehouse.commands import build
+from bgdata.warehouse.commands.build import COMPUTED, SIZED, sizes_of
+from tests.command_line import error_of, run, succeeds
+from tests.together import each
+
+pytestmark = pytest.mark.catalog
+
+
+def test_list(small_root: Path, tmp_path: Path) -> None:
+    shown = succeeds(small_root, "list")
+    for table in bgdata.open_warehouse(small_root).versions():
+        assert re.search(rf"{table.manifest.variant} +{table.folder.name} +{table.manifest.rows:,} rows", shown)
+    assert "damaged" not in shown
+    assert run(tmp_path / "none", "list").stderr == f"no warehouse in {tmp_path}/none yet; try: bgdata build\n"
+
+
+@each("kind", bgdata.all_kinds)
+def test_explain(tmp_path: Path, kind: Dataset[Any]) -> None:
+    chosen = kind.smallest if kind in SIZED or not kind.defaults else kind.defaults[0]
+    options = (
+        [text for size in sizes_of(kind) for text in (f"--{size}", str(getattr(chosen, size)))] if kind in SIZED else []
+    )
+    shown = succeeds(tmp_path, "explain", kind.name, *options)
+    assert kind.summary in shown
+    for column in kind.columns:
+        assert re.search(rf"{column.name} +{re.escape(column.type)} +{re.escape(column.comment)}", shown)
+    for array in kind.arrays:
+        assert array.meaning in shown
+    assert f"a build of {kind.slug(chosen)}: {kind.estimate(chosen).rows:,} rows, about" in shown
+    for wanted in kind.inputs(chosen).values():
+        if isinstance(wanted, VersionRef):
+            assert str(wanted) in shown
+        else:
+            text = ", ".join(f"{key} {value_text(value)}" for key, value in vars(wanted[1]).items())
+            assert f"{wanted[0]} with {text}" in shown
+
+
+def test_build(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    arguments = ("build", "bearoff_gammon", "--points", "2", "--threads", "1")
+    result = run(root, *arguments)
+    (table,) = bgdata.open_warehouse(root).versions()
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert re.fullmatch(rf"bearoff_gammon/2x15: built {table.folder.name}, 16 rows in .* s\n", result.stderr)
+    created = table.manifest.created
+    assert run(root, *arguments).stderr == f"bearoff_gammon/2x15: already built ({table.folder.name})\n"
+    assert run(root, *arguments, "--force").exit_code == 0
+    (table,) = bgdata.open_warehouse(root).versions()
+    assert table.manifest.created > created
+
+
+def test_build_on_another_disk(tmp_path: Path) -> None:
+    root, disk = tmp_path / "w", tmp_path / "disk"
+    disk.mkdir()
+    arguments = ("build", "bearoff_gammon", "--points", "2", "--directory", disk)
+    result = run(root, *arguments)
+    (table,) = bgdata.open_warehouse(root).versions()
+    assert re.fullmatch(
+        rf"bearoff_gammon/2x15: built {table.folder.name}, 16 rows in .* s, in {disk}/bearoff_gammon/2x15\n",
+        result.stderr,
+    )
+    assert run(root, *arguments).stderr == f"bearoff_gammon/2x15: already built ({table.folder.name})\n"
+    assert succeeds(root, "query", "select count(*) from bearoff_gammon_2x15", "--format", "csv").split()[1] == "16"
+    assert succeeds(root, "use", table.name) == f"{table.name} is current already\n"
+    assert succeeds(root, "verify", "bearoff_gammon") == "1 versions: 8 checks passed, 0 skipped, 0 failed\n"
+    assert succeeds(root, "gc") == "nothing to delete\n"
+    assert succeeds(root, "rm", table.name) == f"deleted {table.name}\n"
+    assert list(disk.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--directory", "x"], "expected a dataset kind to put into x; try: bgdata list"),
+        (["bearoff_gammon", "--directory", "none"], "expected a folder that is there, to put bearoff_gammon/6x15 into"),
+        (["bearoff_gammon", "--directory", "file"], "expected a folder that is there, to put bearoff_gammon/6x15 into"),
+        (["bearoff_gammon", "--directory", "w"], "expected a folder outside the warehouse w, got w"),
+    ],
+)
+def test_folders_that_take_no_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "w").mkdir()
+    (tmp_path / "file").write_text("")
+    assert error_of(run(Path("w"), "build", *arguments), 2).startswith(message)
+    assert list((tmp_path / "w").iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_defaults")
+def test_build_of_the_default_warehouse(small_root: Path, memory_path: Path) -> None:
+    succeeds(memory_path, "build")
+    small = bgdata.open_warehouse(small_root)
+    expected = {small.open(*title).name for kind in COMPUTED for title in titles_of(kind, kind.smallest)}
+    assert [table.name for table in bgdata.open_warehouse(memory_path).versions()] == sorted(expected)
+
+
+MISSING = "not built: bearoff_gammon/2x15; try: bgdata build --all\n"
+
+
+def names(root: Path) -> list[str]:
+    return [table.name.rpartition("/")[0] for table in bgdata.open_warehouse(root).versions()]
+
+
+@pytest.mark.usefixtures("one_more")
+def test_a_default_build_leaves_out_what_all_builds(memory_path: Path) -> None:
+    result = run(memory_path, "build")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert re.fullmatch(rf"bearoff_gammon/1x15: built .*\n{MISSING}", result.stderr)
+    assert names(memory_path) == ["bearoff_gammon/1x15"]
+    result = run(memory_path, "build", "--all")
+    assert re.fullmatch(r"bearoff_gammon/1x15: already built .*\nbearoff_gammon/2x15: built .*\n", result.stderr)
+    assert names(memory_path) == ["bearoff_gammon/1x15", "bearoff_gammon/2x15"]
+    assert run(memory_path, "build").stderr.startswith("bearoff_gammon/1x15: already built")
+
+
+@pytest.mark.usefixtures("one_more")
+def test_a_kind_that_is_named_is_built_whole(memory_path: Path) -> None:
+    assert MISSING not in run(memory_path, "build", "bearoff_gammon").stderr
+    assert names(memory_path) == ["bearoff_gammon/1x15", "bearoff_gammon/2x15"]
+
+
+def test_all_beside_the_parameters_of_one_variant(tmp_path: Path) -> None:
+    message = error_of(run(tmp_path, "build", "bearoff_gammon", "--points", "2", "--all"), 2)
+    assert message == "expected either --all or the parameters of one variant, got both"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("one_more")
+def test_the_catalog_is_written_once_for_all(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = []
+    monkeypatch.setattr(catalog, "write_catalog", lambda warehouse: written.append(list(warehouse.versions())))
+    succeeds(memory_path, "build", "--all")
+    assert [len(versions) for versions in written] == [2]
+
+
+@pytest.mark.usefixtures("one_more")
+def test_list_names_what_is_left_out(memory_path: Path) -> None:
+    line = "    2x15     is not built; try: bgdata build bearoff_gammon\n"
+    succeeds(memory_path, "build")
+    assert line in succeeds(memory_path, "list")
+    succeeds(memory_path, "build", "--all")
+    assert line not in succeeds(memory_path, "list")
+
+
+def titles_of(kind: Dataset[Any], parameters: Parameters) -> Iterator[tuple[str, str]]:
+    """(kind, variant) of a recipe and of all that it is made from."""
+    yield kind.name, kind.slug(parameters)
+    for needed in kind.inputs(parameters).values():
+        assert not isinstance(needed, VersionRef)
+        name, chosen = needed
+        yield from titles_of(bgdata.all_kinds()[name], chosen)
+
+
+@each("name", lambda: [kind.name for kind in bgdata.all_kinds().values() if not kind.defaults])
+def test_kinds_that_are_not_built_by_themselves(tmp_path: Path, name: str) -> None:
+    message = error_of(run(tmp_path, "build", name), 2)
+    assert re.match(rf"expected a kind that is computed by itself, got {name}; (try|see): bgdata", message)
+
+
+@pytest.mark.parametrize("command", ["build", "rebuild", "verify"])
+def test_no_name_is_no_kind(small_root: Path, tmp_path: Path, command: str) -> None:
+    """As a script asks whose variable is not set."""
+    root = small_root if command == "verify" else tmp_path
+    assert error_of(run(root, command, ""), 2).startswith("expected a kind of dataset, got ''")
+
+
+@pytest.mark.parametrize(("answer", "options", "is_built"), [("n", [], False), ("y", [], True), ("", ["--yes"], True)])
+def test_large_builds_are_asked_about(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, options: list[str], is_built: bool
+) -> None:
+    monkeypatch.setattr(build, "LARGE_BYTES", 0)
+    monkeypatch.setattr(build, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    arguments = ["--warehouse", str(memory_path / "w"), "build", "bearoff_gammon", "--points", "1", *options]
+    result = CliRunner().invoke(main, arguments, input=answer)
+    assert result.exit_code == (0 if is_built else 1)
+    assert ("build it? [y/N]" in result.stderr) == (not options)
+    assert (memory_path / "w").exists() == is_built
+
+
+def test_notes_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a table that is the input of many."""
+    for _ in range(2):
+        with progress_bars() as progress:
+            for text in ("one: already built", "two: built", "one: already built"):
+                progress.note(text)
+        assert capsys.readouterr().err == "one: already built\ntwo: built\n"
+
+
+def test_large_builds_say_what_they_need(tmp_path: Path) -> None:
+    result = run(tmp_path, "build", "bearoff_two_sided", "--points", "18", "--checkers", "15", "--yes")
+    assert result.exit_code == 1
+    assert re.match(
+        r"bearoff_two_sided/18x15: .* rows, about .* TB on disk, .* TB while it is built, and .* TB of memory\nerror: ",
+        result.stderr,
+    )

@@ -1,0 +1,105 @@
+"""`bgdata export`."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import bgdata
+from tests.command_line import error_of, run, succeeds
+
+
+@pytest.mark.parametrize(
+    ("options", "size"),
+    [
+        (["--two-sided", "3x3"], 3_240),
+        (["--two-sided", "3x3", "-C"], 840),
+        (["--one-sided", "2"], 2_452),
+        (["--one-sided", "2", "-g", "-c"], 40 + 136 * 64),
+        (["--one-sided", "2", "-n"], 40 + 136 * 16),
+    ],
+    ids=str,
+)
+def test_export_gnubg(tmp_path: Path, options: list[str], size: int) -> None:
+    path = tmp_path / "x.bd"
+    shown = succeeds(tmp_path, "export", "gnubg-bd", *options, "--threads", "1", "-o", path)
+    assert path.stat().st_size == size
+    assert re.fullmatch(rf"wrote {path}: {size:,} bytes, SHA-256 [0-9a-f]{{64}}\n", shown)
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_export_of_a_table(small_root: Path, tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"x.{form}"
+    options = ["--format", form] if form == "json" else []  # else by the ending
+    assert succeeds(small_root, "export", "table", "bearoff_error/3x3", *options, "-o", path) == ""
+    kind = bgdata.all_kinds()["bearoff_error"]
+    names = ["variant", *(column.name for column in kind.columns)]
+    if form == "parquet":
+        assert (pq.ParquetFile(path).metadata.num_rows, pq.read_schema(path).names) == (361, names)
+    elif form == "csv":
+        lines = path.read_text().splitlines()
+        assert (len(lines), lines[0]) == (362, ",".join(names))
+    else:
+        assert [list(row) for row in json.loads(path.read_text())] == [names] * 361
+
+
+def test_export_of_letters(small_root: Path, tmp_path: Path) -> None:
+    """The pairs of a table by its SQL columns, which spell layouts out as numbers of checkers."""
+    path = tmp_path / "x.csv.gz"
+    shown = succeeds(small_root, "export", "letters", "bearoff_two_sided/3x3", "-o", path)
+    assert shown == f"wrote {path}: {path.stat().st_size:,} bytes\n"
+    rows = gzip.decompress(path.read_bytes()).decode().splitlines()
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        pairs = connection.sql(
+            "select list_concat(o.points[1:3], p.points[1:3]), t.cubeless from bearoff_two_sided t "
+            "join bearoff_one_sided o on o.position_index = t.on_roll_index and o.variant = '3x15' "
+            "join bearoff_one_sided p on p.position_index = t.opponent_index and p.variant = '3x15' "
+            "where t.variant = '3x3' order by t.on_roll_index, t.opponent_index"
+        ).fetchall()
+    assert len(rows) == len(pairs) == 400
+    for row, (counts, equity) in zip(rows, pairs, strict=True):
+        letters, number = row.split(",")
+        assert [ord(letter) - ord("A") for letter in letters] == counts
+        assert float(number) == pytest.approx(equity, abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("code", "table", "message"),
+    [
+        (2, "3x3", "expected KIND/VARIANT"),
+        (2, "bearoff_error/3x3", "expected a version of bearoff_two_sided, got bearoff_error/3x3/r"),
+        (1, "bearoff_two_sided/4x4", "no bearoff_two_sided/4x4 in "),
+    ],
+)
+def test_letters_of_what_is_not_there(small_root: Path, tmp_path: Path, code: int, table: str, message: str) -> None:
+    path = tmp_path / "x.csv"
+    assert error_of(run(small_root, "export", "letters", table, "-o", path), code).startswith(message)
+    assert not path.exists()
+
+
+def test_export_of_parquet_in_parts(small_root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    table = bgdata.open_warehouse(small_root).open("bearoff_two_sided", "3x3")
+    for written in (4, 0):
+        shown = succeeds(small_root, "export", "parquet", "bearoff_two_sided/3x3", "--into", folder)
+        size = r"[\d.]+ kB"
+        assert re.fullmatch(rf"wrote {written} of 4 parts of {table.name} into {folder}: 400 rows, {size}\n", shown)
+    assert sum(pq.read_metadata(path).num_rows for path in folder.glob("*/part-0.parquet")) == 400
+    error = error_of(run(small_root, "export", "parquet", "bearoff_error/3x3", "--into", tmp_path / "none"), 2)
+    assert error.startswith("expected a version of bearoff_two_sided, got bearoff_error/3x3/r")
+    assert not (tmp_path / "none").exists()
+
+
+def test_large_tables_are_in_no_single_file(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bgdata.bearoff.kinds import bearoff_two_sided
+
+    monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
+    table = bgdata.open_warehouse(memory_path).build("bearoff_two_sided", bearoff_two_sided.TwoSidedParameters(2, 3))
+    error = error_of(run(memory_path, "export", "table", "bearoff_two_sided/2x3", "-o", memory_path / "x"), 2)
+    assert error == f"expected a table in one file, got {table.name}; try: bgdata export parquet"
+    assert run(memory_path, "export", "parquet", "bearoff_two_sided/2x3", "--into", memory_path / "x").exit_code == 0

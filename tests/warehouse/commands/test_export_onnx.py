@@ -1,0 +1,172 @@
+"""`bgdata export onnx`, and ONNX files where commands take players."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
+from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
+from bgdata.warehouse import Warehouse
+from tests.command_line import error_of, lacking, run, succeeds
+from tests.evaluation.network_versions import random_networks, write_network
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _extra() -> None:
+    for package in ("onnx", "onnxruntime"):
+        pytest.importorskip(package, reason="the extra onnx is not installed")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with network/random and no table; only to be read."""
+    folder = tmp_path_factory.mktemp("onnx") / "warehouse"
+    write_network(folder, "random", random_networks(7))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def file(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """network/random as a file."""
+    path = tmp_path_factory.mktemp("files") / "random-7.onnx"
+    succeeds(root, "export", "onnx", "random", "-o", path)
+    return path
+
+
+def said(path: Path) -> dict[str, str]:
+    """The metadata of a file."""
+    import onnx
+
+    return {each.key: each.value for each in onnx.load(path).metadata_props}
+
+
+def test_export(root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.onnx"
+    for arguments, name in ((["random"], "random"), ([], DEFAULT_NETWORK)):
+        shown = succeeds(root, "export", "onnx", *arguments, "-o", path)  # the second writes over the first
+        size, digest = path.stat().st_size, sha256(path.read_bytes()).hexdigest()
+        assert shown == f"wrote {path}: {size:,} bytes, SHA-256 {digest}\n"
+        assert said(path)["name"] == name
+    (version,) = (root / "network" / "random").glob("r1-*")
+    succeeds(root, "export", "onnx", f"random/{version.name}", "--output", path)
+    assert said(path)["version"] == f"network/random/{version.name}"
+    assert OnnxEvaluator(path).version == sha256(path.read_bytes()).hexdigest()
+    assert [each.name for each in tmp_path.iterdir()] == ["x.onnx"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["nobody"], 1, r"no network/nobody in .*warehouse \(have: random\); try: bgdata train td nobody"),
+        (["random/r1-00000000"], 1, r"no network/random/r1-00000000 in .*"),
+        (
+            ["no/thing/at/all"],
+            2,
+            r"expected network, network/NAME or network/NAME/VERSION, got network/no/thing/at/all",
+        ),
+    ],
+)
+def test_networks_that_are_not_there(root: Path, tmp_path: Path, arguments: list[str], code: int, message: str) -> None:
+    path = tmp_path / "x.onnx"
+    path.write_text("kept")
+    assert re.fullmatch(message, error_of(run(root, "export", "onnx", *arguments, "-o", path), code))
+    assert path.read_text() == "kept"
+
+
+def test_damaged_networks_are_not_exported(tmp_path: Path) -> None:
+    """A network of another shape: nothing is written."""
+    copy, path = tmp_path / "warehouse", tmp_path / "x.onnx"
+    folder = write_network(copy, "random", random_networks(7))
+    weights = folder / "weights.npy"
+    weights.write_bytes(weights.read_bytes()[:-2])
+    error = error_of(run(copy, "export", "onnx", "random", "-o", path), 1)
+    assert "weights" in error
+    assert not path.exists()
+
+
+def test_a_file_that_cannot_be_written(root: Path, tmp_path: Path) -> None:
+    assert "expected to write" in error_of(run(root, "export", "onnx", "random", "-o", tmp_path / "no" / "x.onnx"), 1)
+    result = run(root, "export", "onnx", "random", "-o", tmp_path)
+    assert result.exit_code == 2
+    assert "is a directory" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("form", "module", "message"),
+    [
+        ("onnx", "write", "expected onnx to write an ONNX file"),
+        ("torch", "torch_program", "expected torch to write a program of it"),
+    ],
+)
+def test_without_the_extra(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, module: str, message: str
+) -> None:
+    monkeypatch.setitem(sys.modules, form, None)
+    monkeypatch.delitem(sys.modules, f"bgdata.formats.onnx.{module}", raising=False)
+    path = tmp_path / "x"
+    path.write_text("kept")
+    assert error_of(run(root, "export", form, "random", "-o", path), 1) == f"{message}, {lacking(form)}"
+    assert path.read_text() == "kept"
+
+
+def test_a_file_evaluates_as_the_network(root: Path, file: Path) -> None:
+    for command in (["eval", "start"], ["hint", "start", "31"], ["hint", "start", "31", "--ply", "1"]):
+        by_file, by_network = (
+            json.loads(succeeds(root, *command, "--network", network, "--format", "json"))
+            for network in (str(file), "random")
+        )
+        numbers = [name for name, value in by_network[0].items() if isinstance(value, float)]
+        assert len(numbers) >= 5
+        if "--ply" not in command:  # networks look ahead at likely plays only, files at all
+            assert [[row[name] for name in numbers] for row in by_file] == [
+                [row[name] for name in numbers] for row in by_network
+            ]
+        assert len(by_file) == len(by_network)
+        assert {row["accuracy"] for row in by_file} == {f"random-7.onnx, SHA-256 {OnnxEvaluator(file).version[:8]}"}
+
+
+def test_a_file_plays_games(root: Path, tmp_path: Path) -> None:
+    """Against itself and what it was made from: each sequence of dice is played from both sides, so that nobody
+    wins."""
+    path, other = tmp_path / "x.onnx", tmp_path / "warehouse"
+    succeeds(root, "export", "onnx", "-o", path)
+    write_network(other, "random", random_networks(7))
+    for opponent, name in ((str(path), str(path)), ("network", f"network/{DEFAULT_NETWORK}")):
+        arguments = ("benchmark", path, "--games", "4", "--against", opponent, "--format", "json")
+        (row,) = json.loads(succeeds(other, *arguments))
+        assert (row["player"], row["opponent"], row["games"], row["points_per_game"]) == (str(path), name, 4, 0)
+
+
+@pytest.mark.slow
+def test_a_file_is_scored_and_compared(warehouse: Warehouse, file: Path) -> None:
+    root, name = warehouse.root, str(file)
+    shown = json.loads(succeeds(root, "compare", f"{name}:0", "--split", "validation", "--format", "json"))
+    assert {row["player"] for row in shown} == {name}
+    assert {row["player_version"] for row in shown} == {OnnxEvaluator(file).version}
+    amounts = ("--games", "4", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs")
+    shown = json.loads(succeeds(root, "score", name, *amounts, "--format", "json"))
+    assert {"points_per_game", "equity_rmse"} <= {row["measure"] for row in shown}
+    assert "onnx-random-7-0ply" in warehouse.variants("scores")
+
+
+def test_a_file_plays(root: Path, file: Path) -> None:
+    shown = succeeds(root, "play", "--network", file, "--watch", file, "--seed", "3")
+    assert "random-7-0ply" in shown
+
+
+@pytest.mark.parametrize("command", [["eval", "start", "--network"], ["benchmark"], ["score"]], ids=str)
+def test_what_is_no_file(root: Path, tmp_path: Path, command: list[str]) -> None:
+    path = tmp_path / "x.onnx"
+    versions = sorted(table.name for table in bgdata.open_warehouse(root).versions())
+    assert error_of(run(root, *command, path), 1).startswith(f"expected an ONNX file, found nothing at {path}")
+    path.write_text("text")
+    error = error_of(run(root, *command, path), 1)
+    assert error.startswith(f"expected an ONNX file that onnxruntime can run, got {path}: ")
+    assert sorted(table.name for table in bgdata.open_warehouse(root).versions()) == versions

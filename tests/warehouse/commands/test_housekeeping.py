@@ -1,0 +1,170 @@
+"""`bgdata use`, `rm` and `gc`, and that every command answers from the version that was asked for last."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+import bgdata
+from bgdata.cli import main
+from bgdata.store.catalog import is_stale
+from bgdata.store.table import Table
+from bgdata.store.versions import CURRENT
+from bgdata.warehouse import Warehouse
+from bgdata.warehouse.commands import housekeeping
+from tests.command_line import error_of, run, succeeds
+from tests.kept import own
+from tests.together import each
+
+pytestmark = pytest.mark.catalog
+
+TINY = [
+    *("train", "td", "small", "--games", "40", "--round-games", "20", "--row-games", "20", "--test-games", "4"),
+    *("--hidden", "4", "--crashed-hidden", "4", "--race-hidden", "4", "--no-tables"),
+]
+START = "4HPwATDgc/ABMA"
+
+
+def trained(root: Path, seed: int) -> Table:
+    """The network of a seed, through the command line."""
+    shown = succeeds(root, *TINY, "--seed", str(seed))
+    return Table(Path(shown.splitlines()[0]))
+
+
+def evaluated(root: Path, *arguments: str) -> str:
+    """Which version answers."""
+    return json.loads(succeeds(root, "eval", START, "--format", "json", *arguments))[0]["accuracy"]
+
+
+@pytest.fixture
+def two_networks(memory_path: Path) -> tuple[Warehouse, Table, Table]:
+    """A warehouse with two versions of network/small; the second was trained last."""
+    return bgdata.open_warehouse(memory_path), trained(memory_path, 1), trained(memory_path, 2)
+
+
+def test_the_network_that_was_trained_last_plays(two_networks: tuple[Warehouse, Table, Table]) -> None:
+    """Seeds 1, 2, 1: the third command found it built, and the second one went on playing."""
+    warehouse, first, second = two_networks
+    assert first.folder != second.folder
+    assert second.name in evaluated(warehouse.root, "--network", "small")
+    assert trained(warehouse.root, 1).folder == first.folder
+    assert first.name in evaluated(warehouse.root, "--network", "small")
+    assert second.name in evaluated(warehouse.root, "--network", f"small/{second.folder.name}")
+
+
+def test_use(two_networks: tuple[Warehouse, Table, Table]) -> None:
+    warehouse, first, second = two_networks
+    assert succeeds(warehouse.root, "use", first.name) == f"{first.name} is current now\n"
+    assert not is_stale(warehouse), "other clients open the catalog as it is"
+    assert succeeds(warehouse.root, "use", first.name) == f"{first.name} is current already\n"
+    assert first.name in evaluated(warehouse.root, "--network", "small")
+    marks = re.findall(r"^  (.) small +(r1-\w+)", succeeds(warehouse.root, "list"), re.MULTILINE)
+    assert sorted(marks) == sorted([("*", first.folder.name), (" ", second.folder.name)])
+    sql = "select version from versions where dataset = 'network' and is_current"
+    shown = succeeds(warehouse.root, "query", sql, "--format", "csv")
+    assert shown.splitlines()[1:] == [first.folder.name]
+
+
+@pytest.mark.parametrize("command", ["use", "rm"])
+def test_what_is_no_version(warehouse: Warehouse, command: str) -> None:
+    for wrong in ("network/tiny", "network", "a/b/c/d"):
+        error = error_of(run(warehouse.root, command, wrong), 2)
+        assert error == f"expected KIND/VARIANT/VERSION, got {wrong!r}; see: bgdata list"
+    assert error_of(run(warehouse.root, command, "network/tiny/r1-00000000"), 1).startswith(
+        "no network/tiny/r1-00000000 in "
+    )
+    assert error_of(run(warehouse.root, command, "nothing/x/r1-00000000"), 2).startswith(
+        "expected a kind of dataset, got "
+    )
+
+
+def test_a_damaged_version_does_not_become_current(two_networks: tuple[Warehouse, Table, Table]) -> None:
+    warehouse, first, second = two_networks
+    path = first.folder / "table.parquet"
+    path.chmod(0o644)
+    path.write_bytes(b"")
+    assert error_of(run(warehouse.root, "use", first.name), 1).startswith("expected ")
+    assert warehouse.open("network", "small").folder == second.folder
+    assert f"    {first.name} is damaged: expected " in succeeds(warehouse.root, "list")
+    warehouse.use(first)
+    error = error_of(run(warehouse.root, "query", "select count(*) from learning_curve"), 1)
+    assert error.startswith(f"{first.name} is damaged: expected ")
+
+
+def test_rm(two_networks: tuple[Warehouse, Table, Table]) -> None:
+    warehouse, first, second = two_networks
+    shown = succeeds(warehouse.root, "rm", second.name)
+    assert shown == f"deleted {second.name}\n{first.name} is current now\n"
+    assert first.name in evaluated(warehouse.root, "--network", "small")
+    inputs = first.manifest.inputs["two_sided"].partition("@")[0]
+    needed = warehouse.open_reference(inputs)
+    error = error_of(run(warehouse.root, "rm", needed.name), 1)
+    assert error == f"expected a version that nothing depends on, got {needed.name}, needed by {first.name}"
+    assert succeeds(warehouse.root, "rm", first.name) == f"deleted {first.name}\n"
+    assert not first.folder.parent.exists()
+    assert succeeds(warehouse.root, "rm", needed.name) == f"deleted {needed.name}\n"
+
+
+def test_gc(two_networks: tuple[Warehouse, Table, Table]) -> None:
+    warehouse, first, second = two_networks
+    shown = succeeds(warehouse.root, "gc", "--dry-run")
+    assert re.fullmatch(rf" *[\d.]+ kB  {first.name}: nothing needs it\n[\d.]+ kB would be freed\n", shown)
+    assert first.folder.exists()
+    assert succeeds(warehouse.root, "gc").endswith(" freed\n")
+    assert not first.folder.exists()
+    assert second.name in evaluated(warehouse.root, "--network", "small")
+    assert succeeds(warehouse.root, "gc") == "nothing to delete\n"
+
+
+def test_gc_of_what_is_damaged(warehouse: Warehouse) -> None:
+    table = warehouse.open("bearoff_gammon", "3x15")
+    own(table.parquet).write_bytes(b"junk")
+    assert run(warehouse.root, "verify", "bearoff_gammon", "--sample", "0", "--repair").exit_code == 0
+    assert succeeds(warehouse.root, "gc", "--dry-run") == "nothing to delete\n"
+    name = f".staging/damaged-bearoff_gammon-3x15-{table.folder.name}"
+    assert f"  {name}: a repair has set it aside\n" in succeeds(warehouse.root, "gc", "--damaged")
+    assert list(warehouse.staging.iterdir()) == []
+
+
+@pytest.mark.usefixtures("small_defaults")
+def test_the_lock_follows_the_pointer(warehouse: Warehouse) -> None:
+    """It would state digests that views do not show; and `diff` says which version to use."""
+    succeeds(warehouse.root, "lock")
+    table = warehouse.open("bearoff_gammon", "3x15")
+    assert "DIFFERS" not in run(warehouse.root, "diff").stdout
+    own(table.folder.parent / CURRENT).write_text("r9-00000000\n")
+    assert error_of(run(warehouse.root, "lock"), 1).startswith("no current version bearoff_gammon/3x15/r9-00000000 in ")
+    assert succeeds(warehouse.root, "use", table.name) == f"{table.name} is current now\n"
+    succeeds(warehouse.root, "lock")
+
+
+@each(
+    ("answer", "options", "is_deleted"),
+    {"no": ("n", [], False), "yes": ("y", [], True), "--yes": ("", ["--yes"], True)},
+)
+def test_rm_asks_first(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, options: list[str], is_deleted: bool
+) -> None:
+    succeeds(memory_path, "build", "bearoff_gammon", "--points", "1")
+    (table,) = bgdata.open_warehouse(memory_path).versions()
+    monkeypatch.setattr(housekeeping, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    result = CliRunner().invoke(main, ["--warehouse", str(memory_path), "rm", table.name, *options], input=answer)
+    assert (result.exit_code, table.folder.exists()) == (0 if is_deleted else 1, not is_deleted)
+    assert (f"delete {table.name}, " in result.stderr) == (not options)
+
+
+def test_gc_prints_names_that_cannot_command_a_terminal(memory_path: Path) -> None:
+    (memory_path / ".staging").mkdir()
+    (memory_path / ".staging" / "x\x1b[2Jy").write_text("")
+    shown = succeeds(memory_path, "gc", "--dry-run")
+    assert "x\\x1b[2Jy" in shown
+    assert "\x1b" not in shown
+
+
+def test_no_error_can_command_a_terminal(memory_path: Path) -> None:
+    assert error_of(run(memory_path, "use", "a/b/c\x1b[2J"), 2).isprintable()

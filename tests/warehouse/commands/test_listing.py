@@ -1,0 +1,116 @@
+"""`bgdata explain`: every kind, table, view and macro has an answer, and what is near a misspelt name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.cli.completion import explained_names
+from bgdata.kinds import SQL
+from bgdata.warehouse.commands.listing import explained_macro, explained_relation, open_catalog, unknown
+from tests.command_line import error_of, run, succeeds
+
+
+def test_every_view_and_table_is_explained(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    shapes = {shape.name: shape for kind in warehouse.kinds.values() for shape in kind.tables}
+    with open_catalog(warehouse) as connection:
+        query = "select view_name from duckdb_views() where not internal"
+        views = [name for (name,) in connection.execute(query).fetchall()]
+        assert len(views) > 60
+        for name in [*views, "manifests"]:
+            found = explained_relation(connection, warehouse, name)
+            assert found, name
+            assert found.meaning, name
+            assert found.parts, name
+            assert all(part.meaning for part in found.parts), name
+            assert len(found.origin[0].split()) > 2, name
+            columns = [row[0] for row in connection.execute(f'describe "{name}"').fetchall()]
+            assert [part.name for part in found.parts] == columns
+        for name, shape in shapes.items():
+            found = explained_relation(connection, warehouse, name)
+            assert found
+            units = {part.name: (part.unit, part.meaning) for part in found.parts}
+            for column in shape.columns:
+                assert units[column.name] == (column.unit, column.meaning)
+
+
+def test_every_macro_is_explained(small_root: Path) -> None:
+    with open_catalog(bgdata.open_warehouse(small_root)) as connection:
+        names = connection.execute(
+            "select distinct function_name from duckdb_functions() where not internal"
+        ).fetchall()
+        assert len(names) > 15
+        for (name,) in names:
+            found = explained_macro(connection, name)
+            assert found, name
+            assert found.meaning, name
+            assert name in found.origin[0]
+        scripts = "".join(path.read_text() for path in SQL.glob("*/macros/*.sql"))
+        for name in ("epc", "win_chance", "best_cube_action"):
+            found = explained_macro(connection, name)
+            assert found
+            assert found.meaning.split(":")[0] in scripts.replace("''", "'")
+
+
+@pytest.mark.parametrize("name", ["cube_decisions", "take_point", "games", "versions", "bearoff_two_sided_3x3"])
+def test_in_words_and_as_data(small_root: Path, name: str) -> None:
+    shown = succeeds(small_root, "explain", name)
+    rows = json.loads(succeeds(small_root, "explain", name, "--format", "json"))
+    assert shown.startswith(f"{name} (")
+    for row in rows:
+        assert row["explained"] == name
+        assert f"  {row['name']} " in shown or f"  {row['name']}\n" in shown
+
+
+def test_where_things_come_from(small_root: Path) -> None:
+    shown = succeeds(small_root, "explain", "games")
+    for kind in bgdata.all_kinds().values():
+        assert (f"{kind.name} (bgdata explain {kind.name})" in shown) == (
+            "games" in {shape.name for shape in kind.tables}
+        )
+    assert succeeds(small_root, "explain", "cube_decisions").endswith("made from cube_life, bearoff_positions\n")
+
+
+def test_without_a_warehouse(tmp_path: Path) -> None:
+    assert "made from cube_life" in succeeds(tmp_path / "none", "explain", "cube_decisions")
+    assert "epc(mean_rolls)" in succeeds(tmp_path / "none", "explain", "epc")
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("cube_decision", "do you mean cube_decisions"),
+        ("bearof_one_sided", "do you mean bearoff_one_sided"),
+        ("Take_Points", "do you mean take_point"),
+        ("qqqq", "see: bgdata list"),
+        ("x" * 5000, "see: bgdata list"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_what_is_near(small_root: Path, name: str, near: str) -> None:
+    said = error_of(run(small_root, "explain", name), 2)
+    assert near in said
+    assert len(said) < 400
+
+
+def test_names_that_complete_are_explained(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    with open_catalog(warehouse) as connection:
+        for name in explained_names(warehouse):
+            found = explained_relation(connection, warehouse, name) or explained_macro(connection, name)
+            assert found or name in warehouse.kinds, unknown(connection, warehouse, name)
+
+
+def test_a_kind_a_variant_or_a_version_is_listed_alone(small_root: Path) -> None:
+    table = bgdata.open_warehouse(small_root).open("bearoff_gammon", "3x15")
+    assert "bearoff_one_sided" not in succeeds(small_root, "list", "bearoff_gammon")
+    assert succeeds(small_root, "list", "bearoff_gammon").count(" rows ") == 2
+    for scope in ("bearoff_gammon/3x15", table.name):
+        assert succeeds(small_root, "list", scope).count(" rows ") == 1
+        (row,) = json.loads(succeeds(small_root, "list", scope, "--format", "json"))
+        assert (row["dataset"], row["variant"], row["version"]) == tuple(table.name.split("/"))

@@ -1,0 +1,280 @@
+"""`bgdata query` and `bgdata catalog`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import bgdata
+from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.cli import main
+from bgdata.warehouse import Warehouse
+from bgdata.warehouse.commands.query import FILLED_BY, filling
+from tests.command_line import error_of, run, succeeds
+from tests.formats.gnubg_files import two_sided_bytes
+from tests.store import processes
+from tests.together import each
+
+pytestmark = pytest.mark.catalog
+
+QUERY = "select position_index, mean_rolls from bearoff_one_sided_3x15 where position_index < 3 order by all"
+
+
+def test_query_as_a_table_csv_and_json(small_root: Path) -> None:
+    table = bgdata.open_one_sided(small_root, 3)
+    expected = [(index, table.probe_mean_rolls(index)) for index in range(3)]
+    shown = succeeds(small_root, "query", QUERY)
+    assert "position_index" in shown
+    assert "1.0" in shown
+    rows = list(csv.DictReader(io.StringIO(succeeds(small_root, "query", QUERY, "--format", "csv"))))
+    assert [(int(row["position_index"]), float(row["mean_rolls"])) for row in rows] == expected
+    records = json.loads(succeeds(small_root, "query", QUERY, "--format", "json"))
+    assert [tuple(record.values()) for record in records] == expected
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("is_named", [False, True])
+def test_query_to_a_file(small_root: Path, tmp_path: Path, form: str, is_named: bool) -> None:
+    """In the format that is asked for, or that the name of the file ends with."""
+    path = tmp_path / f"it's.{form}"
+    path.write_text("before")
+    assert succeeds(small_root, "query", QUERY, *(("--format", form) if is_named else ()), "-o", path) == ""
+    with duckdb.connect() as connection:
+        name = str(path).replace("'", "''")
+        assert connection.sql(f"select sum(position_index), max(mean_rolls) from '{name}'").fetchall() == [(3, 1.0)]
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+def test_the_format_of_a_file_of_another_name(small_root: Path, tmp_path: Path) -> None:
+    for name in ("x", "x.txt", "x.parquet.d"):
+        succeeds(small_root, "query", "select 1 as one", "-o", tmp_path / name)
+        assert (tmp_path / name).read_text() == "one\n1\n"
+    succeeds(small_root, "query", "select 1 as one", "-o", tmp_path / "X.JSON")
+    assert json.loads((tmp_path / "X.JSON").read_text()) == [{"one": 1}]
+    succeeds(small_root, "query", "select 1 as one", "-o", tmp_path / "y.json", "--format", "csv")
+    assert (tmp_path / "y.json").read_text() == "one\n1\n"
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_a_query_that_fails_late_keeps_the_old_file(small_root: Path, tmp_path: Path, form: str) -> None:
+    """In a process that can be given up: DuckDB itself hangs now and then in such a COPY to CSV or JSON."""
+    path = tmp_path / "x"
+    path.write_text("before")
+    sql = "select case when range = 9000 then error('late') else range end from range(10000)"
+    result = processes.bgdata("--warehouse", small_root, "query", sql, "--format", form, "-o", path)
+    assert (result.returncode, result.stderr) == (1, "error: expected a valid query: Invalid Input Error: late\n")
+    assert path.read_text() == "before"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize(
+    "sql", ["", "describe versions", "show tables", "explain select 1", "with x as (select 1) from x"]
+)
+def test_queries_that_are_no_select(small_root: Path, sql: str) -> None:
+    for form in ("table", "csv"):
+        assert bool(succeeds(small_root, "query", sql, "--format", form)) == bool(sql)
+
+
+def test_query_of_gnubg_files(small_root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "My-File.bd"
+    path.write_bytes(two_sided_bytes(4))
+    shown = succeeds(small_root, "query", "select count(*) as n from my_file", "--bd", path, "--format", "csv")
+    assert shown == "n\n16\n"
+
+
+@pytest.mark.parametrize("name", ["bearoff_two_sided.bd", "Bearoff-Two-Sided-3x3.bd", "versions.bd", "manifests.bd"])
+def test_a_gnubg_file_takes_the_name_of_no_table(small_root: Path, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(two_sided_bytes(4))
+    error = error_of(run(small_root, "query", "select 1", "--bd", path), 2)
+    view = path.stem.lower().replace("-", "_")
+    assert error == f"expected a file whose name no table has, got {path}, a second {view}; try: a link of another name"
+
+
+def test_two_gnubg_files_of_one_name(small_root: Path, tmp_path: Path) -> None:
+    for name in ("ts0.bd", "TS0.bd"):
+        (tmp_path / name).write_bytes(two_sided_bytes(4))
+    result = run(small_root, "query", "select 1", "--bd", tmp_path / "ts0.bd", "--bd", tmp_path / "TS0.bd")
+    assert f"got {tmp_path / 'TS0.bd'}, a second ts0; try: " in error_of(result, 2)
+
+
+def test_query_of_a_file_and_of_standard_input(small_root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "q.sql"
+    path.write_text("-- a comment\nselect 1 as one;\n")
+    assert succeeds(small_root, "query", "--file", path, "--format", "csv") == "one\n1\n"
+    result = CliRunner().invoke(
+        main, ["--warehouse", str(small_root), "query", "-", "--format", "csv"], input=path.read_text()
+    )
+    assert (result.exit_code, result.stdout) == (0, "one\n1\n")
+    assert "either SQL or --file, got both" in error_of(run(small_root, "query", "select 1", "--file", path), 2)
+    assert "either SQL or --file, got neither" in error_of(run(small_root, "query"), 2)
+    path.write_bytes(b"select '\xff'")
+    assert "expected SQL as UTF-8 text" in error_of(run(small_root, "query", "--file", path), 2)
+    assert "no such file" in error_of(run(small_root, "query", "--file", tmp_path / "none"), 1)
+
+
+def test_nothing_is_cut_where_no_terminal_is(small_root: Path) -> None:
+    shown = succeeds(small_root, "query", "select range as number, repeat('x', 500) as text from range(100)")
+    assert all(f" {number} " in shown for number in range(100))
+    assert shown.count("x" * 500) == 100
+
+
+def test_json_is_strict(small_root: Path) -> None:
+    sql = (
+        "select 'nan'::double as a, '-inf'::float as b, [1.5, 'nan'::double] as c, {'d': 'inf'::double, 'e': "
+        "[{'f': 'nan'::float}]} as g, map {'h': 'nan'::double} as i, array_value('nan'::float, 1::float) as j, "
+        '1.5::double as "it\'s ""k""", null::struct(l double) as m, null::double[] as n'
+    )
+    rows = json.loads(succeeds(small_root, "query", sql, "--format", "json"), parse_constant=pytest.fail)
+    assert rows == [
+        {"a": None, "b": None, "c": [1.5, None], "g": {"d": None, "e": [{"f": None}]}, "i": {"h": None},
+         "j": [None, 1.0], 'it\'s "k"': 1.5, "m": None, "n": None}
+    ]  # fmt: skip
+
+
+def test_queries_stay_in_their_tables(small_root: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a\n1\n")
+    for sql in (f"from '{tmp_path / 'x.csv'}'", f"from read_text('{tmp_path / 'x.csv'}')"):
+        assert error_of(run(small_root, "query", sql), 1).endswith("try: --allow-files")
+    for sql in (f"copy (select 1) to '{tmp_path / 'y.csv'}'", "install httpfs", "select 1; select 2"):
+        assert error_of(run(small_root, "query", sql), 1).startswith("expected ")
+    sql = f"copy (select max(number) from (select 7 as number)) to '{tmp_path / 'y.csv'}'"
+    succeeds(small_root, "query", sql, "--allow-files")
+    assert (tmp_path / "y.csv").read_text() == "max(number)\n7\n"
+    assert succeeds(small_root, "query", f"from '{tmp_path / 'x.csv'}'", "--allow-files", "--format", "csv") == "a\n1\n"
+
+
+def test_queries_that_take_too_much(small_root: Path) -> None:
+    sql = "select count(*) from range(1000000000000)"
+    message = error_of(run(small_root, "query", sql, "--seconds", "0.3"), 1)
+    assert message == "expected a query of at most 0.3 seconds; try: --seconds N, or fewer rows"
+
+
+@pytest.mark.parametrize("option", ["--seconds", "--memory"])
+def test_limits_are_numbers(small_root: Path, option: str) -> None:
+    assert "expected a number, got 'nan'" in error_of(run(small_root, "query", "select 1", option, "nan"), 2)
+
+
+def test_what_is_no_file_stays(small_root: Path, tmp_path: Path) -> None:
+    """A new file would take its place; where a link leads, it does."""
+    os.mkfifo(tmp_path / "pipe")
+    message = error_of(run(small_root, "query", "select 1", "-o", tmp_path / "pipe"), 2)
+    assert "expected a file, got a device or pipe" in message
+    (tmp_path / "link").symlink_to("x.csv")
+    assert run(small_root, "query", "select 1 as one", "-o", tmp_path / "link").exit_code == 0
+    assert (tmp_path / "x.csv").read_text() == "one\n1\n"
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_reading_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder without a warehouse, and in the one where it is run."""
+    place = tmp_path / "empty"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    succeeds(place, "query", "select count(*) from versions")
+    succeeds(place, "list")
+    assert run(place, "claims").stderr.startswith("not built: claims/all, ")
+    assert "expected a warehouse in" in error_of(run(tmp_path / "none", "claims"), 1)
+    assert list(place.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
+
+
+def test_readers_may_stop_reading(small_root: Path) -> None:
+    command = processes.bgdata_command(
+        "--warehouse", small_root, "query", "select range, 'x' from range(1000000)", "--format", "csv"
+    )
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"range,'x'\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_catalog(warehouse: Warehouse) -> None:
+    warehouse.catalog.unlink()
+    assert succeeds(warehouse.root, "catalog") == f"wrote {warehouse.catalog}\n"
+    with duckdb.connect(str(warehouse.catalog), read_only=True) as connection:
+        assert connection.sql("select count(*) from bearoff_two_sided_3x3").fetchall() == [(400,)]
+
+
+@pytest.mark.parametrize("options", [(), ("--allow-files",)])
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_columns_of_one_name(small_root: Path, options: tuple[str, ...], form: str) -> None:
+    """Each has its own values."""
+    sql = "select * from (values (1, 'nan'::double)) t(x, y) join (values (2, 3::double)) u(x, y) on true"
+    shown = succeeds(small_root, "query", sql, "--format", form, *options)
+    if form == "json":
+        assert [list(row.values()) for row in json.loads(shown)] == [[1, None, 2, 3.0]]
+    else:
+        assert shown.splitlines()[1:] == ["1,nan,2,3.0"]
+
+
+@pytest.mark.parametrize("name", ["rows.json.gz", "rows.csv.zst"])
+def test_files_are_not_compressed(small_root: Path, tmp_path: Path, name: str) -> None:
+    result = run(small_root, "query", "select 1 as a", "-o", tmp_path / name)
+    assert error_of(result, 2).startswith(f"expected a file that is not compressed, got {tmp_path / name}; try: csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_letters_beyond_ascii(small_root: Path) -> None:
+    """A query that ended in one of them ended in a traceback, and what follows a semicolon was cut by letters."""
+    for sql in (
+        "select 'ő' as a",
+        "select 'Müller; ő' as a;",
+        "select 'x' as \"ő\"; -- ő;;",
+        " -- ő\nselect 'é' as a; ; ",
+    ):
+        (row,) = json.loads(succeeds(small_root, "query", sql, "--format", "json"))
+        assert next(iter(row.values())) == sql.split("'")[1]
+
+
+@pytest.fixture
+def one_table(memory_path: Path) -> Path:
+    """A warehouse with a version of one kind alone."""
+    bgdata.open_warehouse(memory_path).build("bearoff_gammon", RaceParameters(1))
+    return memory_path
+
+
+@each(
+    ("sql", "note"),
+    {
+        "a table": (
+            "select count(*) from scores",
+            "scores is empty, as nothing of scores is here; try: bgdata score P",
+        ),
+        "of files": (
+            "from wildbg_training",
+            "as nothing of wildbg_training is here; try: bgdata import wildbg_training",
+        ),
+        "a view": ("from benchmark_losses", "benchmark_losses is empty, as nothing of benchmark_scores, "),
+        "labels and turns": (
+            "from selfplay_labels join turns using (variant, game, turn)",
+            "turns have no variant of selfplay_labels: theirs is the corpus, which the view lineage names",
+        ),
+        "a column of that name": ("select count(*) as positions, 1 as scores from bearoff_gammon", ""),
+        "no rows of a full one": ("from bearoff_gammon where false", ""),
+        "a view with rows": ("select count(*) from versions", ""),
+        "no table": ("select 1", ""),
+    },
+)
+def test_what_fills_an_empty_table_is_named(one_table: Path, sql: str, note: str) -> None:
+    result = run(one_table, "query", sql, "--format", "json")
+    assert result.exit_code == 0
+    assert note in result.stderr if note else not result.stderr, result.stderr
+
+
+def test_every_kind_is_filled_by_a_command() -> None:
+    for kind in bgdata.all_kinds().values():
+        name, *rest = filling(kind).split()
+        assert name in main.commands or name in main.entries, name
+        assert rest or name in ("ladder", "check-reference")
+    assert FILLED_BY.keys() <= bgdata.all_kinds().keys()

@@ -1,0 +1,69 @@
+"""`bgdata serve`: a server in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from bgdata.warehouse.commands.serve import listening
+from tests.command_line import error_of, run
+
+
+def test_addresses_that_cannot_be_served(small_root: Path, tmp_path: Path) -> None:
+    assert error_of(run(tmp_path / "none", "serve"), 1).startswith("expected a warehouse in ")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        said = error_of(run(small_root, "serve", "--port", port), 1)
+        assert said.startswith(f"expected an address to listen on, got 127.0.0.1:{port}: ")
+    assert "expected an address to listen on, got nowhere.invalid" in error_of(
+        run(small_root, "serve", "--host", "nowhere.invalid"), 1
+    )
+    error_of(run(small_root, "serve", "--port", "70000"), 2)
+    assert error_of(run(small_root, "serve", "--host", ""), 2).startswith("expected an address to listen on, got ''")
+
+
+def test_answers_go_out_at_once() -> None:
+    """The second part of an answer does not wait until the client has acknowledged the first."""
+    with listening("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@pytest.mark.parametrize(("host", "warns"), [("127.0.0.1", False), ("0.0.0.0", True)])
+def test_a_server(small_root: Path, host: str, warns: bool) -> None:
+    """It says where it is, warns where others can reach it, answers, and ends when interrupted."""
+    command = [sys.executable, "-m", "bgdata", "serve", "--host", host, "--port", "0", "--warehouse", str(small_root)]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
+    ) as server:
+        try:
+            assert server.stderr
+            first = server.stderr.readline()
+            found = re.fullmatch(rf"serving .* at http://{re.escape(host)}:(\d+)/ \(stop with Ctrl-C\)\n", first)
+            assert found, first
+            if warns:
+                assert server.stderr.readline().startswith(f"warning: anybody who reaches {host} can read all tables")
+            with urllib.request.urlopen(f"http://127.0.0.1:{found[1]}/table.json", timeout=60) as answer:
+                assert len(json.load(answer)) > 10
+        finally:
+            server.send_signal(signal.SIGINT)
+            rest = server.communicate(timeout=60)[1]
+    assert server.returncode == 130, rest
+    assert "Traceback" not in rest
+
+
+@pytest.mark.parametrize(("option", "value"), [("--host", "::1"), ("--port", "9000")])
+def test_pages_without_a_server_have_no_address(small_root: Path, tmp_path: Path, option: str, value: str) -> None:
+    result = run(small_root, "serve", "--static", tmp_path / "pages", option, value)
+    assert error_of(result, 2) == f"expected either --static or {option}, got both"
+    assert not (tmp_path / "pages").exists()

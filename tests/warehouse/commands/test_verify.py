@@ -1,0 +1,280 @@
+"""`bgdata verify`, `lock` and `rebuild`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.store.lockfile import save_lock
+from bgdata.training.kinds import network
+from bgdata.warehouse import Warehouse
+from bgdata.warehouse.commands.build import COMPUTED
+from bgdata.warehouse.commands.verify import duration, verify_warehouse
+from tests.command_line import error_of, run, succeeds
+from tests.kept import own
+from tests.store.test_current import Seeded, open_toys
+
+pytestmark = pytest.mark.catalog
+
+
+def test_verify(warehouse: Warehouse) -> None:
+    result = run(warehouse.root, "verify", "--sample", "20", "--seed", "3")
+    assert result.exit_code == 0
+    count = len(list(warehouse.versions()))
+    imported = sum(kind.takes_files for kind in warehouse.kinds.values())
+    assert result.stdout == (
+        f"{count} versions: {8 * count - imported + 1} checks passed, {imported} skipped, 0 failed\n"
+    )
+    assert result.stderr.count("ok     ") == count
+    assert result.stderr.count(": recomputing skipped: nothing that ") == imported
+    assert re.search(
+        r"ok     bearoff_two_sided/3x3/\S+: 20 rows drawn of 400: finds 1 bad one in 4 with 99%, if", result.stderr
+    )
+    assert succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0") == (
+        "2 versions: 14 checks passed, 2 skipped, 0 failed\n"
+    )
+    result = run(warehouse.root, "verify", "bearoff_gammon")
+    assert len(re.findall(r"ok     bearoff_gammon/\S+: all [0-9,]+ rows", result.stderr)) == 2
+
+
+@pytest.mark.slow
+def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
+    tables = {
+        kind: warehouse.open(kind, slug) for kind, slug in (("bearoff_gammon", "3x15"), ("bearoff_two_sided", "3x3"))
+    }
+    damaged = {tables["bearoff_gammon"]: "chances.npy", tables["bearoff_two_sided"]: "table.parquet"}
+    digests = [table.manifest.digest for table in warehouse.versions()]
+    for table, name in damaged.items():
+        data = bytearray((table.folder / name).read_bytes())
+        data[-5] ^= 1
+        own(table.folder / name).write_bytes(data)
+    result = run(warehouse.root, "verify", "--sample", "5")
+    assert result.exit_code == 1
+    count = len(list(warehouse.versions()))
+    imported = sum(kind.takes_files for kind in warehouse.kinds.values())
+    names = {table.name for table in tables.values()}
+    inputs = [{each.name for each in warehouse.made_from(table).values()} for table in warehouse.versions()]
+    skipped = imported + sum(bool(names & each) for each in inputs)  # what is made from these is not computed again
+    assert result.stdout == (
+        f"{count} versions: {8 * count - skipped - 2 * 6 + 1} checks passed, {skipped} skipped, 2 failed\n"
+    ), result.stderr
+    for table, name in damaged.items():
+        assert re.search(
+            rf"FAILED {table.name}: file hashes: expected SHA-256 .* of {table.folder / name}", result.stderr
+        )
+    result = run(warehouse.root, "verify", "--sample", "5", "--repair")
+    assert result.exit_code == 0, result.output
+    assert len(re.findall(r"repaired bearoff_\w+/\w+/r\d-\w+; the damaged files are in ", result.stderr)) == 2
+    assert " 0 failed" in succeeds(warehouse.root, "verify", "--sample", "5")
+    assert [table.manifest.digest for table in warehouse.versions()] == digests
+
+
+def test_imported_versions_are_not_repaired_without_their_files(warehouse: Warehouse) -> None:
+    """They stay where they are; whatever can be built is repaired first."""
+    damaged = [
+        warehouse.open("positions", warehouse.variants("positions")[0]),
+        warehouse.open("bearoff_gammon", "3x15"),
+    ]
+    for table in damaged:
+        own(table.parquet).write_bytes(b"junk")
+    result = run(warehouse.root, "verify", "--sample", "0", "--repair")
+    assert result.exit_code == 1
+    assert f"error: expected the files that {damaged[0].name} was imported from; delete " in result.stderr
+    assert damaged[0].parquet.read_bytes() == b"junk"
+    assert "2 versions: 14 checks passed" in succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0")
+
+
+@pytest.mark.parametrize("is_pointed_at", [True, False])
+def test_repair_keeps_what_is_current(memory_path: Path, is_pointed_at: bool) -> None:
+    powers = open_toys(memory_path / "warehouse")
+    older, newer = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
+    if not is_pointed_at:
+        (newer.folder.parent / "current").unlink()
+    for damaged in ([older], [newer], [older, newer]):
+        for table in damaged:
+            own(table.parquet).write_bytes(b"junk")
+        assert verify_warehouse(powers, "powers", 0, 0, repair=True)
+        assert verify_warehouse(powers, "powers", 0, 0, repair=False)
+        assert powers.open("powers", "10").name == newer.name
+
+
+def test_a_repair_that_leaves_something_wrong(memory_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A version that the lock says another digest of is built again, and is as wrong as before."""
+    powers = open_toys(memory_path / "warehouse")
+    table = powers.build("powers", Seeded(10, 1))
+    save_lock(powers.lock, [dataclasses.replace(table.manifest, digest="0" * 64)])
+    assert not verify_warehouse(powers, "powers", 0, 0, repair=True)
+    assert f"FAILED {table.name}: lock: " in capsys.readouterr().err.partition("repaired")[2]
+
+
+def test_a_repair_of_one_kind_asks_for_no_other(memory_path: Path) -> None:
+    powers = open_toys(memory_path / "warehouse")
+    table, other = powers.build("powers", Seeded(10, 1)), powers.build("powers", Seeded(11, 1))
+    own(table.parquet).write_bytes(b"junk")
+    assert other.folder.parts[-3] == "powers"
+    powers.catalog.write_bytes(b"junk")
+    assert verify_warehouse(powers, "powers", 0, 0, repair=True)
+
+
+def test_repair_of_a_version_while_the_current_one_is_gone(memory_path: Path) -> None:
+    """The repaired one is current then: there is nothing to keep."""
+    powers = open_toys(memory_path / "warehouse")
+    older, newer = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
+    newer.folder.rename(memory_path / "gone")
+    older.parquet.write_bytes(b"junk")
+    verify_warehouse(powers, "powers", 0, 0, repair=True)
+    assert powers.open("powers", "10").name == older.name
+
+
+def test_verify_of_nothing(tmp_path: Path) -> None:
+    assert "expected at least one version in" in error_of(run(tmp_path, "verify"), 1)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_defaults")
+def test_lock_diff_and_rebuild(warehouse: Warehouse) -> None:
+    root = warehouse.root
+    assert succeeds(root, "lock") == f"wrote {warehouse.lock}: {len(COMPUTED)} variants\n"
+    assert succeeds(root, "diff").count(", same\n") == len(COMPUTED)
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("*.*") if path != warehouse.staging}
+    assert succeeds(root, "rebuild", "--check").count("same   ") == len(COMPUTED)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert list(warehouse.staging.iterdir()) == []
+    locked = json.loads(warehouse.lock.read_text())
+    locked["entries"][1]["digest"] = "0" * 64
+    warehouse.lock.write_text(json.dumps(locked))
+    for arguments, verdict in (
+        (["diff"], r"bearoff_gammon/3x15: locked 0{16}, DIFFERS: current is \w+"),
+        (["rebuild", "bearoff_gammon", "--check"], r"DIFFERS bearoff_gammon/3x15: locked 0{16}, rebuilt \w+"),
+    ):
+        result = run(root, *arguments)
+        assert result.exit_code == 1
+        assert re.search(verdict, result.stdout)
+    assert "FAILED bearoff_gammon/3x15/" not in run(root, "verify", "bearoff_error", "--sample", "0").stderr
+    assert (
+        "lock: expected the digest 0000000000000000..." in run(root, "verify", "bearoff_gammon", "--sample", "0").stderr
+    )
+
+
+@pytest.mark.usefixtures("one_more")
+def test_what_a_default_build_leaves_out(memory_path: Path) -> None:
+    """Only the lock needs it; who compares, verifies or builds again says that it is not there."""
+    missing = "not built: bearoff_gammon/2x15; try: bgdata build --all"
+    succeeds(memory_path, "build")
+    assert error_of(run(memory_path, "lock"), 1) == (
+        f"expected bearoff_gammon/2x15 in {memory_path}, found none; try: bgdata build --all"
+    )
+    assert run(memory_path, "verify").stderr.splitlines()[-1] == missing
+    assert missing not in run(memory_path, "verify", "bearoff_gammon").stderr
+    result = run(memory_path, "rebuild")
+    assert re.fullmatch(rf"bearoff_gammon/1x15: built .*\n{missing}\n", result.stderr)
+    succeeds(memory_path, "rebuild", "bearoff_gammon")
+    assert succeeds(memory_path, "lock").endswith("warehouse.lock: 2 variants\n")
+    assert run(memory_path, "verify").stderr.splitlines()[-1] != missing
+    (table,) = bgdata.open_warehouse(memory_path).versions("bearoff_gammon", "2x15")
+    shutil.rmtree(table.folder.parent)
+    *_, last = succeeds(memory_path, "diff").splitlines()
+    assert last.startswith(f"bearoff_gammon/2x15: locked {table.folder.name.partition('-')[2]}")
+    assert last.endswith(", not built; try: bgdata build bearoff_gammon")
+    assert succeeds(memory_path, "rebuild", "--check").count("same   ") == 2
+    (table,) = bgdata.open_warehouse(memory_path).versions()
+    shutil.rmtree(table.folder.parent)
+    assert run(memory_path, "diff").exit_code == 1
+
+
+@pytest.mark.usefixtures("small_defaults")
+def test_rebuild_in_place(warehouse: Warehouse) -> None:
+    before = warehouse.open("bearoff_gammon", "3x15").manifest
+    succeeds(warehouse.root, "rebuild", "bearoff_gammon", "--threads", "1")
+    after = warehouse.open("bearoff_gammon", "3x15").manifest
+    assert (after.digest, after.created > before.created) == (before.digest, True)
+
+
+@pytest.mark.usefixtures("small_defaults")
+def test_rebuild_says_for_programs_what_it_did(warehouse: Warehouse) -> None:
+    """Of what comes with the package, too: that was not computed."""
+    table = warehouse.open("bearoff_gammon", "3x15")
+    (row,) = json.loads(succeeds(warehouse.root, "rebuild", "bearoff_gammon", "--format", "json"))
+    assert row == {
+        "dataset": "bearoff_gammon", "variant": "3x15", "version": table.folder.name, "rows": table.manifest.rows,
+        "digest": table.manifest.digest, "is_rebuilt": True,
+    }  # fmt: skip
+    shown = succeeds(warehouse.root, "rebuild", "bearoff_gammon", "--format", "csv")
+    assert shown.splitlines()[0] == ",".join(row)
+    assert succeeds(warehouse.root, "rebuild", "bearoff_gammon") == ""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_defaults")
+def test_what_comes_with_the_package_is_computed_when_asked(
+    warehouse: Warehouse, memory_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = warehouse.open("network", "tiny")
+    monkeypatch.setattr(network, "SHIPPED", memory_path)
+    shutil.copytree(table.folder, memory_path / "tiny" / table.folder.name)
+    succeeds(warehouse.root, "lock")
+    digest, title = table.manifest.digest[:16], "network/tiny"
+    shown = succeeds(warehouse.root, "rebuild", "network", "--check")
+    assert shown.splitlines()[0] == f"same   {title}: locked {digest}, hashes only, from the package {digest}"
+    assert re.fullmatch(r" +not computed again, which took \d+ (seconds|minutes); --all does it", shown.splitlines()[1])
+    shown = succeeds(warehouse.root, "rebuild", "network", "--check", "--all")
+    assert shown == f"same   {title}: locked {digest}, rebuilt {digest}\n"
+    result = run(warehouse.root, "rebuild", "network", "--format", "json")
+    assert result.stderr.splitlines()[-1] == f"{title}: already built ({table.folder.name})"
+    assert [row["is_rebuilt"] for row in json.loads(result.stdout)] == [False]
+    assert "network/tiny: built r1-" in run(warehouse.root, "rebuild", "network", "--all").stderr
+    own(table.parquet).write_bytes(b"junk")
+    result = run(warehouse.root, "verify", "network", "--sample", "0", "--repair")
+    assert f"network/tiny: comes with the package ({table.folder.name})" in result.stderr
+    assert " 0 failed" in succeeds(warehouse.root, "verify", "network", "--sample", "1")
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(3, "3 seconds"), (200, "3 minutes"), (9000, "2 hours")])
+def test_duration(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_rebuild_of_a_lock_from_elsewhere(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        for kind in COMPUTED:
+            patch.setattr(type(kind), "defaults", (kind.smallest,))
+        succeeds(warehouse.root, "lock")
+    message = error_of(run(warehouse.root, "rebuild", "bearoff_gammon", "--check"), 1)
+    assert message == "expected a default variant of bearoff_gammon: 6x15, 10x15, got 3x15"
+
+
+def test_a_variant_and_a_version_are_verified_alone(warehouse: Warehouse) -> None:
+    table = warehouse.open("bearoff_gammon", "3x15")
+    own(warehouse.open("bearoff_gammon", "6x15").parquet).write_bytes(b"junk")
+    for scope in ("bearoff_gammon/3x15", table.name):
+        assert succeeds(warehouse.root, "verify", scope, "--sample", "0") == (
+            "1 versions: 7 checks passed, 1 skipped, 0 failed\n"
+        )
+    assert run(warehouse.root, "verify", "bearoff_gammon/6x15", "--sample", "0").exit_code == 1
+    assert run(warehouse.root, "verify", "bearoff_gammon", "--sample", "0").exit_code == 1
+
+
+def test_a_variant_is_built_again_alone(warehouse: Warehouse) -> None:
+    """Of the parameters that it is there with, where it is no default."""
+    created = {table.name: table.manifest.created for table in warehouse.versions("bearoff_gammon")}
+    (row,) = json.loads(succeeds(warehouse.root, "rebuild", "bearoff_gammon/3x15", "--format", "json"))
+    assert (row["variant"], row["is_rebuilt"]) == ("3x15", True)
+    assert [table.manifest.created > created[table.name] for table in warehouse.versions("bearoff_gammon")] == [
+        True, False,
+    ]  # fmt: skip
+
+
+def test_one_variant_is_compared_with_the_lock(warehouse: Warehouse) -> None:
+    manifests = [table.manifest for table in warehouse.versions("bearoff_gammon")]
+    save_lock(warehouse.lock, [manifests[0], dataclasses.replace(manifests[1], digest="0" * 64)])
+    assert succeeds(warehouse.root, "diff", "bearoff_gammon/3x15").endswith(", same\n")
+    for scope in ("bearoff_gammon", "bearoff_gammon/6x15"):
+        result = run(warehouse.root, "diff", scope)
+        assert (result.exit_code, "DIFFERS" in result.stdout) == (1, True)
+    assert "expected bearoff_error in" in error_of(run(warehouse.root, "diff", "bearoff_error"), 1)

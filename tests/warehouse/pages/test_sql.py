@@ -1,0 +1,316 @@
+"""SQL from strangers: what it answers, and what it cannot do."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import multiprocessing.util
+import re
+import tempfile
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import bgdata
+from bgdata.errors import MissingWarehouseError, QueryError
+from bgdata.store.locked_sql import QueryLimits, lock, open_memory
+from bgdata.warehouse.pages.query_process import QueryProcess
+from bgdata.warehouse.pages.sql import EXAMPLES, FILES
+from bgdata.web.answer import address
+from bgdata.web.app import create_app
+from bgdata.web.limits import Limits
+from bgdata.web.site import Site
+from tests.command_line import succeeds
+from tests.together import each
+from tests.web.reading import open_client, read
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """A client of a site whose queries have little memory, and little room for what does not fit into it."""
+    limits = Limits(sql_seconds=5.0, sql_bytes=100 << 20, sql_disk_bytes=1 << 20)
+    app = create_app(bgdata.open_warehouse(tmp_path_factory.mktemp("empty")), limits)
+    with open_client(app) as found:
+        yield found
+
+
+def ask(client: TestClient, query: str, form: str = "rows", status: int = 200) -> object:
+    answer = client.get("/sql.json", params={"q": query, "format": form})
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def test_rows_are_those_of_the_command(client: TestClient, site_root: Path) -> None:
+    query = "select * from bearoff_two_sided order by all limit 20"
+    assert ask(client, query) == json.loads(succeeds(site_root, "query", query, "--format", "json"))
+    numbers = "select 0.5 as x, 3 * 0.5 as y, sum(rows) * 0.5 as z from versions"  # DECIMAL, in DuckDB
+    assert ask(client, numbers) == json.loads(succeeds(site_root, "query", numbers, "--format", "json"))
+    assert ask(client, "select 1 where false") == []
+    assert ask(client, "") == []
+
+
+@pytest.mark.parametrize(("_", "query"), EXAMPLES, ids=[what for what, _ in EXAMPLES])
+def test_examples(client: TestClient, _: str, query: str) -> None:
+    answer = client.get("/sql", params={"q": query})
+    assert answer.status_code == 200, answer.text
+
+
+def test_files(client: TestClient) -> None:
+    query = "select position_id, board from turns order by all limit 3"
+    rows = ask(client, query)
+    answer = client.get("/sql", params={"q": query, "format": "csv"})
+    assert answer.headers["content-disposition"] == 'attachment; filename="query.csv"'
+    found = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [{"position_id": row["position_id"], "board": json.loads(row["board"])} for row in found] == rows
+    table = pq.read_table(io.BytesIO(client.get("/sql", params={"q": query, "format": "parquet"}).content))
+    assert table.to_pylist() == rows
+
+
+def test_a_type_that_parquet_does_not_have(client: TestClient) -> None:
+    answer = client.get("/sql", params={"q": "select interval '1 day' as x", "format": "parquet"})
+    assert answer.status_code == 400
+    assert "try: cast such columns to varchar" in answer.text
+    assert ask(client, "select 1 as one") == [{"one": 1}]  # the process that answers is still there
+
+
+def test_limits_of_rows(client: TestClient) -> None:
+    page = read(client, "/sql?q=from range(51)")
+    assert "50 rows, and there are more" in page.text
+    assert "50 rows." in read(client, "/sql?q=from range(50)").text
+    text = client.get("/sql", params={"q": "from range(200000)", "format": "csv"}).text
+    assert len(text.splitlines()) == 1 + 100_000
+
+
+def test_positions_lead_to_boards(client: TestClient) -> None:
+    page = read(client, "/sql?q=select position_id, board from turns limit 1")
+    assert len([link for link in page.links if link.startswith("/position/")]) >= 3
+
+
+def test_nothing_of_an_answer_is_an_element(client: TestClient) -> None:
+    texts = "<script>alert(1)</script>", "<script>alert(2)</script>", '"><img src=x onerror=y>'
+    query = f"""select '{texts[0]}' as "{texts[1]}", '{texts[2]}' as position_id"""
+    answer = client.get("/sql", params={"q": query})
+    assert answer.status_code == 200
+    assert "<script>alert" not in answer.text
+    assert "<img" not in answer.text
+    assert "<script>alert(1)</script>" in read(client, f"/sql?q={query.replace('#', '')}").text
+
+
+FORBIDDEN = (
+    "copy (select 1) to '/tmp/x.csv'",
+    "with a as (copy (select 1) to '/tmp/x.csv') from a",
+    "attach '/tmp/x.db'",
+    "create table t as select 1",
+    "drop view turns",
+    "set enable_external_access = true",
+    "reset lock_configuration",
+    "pragma database_list",
+    "install httpfs",
+    "load httpfs",
+    "select 1; select 2",
+    "from read_text('/etc/passwd')",
+    "from read_csv('/etc/passwd')",
+    "from '/etc/passwd'",
+    "from glob('/etc/*')",
+    "from read_parquet('/nowhere.parquet')",
+    "from read_blob('/proc/self/environ')",
+    "select getenv('HOME')",
+    "call pragma_version()",
+    "export database '/tmp/x'",
+    "from destroy_external_resource('query', 'select 1')",
+    "from Register_External_Resource_Type('x', kind := 'server', create_function := 'y')",
+    "selec",
+    "select * from nowhere",
+    "select 1/",
+)
+
+
+@each("query", FORBIDDEN)
+def test_what_queries_cannot_do(client: TestClient, query: str) -> None:
+    found = ask(client, query, status=400)
+    assert isinstance(found, dict)
+    assert "root:" not in found["error"]
+    assert read(client, f"/sql?q={query.replace(';', '%3B')}", 400)
+    assert ask(client, "select 1 as one") == [{"one": 1}]
+
+
+SHOWING = (  # what might know where files are
+    "select sql from duckdb_views()",
+    "select reverse(sql) from duckdb_views() where sql like '%read_parquet%'",
+    "explain from bearoff_two_sided",
+    "explain analyze from bearoff_two_sided",
+    "from duckdb_extensions()",
+    "from duckdb_secrets()",
+    "from duckdb_databases()",
+    "from duckdb_temporary_files()",
+    "from duckdb_external_file_cache()",
+    "from duckdb_logs",
+    "from duckdb_variables()",
+    "from pragma_database_size()",
+    "from (show databases)",
+    "from (show temp_directory)",
+    "from (show extension_directory)",
+    "from (show home_directory)",
+    "from (show secret_directory)",
+    "from read_parquet('warehouse/none.parquet')",
+    "select error(sql) from duckdb_views() where sql like '%read_parquet%'",
+    "from parquet_file_metadata((select 'warehouse/bearoff_two_sided/3x3/current'))",
+)
+
+
+def test_no_path_is_shown(client: TestClient, site_root: Path) -> None:
+    """Neither forwards nor backwards: no text that a query has says where the files are."""
+    ask(client, "select filename from read_parquet('/etc/passwd', filename = true)", status=400)
+    folders = {str(site_root), str(Path.home()), tempfile.gettempdir(), str(Path.cwd())}
+    for query in SHOWING:
+        for form in ("rows", "csv", "parquet"):
+            answer = client.get("/sql", params={"q": query, "format": form})
+            text = answer.text
+            if answer.headers["content-type"] == FILES["parquet"]:
+                text = str(pq.read_table(io.BytesIO(answer.content)).to_pylist())
+            for folder in folders:
+                assert folder not in text, query
+                assert folder[::-1] not in text, query
+    (row, *_) = client.get("/sql.json", params={"q": SHOWING[0] + " where sql like '%read_parquet%'"}).json()
+    assert "read_parquet('warehouse/" in row["sql"]
+
+
+@each(
+    "query",
+    [
+        "from duckdb_settings()",
+        "select reverse(value) from system.main.DUCKDB_settings()",
+        "from pg_settings",
+        "select current_setting('temp_directory')",
+        "select 'threads'.\"Current_Setting\"()",
+        "from (show allowed_paths)",
+        "from (show 'allowed_directories')",
+        "from query('from duckdb' || '_settings()')",
+        "from query/* */('from duckdb' || '_settings()')",
+        "from query --\n('from duckdb' || '_settings()')",
+        "from \"query\" ('from duckdb' || '_settings()')",
+        "from query\u00a0('from duckdb' || '_settings()')",
+        "from query_table('pg' || '_settings')",
+        "from json_execute_serialized_sql(json_serialize_sql('from duckdb' || '_settings()'))",
+    ],
+)
+def test_settings_are_not_shown(client: TestClient, query: str) -> None:
+    """Of some of them DuckDB says where the warehouse is, in full."""
+    found = ask(client, query, status=400)
+    assert isinstance(found, dict)
+    assert "expected a query of tables, not of settings" in found["error"]
+    assert isinstance(ask(client, "select claim, query from claims limit 1"), list)
+
+
+LARGE = {  # what needs too much memory before a row is there, and what has too large rows
+    "select repeat('x', 20000000) from range(1000)": "expected a query that fits into its memory",
+    "select repeat('x', 1000000) from range(18)": "expected an answer of at most 16,777,216 bytes, found more",
+}
+
+
+@pytest.mark.parametrize(("query", "said"), LARGE.items())
+@pytest.mark.parametrize("form", ["rows", "parquet"])
+def test_large_answers_are_one_line(small: TestClient, query: str, said: str, form: str) -> None:
+    """And the process that would have made them takes no more memory than it may."""
+    found = ask(small, query, form, status=400)
+    assert isinstance(found, dict)
+    assert found["error"].startswith(said)
+    assert "\n" not in found["error"]
+
+
+def test_a_query_that_fails_late_says_why(client: TestClient) -> None:
+    late = "select (case when range = 3000 then 'x' else '1' end)::int as a from range(200000)"
+    for form in ("csv", "parquet"):
+        found = ask(client, late, form, status=400)
+        assert isinstance(found, dict)
+        assert "Could not convert string 'x' to INT32" in found["error"]
+
+
+def test_a_process_that_cannot_be_started_is_followed_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries = QueryProcess(Site(bgdata.open_warehouse(tmp_path)))
+    with monkeypatch.context() as patched:
+        patched.setattr(multiprocessing.util, "spawnv_passfds", refuse_to_start)
+        with pytest.raises(QueryError, match="expected a query that fits into its limits"):
+            queries.ask("select 1 as one")
+    assert queries.ask("select 1 as one").rows == [[1]]
+    queries.end()
+
+
+def test_a_warehouse_that_is_gone_is_named(tmp_path: Path) -> None:
+    """Its error is an OSError too, as those are of a process that ended."""
+    queries = QueryProcess(Site(bgdata.open_warehouse(tmp_path / "none")))
+    with pytest.raises(MissingWarehouseError, match=r"expected a warehouse in .*/none, found no such folder"):
+        queries.ask("select 1 as one")
+
+
+def refuse_to_start(*_: object) -> int:
+    raise BlockingIOError("no more processes")
+
+
+def test_a_process_without_memory_is_followed_by_another(small: TestClient) -> None:
+    ask(small, "select map([1], [list(range)]) from range(40000000)", status=400)
+    assert ask(small, "select count(*) as n from (select md5(range::varchar) as b from range(50000) order by b)") == [
+        {"n": 50000}
+    ]
+
+
+def test_files_of_queries_are_limited() -> None:
+    with open_memory() as connection:
+        lock(connection, QueryLimits(5.0, 100 << 20, 10 << 20))
+        with pytest.raises(duckdb.OutOfMemoryException, match="max_temp_directory_size"):
+            connection.execute("select max(b) from (select md5(range::varchar) as b from range(6000000) order by b)")
+
+
+@pytest.mark.slow
+def test_queries_that_take_too_long_are_ended(client: TestClient) -> None:
+    """DuckDB stops what it can stop; the process of one that it cannot stop is ended, and the next has another."""
+    for query in ("select count(*) from range(10000000000) a, range(10000) b", "select sleep_ms(600000)"):
+        found = ask(client, query, status=400)
+        assert isinstance(found, dict)
+        assert ask(client, "select 2 as two") == [{"two": 2}]
+
+
+def test_queries_that_take_too_much_are_refused(client: TestClient) -> None:
+    found = ask(client, "select repeat('x', 20000000) as x", status=400)
+    assert isinstance(found, dict)
+    assert "expected an answer of at most" in found["error"]
+    ask(client, "select list(a.range) from range(1000000000) a", status=400)
+    assert ask(client, "select 3 as three") == [{"three": 3}]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(max_size=60))
+def test_any_text(client: TestClient, query: str) -> None:
+    try:
+        query.encode()
+    except UnicodeEncodeError:
+        return
+    assert client.get("/sql", params={"q": query}).status_code in (200, 400)
+
+
+def test_formats(client: TestClient) -> None:
+    assert "expected the format rows, csv or parquet" in read(client, "/sql?q=select 1&format=exe", 400).text
+
+
+def test_positions_are_drawn(client: TestClient) -> None:
+    """As pictures that are there, each below the name that leads to it."""
+    where = address("/sql", {"q": "select position_id, board, play from turns limit 3"})
+    text, page = client.get(where).text, read(client, where)
+    pictures = [unescape(each) for each in re.findall(r'<img class="drawn" src="([^"]*)"', text)]
+    assert len(pictures) == 6
+    for picture in pictures:
+        assert picture.replace("/board/", "/position/") in page.links
+        assert client.get(picture).headers["content-type"] == "image/svg+xml"

@@ -1,0 +1,514 @@
+"""Pages of tables, match equity, claims, players and openings beside what commands print and manifests say."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import pytest
+
+import bgdata
+from bgdata.bearoff.kinds import bearoff_two_sided
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.endgames.kinds import contact_endgame
+from bgdata.endgames.kinds.contact_endgame import EndgameParameters
+from bgdata.endgames.tables import EndgameTable
+from bgdata.errors import MissingTableError
+from bgdata.matches import pages as games
+from bgdata.matches.pages import FILTERS
+from bgdata.openings.kinds.openings import DATASET as OPENINGS
+from bgdata.store.dataset import ImportedDataset
+from bgdata.studies import rows as claims
+from bgdata.studies.kinds.claims import DATASET as CLAIMS
+from bgdata.training.rows import curve_charts, networks
+from bgdata.warehouse.pages.lineage import lineage_svg
+from bgdata.warehouse.pages.tables import SAMPLE
+from bgdata.web.answer import percent
+from bgdata.web.app import create_app
+from tests.command_line import succeeds
+from tests.web.reading import open_client, read
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
+
+TABLE = "bearoff_two_sided/3x3"
+
+
+def data(root: Path, *arguments: str) -> object:
+    return json.loads(succeeds(root, *arguments, "--format", "json"))
+
+
+def test_the_list_is_that_of_the_command(client: TestClient, site_root: Path) -> None:
+    assert client.get("/table.json").json() == data(site_root, "list")
+
+
+@pytest.mark.parametrize("kind", ["bearoff_two_sided", "claims", "selfplay", "positions"])
+def test_kinds_are_explained(client: TestClient, site_root: Path, kind: str) -> None:
+    assert client.get(f"/table/{kind}.json").json() == data(site_root, "explain", kind)
+    text = read(client, f"/table/{kind}").text
+    for column in bgdata.all_kinds()[kind].tables[0].columns:
+        assert " ".join(column.meaning.split()) in text
+
+
+def test_every_table_has_a_page(client: TestClient, site_root: Path) -> None:
+    """With its manifest, digest, samples and a graph; the first column of the sample is that of SQL."""
+    for table in bgdata.open_warehouse(site_root).current():
+        where = f"/table/{'/'.join(table.folder.parts[-3:-1])}"
+        page, found = read(client, where), client.get(f"{where}.json").json()
+        assert found["manifest"] == json.loads(json.dumps(table.manifest.values()))
+        assert (found["name"], found["is_current"], found["damage"]) == (table.name, True, None)
+        assert table.manifest.digest in page.text
+        assert bool(next(iter(found["tables"].values()))) == (table.manifest.rows > 0), where
+        assert f"/file/{table.name}/table.parquet" in page.links
+
+
+def test_rows_link_to_boards(client: TestClient) -> None:
+    page = read(client, f"/table/{TABLE}")
+    found = client.get(f"/table/{TABLE}.json").json()["tables"]["bearoff_two_sided"][0]
+    board = next(link for link in page.links if link.startswith("/position/") and not link.endswith("ABMA"))
+    (probe, *_) = client.get(f"{board}.json").json()["probe"]
+    assert probe["cubeless"] == pytest.approx(found["cubeless"])
+    assert probe["opponent_owned"] == pytest.approx(found["opponent_owned"])
+
+
+def test_a_table_without_parquet_shows_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
+    warehouse = bgdata.open_warehouse(tmp_path)
+    exact = TwoSidedTable(warehouse.build("bearoff_two_sided", TwoSidedParameters(3, 3)))
+    with open_client(create_app(warehouse)) as client:
+        rows = client.get(f"/table/{TABLE}.json").json()["tables"]["bearoff_two_sided"]
+        assert len(rows) == SAMPLE
+        for row in rows:
+            on_roll, opponent, *equities = row.values()
+            assert equities == pytest.approx(exact.probe(on_roll, opponent))
+        links = read(client, f"/table/{TABLE}").links
+        assert sum(link.startswith("/position/") for link in links) >= SAMPLE
+
+
+def test_contact_endgames_without_parquet_show_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = []
+    for most in (3, 0):
+        monkeypatch.setattr(contact_endgame, "PARQUET_CHECKERS", most)
+        warehouse = bgdata.open_warehouse(tmp_path / str(most))
+        table = warehouse.build("contact_endgame", EndgameParameters(1))
+        with open_client(create_app(warehouse)) as client:
+            pages.append(client.get(f"/table/{table.name}.json").json()["tables"]["contact_endgame"])
+    with_parquet, flat = pages
+    assert len(with_parquet) == len(flat) == SAMPLE
+    assert list(flat[0]) == list(with_parquet[0])
+    probed = EndgameTable(table)
+    for row in flat:
+        on_roll, opponent, *equities = row.values()
+        assert equities == probed.stored[on_roll, opponent].tolist()
+
+
+def test_files_are_those_of_the_manifest(client: TestClient, site_root: Path) -> None:
+    table = bgdata.open_warehouse(site_root).open(*TABLE.split("/"))
+    for entry in table.manifest.files:
+        answer = client.get(f"/file/{table.name}/{entry.name}")
+        assert hashlib.sha256(answer.content).hexdigest() == entry.sha256
+        assert answer.headers["etag"] == f'"{entry.sha256}"'
+    part = client.get(f"/file/{table.name}/table.parquet", headers={"range": "bytes=0-3"})
+    assert (part.status_code, part.content) == (206, b"PAR1")
+    assert client.get(f"/file/{table.name}/manifest.json").json()["digest"] == table.manifest.digest
+    assert "expected a file of" in client.get(f"/file/{table.name}/other.npy").text
+    assert client.get(f"/file/{table.name}/other.npy").status_code == 404
+    assert client.get(f"/file/{TABLE}/r1-00000000/table.parquet").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("/table/bearoff_two", "expected a kind of dataset, got 'bearoff_two'; do you mean bearoff_two_sided"),
+        ("/table/bearoff_two_sided/9x9", "no bearoff_two_sided/9x9 in warehouse (have: 3x3, 6x6)"),
+        ("/table/bearoff_two_sided/3x3/r1-00000000", "no bearoff_two_sided/3x3/r1-00000000"),
+        ("/table/bearoff_two_sided/3X3", "expected a variant named by small letters"),
+        ("/table/bearoff_two_sided/3x3/x", "expected a version named by"),
+        ("/game/selfplay/none", "no selfplay/none"),
+        ("/game/selfplay/pubeval-20-seed-3/99", "expected a game of"),
+    ],
+)
+def test_what_is_not_there(client: TestClient, where: str, said: str) -> None:
+    assert said in read(client, where, 404).text
+
+
+def test_lineage_goes_up_to_all_inputs(site_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(site_root)
+    for table in warehouse.current():
+        root = ElementTree.fromstring(lineage_svg(warehouse, table))
+        links = [element.attrib["href"] for element in root.iter() if element.tag.endswith("}a")]
+        expected, waiting = set[str](), [table]
+        while waiting:
+            each = waiting.pop()
+            expected.add(f"/table/{each.name}")
+            waiting += [version_of for name in each.manifest.inputs.values()
+                        for version_of in warehouse.versions(*name.partition("@")[0].split("/"))
+                        if version_of.manifest.digest == name.partition("@")[2]]  # fmt: skip
+        assert set(links) == expected
+        assert len(links) == len(expected)
+        boxes = [element for element in root.iter() if element.tag.endswith("}rect")]
+        assert len({(box.attrib["x"], box.attrib["y"]) for box in boxes}) == len(boxes), "no box hides another"
+
+
+def test_match_equity(client: TestClient, site_root: Path) -> None:
+    found = client.get("/match-equity.json?met=published-12").json()
+    assert found == data(site_root, "met", "show", "published-12")
+    at_score = client.get("/match-equity.json?met=published-12&away=3-5").json()
+    assert at_score == data(site_root, "met", "show", "published-12", "--away", "3-5")
+    assert client.get("/match-equity.json?met=published-12&minus=published-12&length=3").json() == data(
+        site_root, "met", "compare", "published-12", "published-12", "--length", "3"
+    )
+    assert "Stakes at 3-away 5-away" in read(client, "/match-equity?met=published-12&away=3-5").text
+
+
+def test_match_equity_compared(client: TestClient) -> None:
+    """What is told on hover is of both tables, and a score keeps the other one."""
+    where = "/match-equity?met=published-12&minus=tiny-0ply-4-index-0-5&length=3"
+    found = {row["away"] * 10 + row["opponent_away"]: row for row in client.get(where.replace("?", ".json?")).json()
+             if not row["is_post_crawford"]}  # fmt: skip
+    text = client.get(where).text
+    assert f"2-away 3-away: published-12, {percent(found[23]['mwc'])}; gammon value" in text
+    assert f"tiny-0ply-4-index-0-5, {percent(found[23]['other_mwc'])}; gammon value" in text
+    assert "/match-equity?met=published-12&minus=tiny-0ply-4-index-0-5&length=3&away=2-3" in read(client, where).links
+    page = read(client, "/match-equity?met=published-12&minus=tiny-0ply-4-index-0-5&length=3&away=2-3")
+    assert "published-12 less tiny-0ply-4-index-0-5" in page.text
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "said"),
+    [
+        ("met=none", 404, "no match equity table none in warehouse"),
+        ("met=/etc/passwd.xml", 404, "no match equity table /etc/passwd.xml"),
+        ("met=published-12&away=99-1", 400, "expected at most 12 points to go"),
+        ("met=published-12&length=99", 400, "expected a whole number from 1 to 64 as length"),
+        ("met=published-12&length=0", 400, "expected a whole number from 1 to 64 as length"),
+        ("met=published-12&crawford=7", 400, "expected 1 or 0 as crawford"),
+        ("met=published-12&away=3", 400, "expected points that the player on roll and the opponent need"),
+    ],
+)
+def test_wrong_scores(client: TestClient, query: str, status: int, said: str) -> None:
+    assert said in read(client, f"/match-equity?{query}", status).text
+
+
+def test_claims(client: TestClient, site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "WHOLE", CLAIMS.smallest)
+    for query, arguments in {
+        "": (),
+        "name=A12.luck A12.net": ("A12.luck", "A12.net"),
+        "status=open&status=corrected": ("--status", "open", "--status", "corrected"),
+        "kind=published_twice": ("--kind", "published_twice"),
+        "erratum=1": ("--erratum",),
+    }.items():
+        assert client.get(f"/claims.json?{query}").json() == data(site_root, "claims", *arguments), query
+    assert "expected the beginning of a claim" in read(client, "/claims?name=A99", 400).text
+    assert "expected a status of claims" in read(client, "/claims?status=lost", 400).text
+    assert "expected a kind of claims" in read(client, "/claims?kind=<b>", 400).text
+
+
+def test_the_ledger(client: TestClient, site_root: Path) -> None:
+    """Every network, with a chart that leads to its table, and all of its charts there."""
+    page, rows = read(client, "/players"), client.get("/players.json").json()["networks"]
+    tables = networks(bgdata.open_warehouse(site_root))
+    assert [f"{row['network']}/{row['version']}" for row in rows] == [table.name for table in tables]
+    for table in tables:
+        assert page.links.count(f"/table/{table.name}") == 2
+        text = client.get(f"/table/{table.name}").text
+        assert text.count('<svg xmlns="http://www.w3.org/2000/svg" class="chart"') == len(curve_charts(table))
+
+
+def test_tables_lead_to_the_pages_about_them(client: TestClient) -> None:
+    for where, seen in {
+        "/table/match_equity/published-12": "/match-equity?met=published-12",
+        "/table/selfplay/pubeval-20-seed-3": "/game/selfplay/pubeval-20-seed-3",
+        "/table/race_error/3x3": "/race?errors=3x3",
+    }.items():
+        assert seen in read(client, where).links
+        assert client.get(seen).status_code == 200
+
+
+def test_players_and_openings(client: TestClient) -> None:
+    rows = client.get("/players.json").json()
+    scores = client.get("/sql.json", params={"q": "from scores order by player_name, ply, measure, against"}).json()
+    assert rows["scores"] == scores
+    assert "expected a player that was scored here" in read(client, "/players?player=nobody", 400).text
+    book = client.get("/openings.json?objective=double-match-point").json()
+    assert [row["first_roll"] for row in book] == ["31"]
+    replies = client.get("/openings.json?objective=double-match-point&roll=13").json()
+    assert len(replies) == 21
+    assert {row["first_roll"] for row in replies} == {"31"}
+    by = f"double-match-point-by-tiny-seed-0: rolled out by {book[0]['network']}"
+    assert by in read(client, "/openings?objective=double-match-point").text
+    assert "expected an objective" in read(client, "/openings?objective=glory", 400).text
+    assert "expected a first roll" in read(client, "/openings?roll=7'", 400).text
+
+
+def test_two_books_of_openings(site_root: Path, tmp_path: Path) -> None:
+    """Every row says of which it is."""
+    warehouse = bgdata.open_warehouse(shutil.copytree(site_root, tmp_path / "warehouse"))
+    warehouse.build(OPENINGS.name, replace(OPENINGS.smallest, seed=1))
+    with open_client(create_app(warehouse)) as client:
+        page = read(client, "/openings?objective=double-match-point")
+    for book in ("double-match-point-by-tiny-seed-0", "double-match-point-by-tiny-seed-1"):
+        assert f"{book}: rolled out by" in page.text
+        assert f"{book} 31" in page.text
+
+
+def test_games(client: TestClient, site_root: Path) -> None:
+    """The turns of a game are those of SQL, and its page leads to each of their positions."""
+    table = next(iter(bgdata.open_warehouse(site_root).current("selfplay")))
+    where = f"/game/{'/'.join(table.folder.parts[-3:-1])}"
+    games = client.get(f"{where}.json").json()
+    assert [row["game"] for row in games] == list(range(table.manifest.rows))
+    longest = client.get(f"{where}.json?order=long").json()
+    assert [row["n_turns"] for row in longest] == sorted((row["n_turns"] for row in games), reverse=True)
+    found = client.get(f"{where}/3.json").json()
+    assert found["game"]["n_turns"] == len(found["turns"])
+    page = read(client, f"{where}/3?turn=4")
+    for row in found["turns"]:
+        assert any(link.startswith(f"/position/{row['position_id']}") for link in page.links)
+    assert len(found["losses"]) == len(found["turns"])
+    largest = max(found["losses"])
+    turn = found["turns"][found["losses"].index(largest)]
+    assert f"turn {turn['turn']}, {['first', 'second'][turn['player']]}, {largest:.3f}" in page.text
+    hint = client.get(f"/position/{turn['position_id']}.json?roll={turn['die1']}{turn['die2']}&plays=60").json()["hint"]
+    assert any(row["loss"] == pytest.approx(largest, abs=1e-6) for row in hint)
+    assert client.get(f"{where}/3?turn=9999").status_code == 200
+    assert "expected an order of games" in read(client, f"{where}?order=x", 400).text
+    assert "expected a whole number from 0 to 2,147,483,647 as number" in read(client, f"{where}/x", 400).text
+    assert "expected a whole number from 1" in read(client, f"{where}?page=0", 400).text
+    assert "expected a game" in read(client, f"{where}/10000", 404).text
+    assert "expected a version with games" in read(client, "/game/bearoff_two_sided/3x3", 404).text
+
+
+@pytest.fixture(scope="module")
+def known_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with four known games: a match with every action of the cube. `crawford` is another match, `money` a
+    session in which nobody doubles, and `jacoby` one with a double, by the Jacoby rule and again without it."""
+    folder = tmp_path_factory.mktemp("known")
+    shutil.copytree(site_root, folder / "warehouse")
+    warehouse = bgdata.open_warehouse(folder / "warehouse")
+    kind = warehouse.kinds["matches"]
+    assert isinstance(kind, ImportedDataset)
+    money = " 0 point match\n\n" + MISSED
+    doubled = " 0 point match\n\n" + DOUBLED
+    texts = {"known": KNOWN, "crawford": CRAWFORD, "money": money, "jacoby": f'; [Jacoby "On"]\n{doubled}\n{doubled}'}
+    for name, text in texts.items():
+        path = folder / f"{name}.mat"
+        path.write_text(text)
+        warehouse.build(kind.name, kind.parameters_of([path], name), files=[path])
+    return folder / "warehouse"
+
+
+@pytest.fixture(scope="module")
+def known(known_root: Path) -> Iterator[tuple[TestClient, str]]:
+    """A site over it, and the address of the four games."""
+    with open_client(create_app(bgdata.open_warehouse(known_root))) as client:
+        yield client, "/game/matches/known"
+
+
+KNOWN = """ 7 point match
+
+ Game 1
+ Ann : 0                             Bob : 0
+  1) 31: 8/5 6/5                      Doubles => 2
+  2)  Takes                           64: 24/14
+  3) 52: 13/8 24/22                   61: 13/7 8/7
+  4)  Doubles => 4                    Takes
+  5) 21: 13/11 6/5
+      Wins 12 points
+
+ Game 2
+ Ann : 0                             Bob : 0
+  1)                                  43: 24/20 13/10
+  2)  Doubles => 2                    Drops
+      Wins 1 point
+
+ Game 3
+ Ann : 1                             Bob : 0
+  1) 65: 24/13                        31: 8/5 6/5
+                                      Wins 3 points
+
+ Game 4
+ Ann : 1                             Bob : 3
+  1)                                  21: 24/22 24/23
+  2) 55: 13/3*(2)                     63:
+  3) 42: 8/4 6/4                      63:
+      Wins 1 point
+"""
+# Ann should double before the last roll of hers, and it should be taken
+MISSED = """ Game 1
+ Ann : 0                             Bob : 0
+  1)                                  21: 24/22 24/23
+  2) 55: 13/3*(2)                     63:
+  3) 42: 8/4 6/4                      63:
+      Wins 2 points
+"""
+# Ann doubles too soon, which costs less where no gammon counts before
+DOUBLED = MISSED.replace("2) 55", "2)  Doubles => 2                    Takes\n  3) 55").replace("3) 42", "4) 42")
+# the record does not say which game is the Crawford game; after it, Bob should double at once
+BOB_WINS = MISSED.replace("Ann : 0", "Ann : 2").replace("      Wins 2 points", f"{'Wins 1 point':>50}")
+CRAWFORD = f""" 3 point match
+
+{MISSED}
+{BOB_WINS.replace("Game 1", "Game 2")}
+{BOB_WINS.replace("Game 1", "Game 3").replace("Bob : 0", "Bob : 1")}"""
+
+
+def test_filters_find_known_games(known: tuple[TestClient, str]) -> None:
+    """Twelve points at a cube of 4 are a backgammon, three at 1 too; one after a pass is none. A missed double is found
+    by judging."""
+    client, where = known
+    games = {row["game"]: row["points_won"] for row in client.get(f"{where}.json").json()}
+    assert games == {0: 12, 1: 1, 2: 3, 3: 1}
+    found = {order: [row["game"] for row in client.get(f"{where}.json?order={order}").json()] for order in FILTERS}
+    assert found == {
+        "all": [0, 1, 2, 3], "long": [0, 3, 1, 2], "points": [0, 2, 1, 3], "backgammon": [0, 2], "swing": [],
+        "cube": [0, 1], "take": [0], "pass": [1], "missed": [3],
+    }  # fmt: skip
+
+
+def test_the_largest_swing_is_of_one_roll(client: TestClient) -> None:
+    query = "select dataset, variant from turns where luck is not null group by all"
+    for corpus in client.get("/sql.json", params={"q": query}).json():
+        where = f"/game/{corpus['dataset']}/{corpus['variant']}"
+        games = [row["game"] for row in client.get(f"{where}.json?order=swing").json()][:4]
+        swings = [
+            max(abs(turn["luck"]) for turn in client.get(f"{where}/{game}.json").json()["turns"] if turn["luck"])
+            for game in games
+        ]
+        assert swings == sorted(swings, reverse=True)
+        assert f"{swings[0]:.3f}" in read(client, f"{where}?order=swing").text
+
+
+def test_a_replay_draws_and_links_what_was_played(known: tuple[TestClient, str]) -> None:
+    """Light is whoever is on roll; arrows show the play; links keep roll, score and cube; the cube is judged."""
+    client, where = known
+    found = client.get(f"{where}/0.json").json()
+    actions = [turn["action"] for turn in found["turns"]]
+    decided = [False, True, True, False, True, False, True, True, False]  # Ann may double in turn 4, and no other time
+    assert [loss is not None for loss in found["cube_losses"]] == decided
+    assert [best is not None for best in found["best_cube_actions"]] == decided
+    assert all(loss >= 0 for loss in found["cube_losses"] if loss is not None)
+    links = read(client, f"{where}/0").links
+    for turn, cube in ((3, "cube=2"), (actions.index("double"), "away=7-7"), (len(actions) - 1, "cube=4&owner=")):
+        row = found["turns"][turn]
+        roll = f"roll={row['die1']}{row['die2']}" if row["die1"] else "?away"
+        (link,) = {
+            each for each in links if f"/position/{row['position_id']}?" in each and cube in each and roll in each
+        }
+        assert "away=7-7" in link
+        assert client.get(link).status_code == 200
+    page, first = client.get(f"{where}/0?turn=0").text, client.get(f"{where}/0?turn=1").text
+    assert "Play: 8/5 6/5." in page
+    assert "(light" not in page
+    assert "Light is the player on roll: the first, Ann." in page
+    assert "Light is the player on roll: the second, Bob." in first
+    answer = client.get(f"{where}/0?turn={actions.index('take')}").text
+    assert "Light is the player on roll: the second, Bob. The other one answers: take." in answer
+    assert "away=6-7" in client.get(f"{where}/2").text
+    assert "Ann (first) against Bob (second), 1 to 0 in a match to 7" in read(client, f"{where}/2").text
+
+
+def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
+    """In the words of `bgdata analyze`: in the replay, among the errors, in the totals, as a page and as JSON."""
+    client, where = known
+    found = client.get(f"{where}/3.json").json()
+    losses = found["cube_losses"]
+    assert [loss is None for loss in losses] == [
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]  # nobody doubles before the first roll
+    assert losses[1:3] == [0, 0]
+    assert losses[3] > 0.003
+    assert found["best_cube_actions"] == [None, "no double", "no double", "double, take", "no double"]
+    error = {"turn": 3, "player": 0, "is_cube": True, "made": "no double", "best": "double, take", "loss": losses[3]}
+    assert found["errors"][0] == error
+    assert [total["missed_doubles"] for total in found["totals"]] == [losses[3], 0]
+    assert [total["cube_actions"] for total in found["totals"]] == [0, 0]
+    page = read(client, f"{where}/3?turn=3")
+    assert f"turn 3, first, no double (best: double, take), {losses[3]:.3f} mwc" in page.text
+    assert f"no double (best: double, take) {losses[3]:.3f} mwc" in page.text
+    assert f"The cube: no double (best: double, take), lost {losses[3]:.3f} mwc." in page.text
+    assert f"and missed doubles {losses[3]:.3f} and 0.000." in page.text
+    decision = f"/position/{found['turns'][3]['position_id']}?away=6-4"
+    assert decision in page.links
+    cube = client.get(decision.replace("?", ".json?")).json()["cube"][0]
+    assert cube["best"] == ["double_take"]
+    assert cube["double_gain"] == pytest.approx(losses[3], abs=1e-7)
+    assert (
+        "Of games 0 to 3, those in which a roll without a double lost 0.02"
+        in read(client, f"{where}?order=missed").text
+    )
+
+
+def test_nobody_misses_a_double_where_there_is_none(known: tuple[TestClient, str], client: TestClient) -> None:
+    """In the Crawford game, whether or not the record says so, and in games that were played without the cube."""
+    known_client, _ = known
+    games = [known_client.get(f"/game/matches/crawford/{number}.json").json() for number in range(3)]
+    missed = [[row["turn"] for row in game["errors"] if row["is_cube"]] for game in games]
+    assert missed == [[3], [], [2, 4]]
+    assert games[1]["best_cube_actions"] == [None] * 5
+    assert [game["game"]["is_crawford"] for game in games] == [None] * 3  # what JSON says is what is recorded
+    page = read(known_client, "/game/matches/crawford/1").text
+    assert "the Crawford game" in page
+    assert "missed doubles" not in page
+    assert [row["game"] for row in known_client.get("/game/matches/crawford.json?order=missed").json()] == [0, 2]
+    assert known_client.get("/game/matches/money/0.json").json()["cube_losses"] == [None] * 5
+    assert known_client.get("/game/matches/money.json?order=missed").json() == []
+    assert client.get("/game/selfplay/pubeval-20-seed-3.json?order=missed").json() == []
+    text = read(client, "/game/selfplay/pubeval-20-seed-3?order=missed").text
+    assert "No game of these is like that" in text
+
+
+def test_the_jacoby_rule_of_a_record_holds(known: tuple[TestClient, str]) -> None:
+    """The cube is judged by it in the session that is said to be played so, and not in the next one."""
+    client, _ = known
+    losses = []
+    for number, rule in ((0, 1), (1, 0)):
+        found = client.get(f"/game/matches/jacoby/{number}.json").json()
+        turn = next(turn for turn, row in enumerate(found["turns"]) if row["action"] == "double")
+        row, loss = found["turns"][turn], found["cube_losses"][turn]
+        page = read(client, f"/game/matches/jacoby/{number}?turn={turn}")
+        assert (", by the Jacoby rule" in page.text) == bool(rule)
+        cube = client.get(f"/position/{row['position_id']}.json?jacoby={rule}").json()["cube"][0]
+        assert loss == pytest.approx(-cube["double_gain"], abs=1e-7)
+        assert any(f"{row['position_id']}?" in link and "jacoby=1" in link for link in page.links) == bool(rule)
+        losses.append(loss)
+    assert 0 < losses[0] < losses[1]
+
+
+def test_doubles_that_cannot_be_judged(known_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a match equity table, a game says so, and the filter refuses."""
+
+    def missing(*_: object) -> None:
+        raise MissingTableError("expected a match equity table, found none")
+
+    monkeypatch.setattr(games, "met_of", missing)
+    where = "/game/matches/known"
+    with open_client(create_app(bgdata.open_warehouse(known_root))) as client:
+        said = "Doubles, takes and passes are not judged: expected a match equity table, found none"
+        assert said in read(client, f"{where}/3").text
+        found = client.get(f"{where}/3.json").json()
+        assert found["cube_losses"] == [None] * 5
+        assert [error["is_cube"] for error in found["errors"]] == [False]
+        assert "expected games whose doubles can be judged: " in read(client, f"{where}?order=missed", 400).text
+
+
+def test_games_with_a_double(client: TestClient) -> None:
+    query = "select dataset, variant, list(distinct game order by game) as games from turns where action = 'double'"
+    corpora = client.get("/sql.json", params={"q": f"{query} group by all"}).json()
+    assert corpora
+    for row in corpora:
+        found = client.get(f"/game/{row['dataset']}/{row['variant']}.json?order=cube").json()
+        assert [each["game"] for each in found] == row["games"]
+    assert "No game of this corpus is like that" in read(client, "/game/selfplay/pubeval-20-seed-3?order=cube").text

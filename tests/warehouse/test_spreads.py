@@ -1,0 +1,31 @@
+"""How positions spread over pips, counted one by one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.game.position import Position
+from bgdata.warehouse.spreads import BOARDS, GROUP_PIPS, pip_spread
+
+
+@pytest.mark.parametrize(
+    ("kind", "array"), list(zip(("position_sample", "selfplay", "gnubg_benchmark"), BOARDS, strict=True))
+)
+def test_groups_are_those_of_positions_one_by_one(small_root: Path, kind: str, array: str) -> None:
+    table = next(iter(bgdata.open_warehouse(small_root).current(kind)))
+    pips = [Position(board).pip_count for board in table.array(array)]
+    spread = pip_spread(table)
+    assert spread is not None
+    assert spread.pips == list(range(0, max(pips) + 1, GROUP_PIPS))
+    for first, percent in zip(spread.pips, spread.percents, strict=True):
+        inside = sum(first <= each < first + GROUP_PIPS for each in pips)
+        assert percent == pytest.approx(100 * inside / len(pips), abs=0.005)
+    assert np.sum(spread.percents) == pytest.approx(100, abs=0.1)
+
+
+def test_a_version_without_positions_has_none(small_root: Path) -> None:
+    assert pip_spread(next(iter(bgdata.open_warehouse(small_root).current("bearoff_gammon")))) is None
