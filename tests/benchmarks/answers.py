@@ -25,7 +25,7 @@ from bgdata.evaluation.ubgi_player import UbgiPlayer
 from bgdata.game.codec import Boards
 from bgdata.game.position import Position
 from bgdata.kernel import thread_count
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.oracles import ask_gnubg
 
 SCRIPT = """

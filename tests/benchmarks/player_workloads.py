@@ -31,7 +31,7 @@ def network_plays(inputs: str, hidden: int, repeats: int) -> float:
     from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
     from bgdata.evaluation.networks.player import NetworkPlayer
     from bgdata.game.play_kernels import play_counts
-    from bgdata.selfplay.random_games import random_game_positions
+    from tests.random_games import random_game_positions
     from bgdata.training.networks import new_networks, rounded_networks
 
     race = InputSet.RACE if inputs == "contact" else input_set_named(inputs)

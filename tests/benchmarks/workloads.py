@@ -88,7 +88,7 @@ def plays(games: int, repeats: int) -> float:
     """All boards after every roll of random games, one core; seconds a roll."""
     from bgdata.game.play_kernels import batch_plays
     from bgdata.kernel import threads
-    from bgdata.selfplay.random_games import random_game_positions
+    from tests.random_games import random_game_positions
 
     _, boards, rolls = random_game_positions(games, seed=1)
     with threads(1):
@@ -98,7 +98,7 @@ def plays(games: int, repeats: int) -> float:
 
 def random_games(games: int, repeats: int) -> float:
     """Complete random games; seconds a game."""
-    from bgdata.selfplay.random_games import random_games
+    from tests.random_games import random_games
 
     random_games(1, seed=1)
     return best_of(repeats, lambda: random_games(games, seed=1)) / games
@@ -108,7 +108,7 @@ def sample_boards(count: int) -> NDArray[np.int8]:
     """int8[count, 26]: contact positions of random games."""
     from bgdata.game.board_kernels import position_classes
     from bgdata.game.classes import PositionClass
-    from bgdata.selfplay.random_games import random_game_positions
+    from tests.random_games import random_game_positions
 
     boards = random_game_positions(count // 20, seed=1).boards
     boards = boards[position_classes(boards) == PositionClass.CONTACT]

@@ -29,7 +29,7 @@ from bgdata.evaluation.bearoff_kernels import (
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.kernel import threads
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.reference.bearoff import equities, layouts
 from tests.reference.bearoff_chances import combined_chances, covered_by
 from tests.together import each

@@ -19,7 +19,7 @@ from bgdata.evaluation.chances import (
     turned_chances,
 )
 from bgdata.game.codec import flip_boards
-from bgdata.selfplay.random_games import GamePositions, random_game_positions, random_games
+from tests.random_games import GamePositions, random_game_positions, random_games
 from tests.reference.networks import equity, limited, possible, turned
 
 GAMES, SEED = 100, 51

@@ -15,7 +15,7 @@ from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.reference.games import random_chooser
 
 

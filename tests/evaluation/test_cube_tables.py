@@ -23,7 +23,7 @@ from bgdata.game.classes import PositionClass
 from bgdata.game.dice import ROLLS
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.command_line import position_id
 from tests.equity.samples import published_met
 from tests.oracles import ask_gnubg, needs_gnubg_tool

@@ -22,7 +22,7 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 
 
 @cache

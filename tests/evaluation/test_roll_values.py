@@ -26,7 +26,7 @@ from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.evaluation.sample_networks import random_networks
 
 ENDING = np.zeros((1, 26), np.int8)  # two checkers left, against some

@@ -18,7 +18,7 @@ from bgdata.game.dice import roll_of
 from bgdata.game.outcome import game_outcome, is_over
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position, parse_key20
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.formats import sessions
 from tests.together import each
 

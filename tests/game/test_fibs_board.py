@@ -11,7 +11,7 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.fibs_board import format_money_board, parse_fibs_board
 from bgdata.game.match import Cube, CubeOwner
 from bgdata.game.position import START, Position
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.together import all_raise
 
 

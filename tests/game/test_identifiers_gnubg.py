@@ -14,7 +14,7 @@ from bgdata.game.match_id import format_gnubg_id, format_match_id, parse_gnubg_i
 from bgdata.game.match_state import GameState, MatchState, Offer, Side
 from bgdata.game.position import Position
 from bgdata.game.xgid import Xgid
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 
 COUNT = 400

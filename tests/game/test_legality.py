@@ -14,7 +14,7 @@ from bgdata.game.legality import are_legal_results
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.reference.plays import boards_after
 
 COUNT = 120

@@ -15,7 +15,7 @@ from bgdata.game.move_kernels import checker_moves_of
 from bgdata.game.plays import OFF, CheckerMove, Play, checker_moves, format_play, legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
-from bgdata.selfplay.random_games import GamePositions, random_game_positions
+from tests.random_games import GamePositions, random_game_positions
 
 
 @cache

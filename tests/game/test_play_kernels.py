@@ -20,7 +20,7 @@ from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, batch_plays, fill_p
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.game.strategies import boards
 from tests.reference.plays import boards_after
 

@@ -9,7 +9,7 @@ import numpy as np
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.position import START
 from bgdata.game.position_hash import position_hashes
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.reference.position_hash import position_hash
 
 GOLDEN = ["0xecff4ec19ced9fcc", "0xf629657a249d739e", "0xb4ce4ddac06e7bf"]

@@ -30,7 +30,7 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.kernel import read_only, threads
 from bgdata.selfplay import rollout
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from bgdata.selfplay.rollout import (
     PLAIN,
     Limits,

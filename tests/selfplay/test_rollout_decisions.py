@@ -14,7 +14,7 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from bgdata.selfplay.rollout import Limits, RolloutSettings, equities_of, roll_out, rolled_blocks
 from bgdata.selfplay.rollout_decisions import (
     Decision,

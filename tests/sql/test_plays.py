@@ -12,7 +12,7 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kinds import all_kinds
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.reference.plays import boards_after
 from tests.together import each
 

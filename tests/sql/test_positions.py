@@ -14,7 +14,7 @@ from bgdata.game.classes import position_class
 from bgdata.game.dice import ORDERED_ROLLS, roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position, board_flaw
-from bgdata.selfplay.random_games import GamePositions, random_game_positions
+from tests.random_games import GamePositions, random_game_positions
 from tests.together import each
 
 Connection = duckdb.DuckDBPyConnection

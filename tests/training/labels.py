@@ -12,7 +12,7 @@ import numpy as np
 
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from bgdata.selfplay.splits import splits_of_games
 from bgdata.store.arrays import Array, save_array, values_digest
 from bgdata.store.manifest import FileEntry, Manifest

@@ -11,7 +11,7 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.inference import LATER_WEIGHT, LAYERS, SIZES, Activation
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from bgdata.training.networks import (
     check_features,
     copy_networks,

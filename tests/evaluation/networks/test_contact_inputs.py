@@ -12,7 +12,7 @@ from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.position import START
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.reference.contact_inputs import inputs
 from tests.together import each
 

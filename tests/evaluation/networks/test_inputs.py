@@ -26,7 +26,7 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
 from bgdata.game.position import START
 from bgdata.kernel import threads
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.reference.networks import INPUT_SETS, base_inputs, inputs
 
 # by input set: its revision, and the beginning of the SHA-256 of what it says of BOARDS

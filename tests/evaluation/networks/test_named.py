@@ -18,7 +18,7 @@ from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from bgdata.training.kinds.network import DATASET
 from bgdata.training.kinds.shared.networks import default_network
 from bgdata.warehouse import Warehouse

@@ -13,7 +13,7 @@ from bgdata.evaluation.networks.race_inputs import RACE_INPUTS, SIDE_INPUTS
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.reference.race_inputs import inputs
 
 RACE_NAMES = [name for name, _ in RACE_INPUTS]

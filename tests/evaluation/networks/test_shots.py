@@ -23,7 +23,7 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
 from bgdata.game.play_kernels import batch_plays
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.together import each
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bgdata.game.codec import Boards
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 
 
 def crowded_boards(count: int, seed: int) -> Boards:

@@ -20,7 +20,7 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
 from bgdata.matches.analysis.outlook import Analyst
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from tests.equity.samples import published_met
 from tests.evaluation.sample_networks import pips_networks, pips_player
 from tests.matches.analysis.recorded import MONEY, analyst, bearoff_board

@@ -20,7 +20,7 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.inference import SIZES
 from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from bgdata.store.parameters import VersionRef
 from bgdata.training.commands.train import td
 from bgdata.training.kinds.network import DATASET, NetworkParameters, described

@@ -16,7 +16,7 @@ from bgdata.evaluation.networks.inputs import encode, input_count
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
 from bgdata.kernel import threads
-from bgdata.selfplay.random_games import random_game_positions
+from tests.random_games import random_game_positions
 from bgdata.training.inputs import Sparse, fill_sparse, fill_sparse_alone, most_used, new_sparse
 from bgdata.training.networks import FloatNetworks
 from bgdata.training.supervised.examples import Examples

@@ -12,7 +12,7 @@ from bgdata.game.outcome import game_outcome
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
-from bgdata.selfplay.random_games import random_game_positions, random_games
+from tests.random_games import random_game_positions, random_games
 from tests.reference.plays import boards_after
 
 
