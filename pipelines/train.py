@@ -30,8 +30,8 @@ from prefect.artifacts import create_markdown_artifact
 
 from bgdata import open_warehouse
 from bgdata.errors import BgdataError
-from bgdata.training.steps import training as steps
-from bgdata.training.steps.training import TrainingPlan
+from bgdata.training import steps
+from bgdata.training.steps import TrainingPlan
 
 from .tasks import check_pictures, one_server, publish_picture
 

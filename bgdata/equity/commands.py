@@ -169,7 +169,7 @@ MOST_SHOWN = 15  # points to go of a comparison that nobody asked more of
 def build_met(warehouse: Warehouse, network: str, options: dict[str, Any], form: str) -> None:
     """Build a table and print its figures. Raises InvalidParameterError, and MissingTableError for a network that is
     not there."""
-    from bgdata.training.steps.networks import network_parameters
+    from bgdata.training.steps import network_parameters
 
     given = {} if options["row"] else network_parameters(warehouse, network)
     read = {name: MatchEquityParameters.parse(name, value) for name, value in options.items() if isinstance(value, str)}

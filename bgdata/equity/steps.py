@@ -12,7 +12,7 @@ from bgdata.evaluation.networks.named import network_name
 from bgdata.evaluation.players import NETWORK
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
-from bgdata.training.steps.networks import network_parameters
+from bgdata.training.steps import network_parameters
 from bgdata.warehouse import Warehouse
 
 

@@ -19,7 +19,7 @@ from bgdata.matches.analysis.acts import Act, ActKind, JudgedGame, RecordedGame
 from bgdata.matches.analysis.judged import judge_game, whole_game
 from bgdata.matches.analysis.outlook import Analyst
 from bgdata.matches.kinds.matches import DATASET as MATCHES
-from bgdata.selfplay.cubeful_series import CubefulRules
+from bgdata.selfplay.series import CubefulRules
 from bgdata.store.progress import Progress
 from bgdata.warehouse import Warehouse
 

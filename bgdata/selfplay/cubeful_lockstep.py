@@ -40,8 +40,8 @@ from bgdata.selfplay.cubeful_games import (
     roll_luck,
     takes,
 )
-from bgdata.selfplay.cubeful_series import GAME_FIELDS, CubefulResults, CubefulRules, CubeSide, terms_of
 from bgdata.selfplay.games import START, check_numbers, checked_choices
+from bgdata.selfplay.series import GAME_FIELDS, CubefulResults, CubefulRules, CubeSide, terms_of
 
 if TYPE_CHECKING:
     from bgdata.evaluation.player import Player

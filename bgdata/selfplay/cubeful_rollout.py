@@ -46,7 +46,6 @@ from bgdata.selfplay.cubeful_games import (
     takes,
     way_of,
 )
-from bgdata.selfplay.cubeful_series import CubefulRules, CubeSide, terms_of
 from bgdata.selfplay.rollout import PLAIN, Limits, RolloutSettings, Values, numbers_of
 from bgdata.selfplay.rollout_kernels import (
     BLOCK,
@@ -57,6 +56,7 @@ from bgdata.selfplay.rollout_kernels import (
     first_rolls,
     roll_at,
 )
+from bgdata.selfplay.series import CubefulRules, CubeSide, terms_of
 
 _EXACT = int(AnswerSource.EXACT)
 _OWNERS = {CubeOwner.CENTERED: NOBODY, CubeOwner.ON_ROLL: 0, CubeOwner.OPPONENT: 1}

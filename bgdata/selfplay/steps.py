@@ -20,10 +20,10 @@ from bgdata.selfplay.kinds.selfplay import DATASET as CORPORA
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
-from bgdata.selfplay.kinds.shared.sources import find_source
+from bgdata.selfplay.kinds.shared.rollouts import find_source
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
-from bgdata.training.steps.networks import network_parameters
+from bgdata.training.steps import network_parameters
 from bgdata.warehouse import Warehouse
 
 

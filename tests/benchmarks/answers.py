@@ -25,8 +25,8 @@ from bgdata.evaluation.ubgi_player import UbgiPlayer
 from bgdata.game.codec import Boards
 from bgdata.game.position import Position
 from bgdata.kernel import thread_count
-from tests.random_games import random_game_positions
 from tests.oracles import ask_gnubg
+from tests.random_games import random_game_positions
 
 SCRIPT = """
 import gnubg, json

@@ -31,8 +31,8 @@ def network_plays(inputs: str, hidden: int, repeats: int) -> float:
     from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
     from bgdata.evaluation.networks.player import NetworkPlayer
     from bgdata.game.play_kernels import play_counts
-    from tests.random_games import random_game_positions
     from bgdata.training.networks import new_networks, rounded_networks
+    from tests.random_games import random_game_positions
 
     race = InputSet.RACE if inputs == "contact" else input_set_named(inputs)
     input_sets = (race, input_set_named(inputs), input_set_named(inputs))
@@ -113,7 +113,7 @@ def training(inputs: str, hidden: str, repeats: int) -> float:
 
 def cubeful_games(with_luck: bool, count: int, repeats: int) -> float:
     """Money games of the shipped network with a cube life index of 0.7; seconds a game."""
-    from bgdata.selfplay.cubeful_series import CubefulRules, CubeSide, cubeful_results
+    from bgdata.selfplay.series import CubefulRules, CubeSide, cubeful_results
 
     chooser, sides = shipped_player().chooser, (CubeSide(), CubeSide())
     cubeful_results(chooser, sides, CubefulRules(), 2, 1, with_luck=with_luck)

@@ -31,9 +31,9 @@ from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads
-from tests.random_games import GamePositions, random_game_positions
 from bgdata.store.table import Table
 from tests.evaluation.sample_networks import PIPS_PER_UNIT, SHAPES, pips_networks, random_networks
+from tests.random_games import GamePositions, random_game_positions
 from tests.reference.networks import answer, equity, limited, logistic, unpacked
 
 TABLES = (

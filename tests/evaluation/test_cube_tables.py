@@ -23,10 +23,10 @@ from bgdata.game.classes import PositionClass
 from bgdata.game.dice import ROLLS
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
-from tests.random_games import random_game_positions
 from tests.command_line import position_id
 from tests.equity.samples import published_met
 from tests.oracles import ask_gnubg, needs_gnubg_tool
+from tests.random_games import random_game_positions
 
 CUBES = {"centered": Cube(), "on_roll": Cube(2, CubeOwner.ON_ROLL), "opponent": Cube(2, CubeOwner.OPPONENT)}
 EXAMPLE = "CgAAEAEAAAAAAA"  # of gnubg's manual

@@ -30,9 +30,9 @@ from bgdata.game.dice import roll_of
 from bgdata.game.plays import legal_plays, parse_play
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
-from tests.random_games import random_game_positions
 from tests.game.gnubg_rules import after_moves
 from tests.oracles import needs_gnubg_tool
+from tests.random_games import random_game_positions
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,9 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import Boards
 from bgdata.game.position import START
 from bgdata.kernel import threads
-from tests.random_games import GamePositions, random_game_positions
 from tests.evaluation.network_versions import random_networks
 from tests.evaluation.sample_evaluators import OnRollWins, Scrambled, judge
+from tests.random_games import GamePositions, random_game_positions
 from tests.reference.lookahead import chances_ahead, ranked, turned
 
 ROUNDING = 3e-7  # of chances

@@ -27,9 +27,9 @@ from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads
-from tests.random_games import random_game_positions
 from tests.evaluation.sample_networks import random_networks, random_player
 from tests.evaluation.test_lookahead import few_checkers
+from tests.random_games import random_game_positions
 from tests.reference.pubeval import likely_boards
 from tests.together import each
 

@@ -35,10 +35,10 @@ from bgdata.game.identifiers import identify
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
-from tests.random_games import GamePositions, random_game_positions
 from tests.evaluation.network_versions import random_networks, write_network
 from tests.evaluation.networks.test_mapped import is_mapped
 from tests.evaluation.sample_evaluators import Scrambled
+from tests.random_games import GamePositions, random_game_positions
 
 BEAROFF = "CgAAEAEAAAAAAA"  # two checkers a side
 RACE = Position([0, 2, 3, 3, 3, 2, 2, *[0] * 12, -2, -2, -3, -3, -3, -2, 0])

@@ -15,8 +15,8 @@ from bgdata.game.outcome import game_outcome
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
-from tests.random_games import GamePositions, random_game_positions
 from tests.formats.samples import shared_file
+from tests.random_games import GamePositions, random_game_positions
 from tests.reference.pubeval import CONTACT, RACE, best_plays, is_race, score
 
 

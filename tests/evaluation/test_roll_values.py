@@ -26,8 +26,8 @@ from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
-from tests.random_games import random_game_positions
 from tests.evaluation.sample_networks import random_networks
+from tests.random_games import random_game_positions
 
 ENDING = np.zeros((1, 26), np.int8)  # two checkers left, against some
 ENDING[0, [1, 2, 20]] = 1, 1, -12

@@ -16,8 +16,8 @@ from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.win_only import win_only, win_only_chooser
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
-from tests.random_games import GamePositions, random_game_positions
 from tests.evaluation.sample_networks import SHAPES, random_networks
+from tests.random_games import GamePositions, random_game_positions
 
 NETWORKS = (AnswerSource.RACE_NETWORK, AnswerSource.CRASHED_NETWORK, AnswerSource.CONTACT_NETWORK)
 

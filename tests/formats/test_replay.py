@@ -18,8 +18,8 @@ from bgdata.game.dice import roll_of
 from bgdata.game.outcome import game_outcome, is_over
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position, parse_key20
-from tests.random_games import random_game_positions
 from tests.formats import sessions
+from tests.random_games import random_game_positions
 from tests.together import each
 
 ROOT = "FF[4]GM[6]PW[ann]PB[bob]"

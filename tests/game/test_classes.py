@@ -11,11 +11,11 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass, position_class
 from bgdata.game.codec import Boards
 from bgdata.game.position import START, Position, parse_key20
-from tests.random_games import random_game_positions
 from tests.game.gnubg_rules import gnubg_classes
 from tests.game.test_codec import batches
 from tests.game.test_plays import position
 from tests.oracles import needs_gnubg_tool
+from tests.random_games import random_game_positions
 from tests.together import each
 
 

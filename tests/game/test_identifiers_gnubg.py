@@ -14,8 +14,8 @@ from bgdata.game.match_id import format_gnubg_id, format_match_id, parse_gnubg_i
 from bgdata.game.match_state import GameState, MatchState, Offer, Side
 from bgdata.game.position import Position
 from bgdata.game.xgid import Xgid
-from tests.random_games import random_game_positions
 from tests.oracles import ask_gnubg, needs_gnubg_tool
+from tests.random_games import random_game_positions
 
 COUNT = 400
 

@@ -20,8 +20,8 @@ from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, batch_plays, fill_p
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
-from tests.random_games import random_game_positions
 from tests.game.strategies import boards
+from tests.random_games import random_game_positions
 from tests.reference.plays import boards_after
 
 exhaustive = pytest.mark.skipif("BGDATA_EXHAUSTIVE" not in os.environ, reason="minutes; set BGDATA_EXHAUSTIVE=1 to run")

@@ -9,10 +9,10 @@ import numpy as np
 from bgdata.game.dice import ROLLS, roll_of
 from bgdata.game.plays import find_play, legal_plays
 from bgdata.game.position import START, Position
-from tests.random_games import random_game_positions
 from tests.game.gnubg_rules import gnubg_plays
 from tests.game.test_plays import FROM_START
 from tests.oracles import needs_gnubg_tool
+from tests.random_games import random_game_positions
 
 WANTED = 2000
 

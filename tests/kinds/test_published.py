@@ -28,8 +28,7 @@ from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.versions import input_digests
 from bgdata.training.kinds import network
-from bgdata.training.kinds.network import DATASET, published_networks
-from bgdata.training.kinds.shared.networks import default_network
+from bgdata.training.kinds.network import DATASET, default_network, published_networks
 from bgdata.training.kinds.supervised_network import DATASET as TAUGHT
 from bgdata.training.kinds.supervised_network import published_supervised_networks
 from bgdata.warehouse import Warehouse

@@ -8,7 +8,7 @@ import pytest
 
 import bgdata
 from bgdata.store.parameters import VersionRef
-from bgdata.training.steps.training import TrainingPlan
+from bgdata.training.steps import TrainingPlan
 from tests.pipelines.conftest import Run
 
 STEPS = ("selfplay", "play_sample", "lookahead_labels", "supervised_network", "scores")

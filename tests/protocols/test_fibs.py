@@ -26,9 +26,9 @@ from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.fibs import Ending, FibsPlayer, Wish, find_fibs_play, format_fibs_play
 from bgdata.protocols.fibs_messages import Said, parse_message
 from bgdata.protocols.record import Record
-from tests.random_games import random_game_positions
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.protocols.fibs_server import OPPONENT, OWN_INFO, PASSWORD, USER, FibsServer
+from tests.random_games import random_game_positions
 from tests.together import each
 
 PATIENCE = 60.0

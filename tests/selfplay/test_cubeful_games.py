@@ -27,10 +27,10 @@ from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.kernel import threads
-from bgdata.selfplay import cubeful_series
+from bgdata.selfplay import series
 from bgdata.selfplay.corpus import self_play
 from bgdata.selfplay.cubeful_games import MOST_CUBE, PASSED
-from bgdata.selfplay.cubeful_series import (
+from bgdata.selfplay.series import (
     CubefulCorpus,
     CubefulResults,
     CubefulRules,
@@ -375,7 +375,7 @@ def test_the_same_on_any_threads_and_in_any_batch(matches: CubefulCorpus, monkey
         assert_same(cubeful_self_play(network(), sides, rules, 20, SEED), one)
     end = int(matches.results.offsets[20])
     assert np.array_equal(matches.results.games[:end], one.results.games)
-    monkeypatch.setattr(cubeful_series, "TURNS", 20)  # so that most are played twice
+    monkeypatch.setattr(series, "TURNS", 20)  # so that most are played twice
     assert_same(cubeful_self_play(network(), sides, rules, 20, SEED), one)
     later = cubeful_self_play(network(), sides, rules, 5, SEED, 15)
     assert np.array_equal(later.results.games, one.results.games[one.results.offsets[15] :])

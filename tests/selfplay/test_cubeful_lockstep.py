@@ -22,7 +22,7 @@ from bgdata.evaluation.player import open_named_player
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards
 from bgdata.selfplay.cubeful_lockstep import play_cubeful
-from bgdata.selfplay.cubeful_series import CubefulRules, CubeSide, cubeful_results
+from bgdata.selfplay.series import CubefulRules, CubeSide, cubeful_results
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,6 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.kernel import read_only, threads
 from bgdata.selfplay import rollout
-from tests.random_games import random_game_positions
 from bgdata.selfplay.rollout import (
     PLAIN,
     Limits,
@@ -47,6 +46,7 @@ from bgdata.selfplay.rollout import (
 from bgdata.selfplay.rollout_kernels import BLOCK, SUPERBLOCK, fill_blocks, fill_order
 from bgdata.store.table import Table
 from tests.evaluation.sample_networks import pips_networks, pips_player, random_networks, random_player
+from tests.random_games import random_game_positions
 from tests.reference.games import splitmix
 from tests.reference.rollouts import Evaluator, Twin
 from tests.together import each

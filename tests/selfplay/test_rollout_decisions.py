@@ -14,7 +14,6 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
-from tests.random_games import random_game_positions
 from bgdata.selfplay.rollout import Limits, RolloutSettings, equities_of, roll_out, rolled_blocks
 from bgdata.selfplay.rollout_decisions import (
     Decision,
@@ -27,6 +26,7 @@ from bgdata.selfplay.rollout_decisions import (
 )
 from bgdata.selfplay.rollout_kernels import BLOCK
 from tests.evaluation.sample_networks import pips_player, random_networks
+from tests.random_games import random_game_positions
 
 SHORT = RolloutSettings("end", 4)
 FEW = Limits(2 * BLOCK)

@@ -12,7 +12,6 @@ import numpy as np
 
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
-from tests.random_games import random_game_positions
 from bgdata.selfplay.splits import splits_of_games
 from bgdata.store.arrays import Array, save_array, values_digest
 from bgdata.store.manifest import FileEntry, Manifest
@@ -20,6 +19,7 @@ from bgdata.store.storage import sha256_file
 from bgdata.training.feed.feed import Feed
 from bgdata.training.feed.rows import Batch
 from bgdata.warehouse import Warehouse
+from tests.random_games import random_game_positions
 
 CONTACT, LABELS = "gnubg_training/contact", "rollout_labels/some"
 

@@ -7,8 +7,8 @@ import pytest
 
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode, input_count
+from bgdata.training.supervised.examples import fill_dense
 from tests.random_games import random_game_positions
-from bgdata.training.inputs import fill_dense
 from tests.reference.networks import inputs
 
 

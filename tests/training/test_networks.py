@@ -11,7 +11,6 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.inference import LATER_WEIGHT, LAYERS, SIZES, Activation
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode
-from tests.random_games import random_game_positions
 from bgdata.training.networks import (
     check_features,
     copy_networks,
@@ -24,6 +23,7 @@ from bgdata.training.networks import (
     started_networks,
 )
 from tests.evaluation.sample_networks import RECTIFIED, SHAPES, random_floats, random_networks
+from tests.random_games import random_game_positions
 
 SAME: tuple[tuple[int, ...], ...] = ((), (), ())
 

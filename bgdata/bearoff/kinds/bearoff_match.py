@@ -16,7 +16,7 @@ from bgdata.equity.stored_met import KINDS, met_names
 from bgdata.errors import InvalidParameterError, InvalidScoreError, MissingTableError
 from bgdata.game.match import MatchScore
 from bgdata.kinds import all_kinds
-from bgdata.selfplay.kinds.shared.sources import variant_input, variant_recipe
+from bgdata.selfplay.kinds.shared.rollouts import variant_input, variant_recipe
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef

@@ -36,7 +36,7 @@ from bgdata.warehouse import Warehouse
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bgdata.selfplay.luck.recorded import GameLuck, LuckTotals, RecordedGame
+    from bgdata.selfplay.luck import GameLuck, LuckTotals, RecordedGame
 
 
 @click.command()
@@ -130,7 +130,7 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
 
 def analyse_game(player: Any, source: str, number: int, match: Match, game: Game) -> Analysed:
     """One game of the match with this number, valued by a player. Raises InvalidGameError."""
-    from bgdata.selfplay.luck.recorded import game_luck, totals
+    from bgdata.selfplay.luck import game_luck, totals
 
     try:
         replayed = replay_game(match, game)
@@ -146,7 +146,7 @@ def analyse_game(player: Any, source: str, number: int, match: Match, game: Game
 
 def recorded(game: Game, replayed: ReplayedGame) -> RecordedGame:
     """The rolls of a replayed game as arrays, with its result in points per unit of the final cube."""
-    from bgdata.selfplay.luck.recorded import RecordedGame
+    from bgdata.selfplay.luck import RecordedGame
 
     rolled = [turn for turn in replayed.turns if turn.turn.dice]
     result = nan
@@ -265,7 +265,7 @@ def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
 
 def running_totals(games: Sequence[Analysed]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], list[int]]:
     """(sums of net luck and of net skill after every turn, seen by player 0; turns up to the end of each game)."""
-    from bgdata.selfplay.luck.recorded import signs
+    from bgdata.selfplay.luck import signs
 
     luck = np.concatenate([signs(each.record.players) * each.found.luck for each in games])
     skill = np.concatenate([signs(each.record.players) * each.found.skill for each in games])
@@ -293,7 +293,7 @@ def draw_luck(games: Sequence[Analysed], path: Path) -> None:
 
 def draw_rolls(axes: Axes, games: Sequence[Analysed]) -> None:
     """Draw a bar for each roll: upwards if it is good for player 0, coloured by the player who rolled."""
-    from bgdata.selfplay.luck.recorded import signs
+    from bgdata.selfplay.luck import signs
 
     players = np.concatenate([each.record.players for each in games])
     luck = signs(players) * np.concatenate([each.found.luck for each in games])

@@ -148,7 +148,7 @@ def rules_for(warehouse: Warehouse, score: MatchScore | Money, options: Mapping[
     """How the cube is handled. Raises UsageError for a match equity table that does not reach as far as the match, and
     what `stakes.find_met_or_file` raises."""
     from bgdata.equity.cube import CubeRules
-    from bgdata.selfplay.cubeful_series import CubefulRules
+    from bgdata.selfplay.series import CubefulRules
 
     if isinstance(score, Money):
         return CubeRules(has_beavers=bool(options["beavers"]))

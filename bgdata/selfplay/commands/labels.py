@@ -32,8 +32,7 @@ from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.selfplay.kinds.lookahead_labels import LookaheadParameters
 from bgdata.selfplay.kinds.rollout_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.rollout_labels import RolloutLabelParameters
-from bgdata.selfplay.kinds.shared.rollouts import RollerParameters
-from bgdata.selfplay.kinds.shared.sources import find_source
+from bgdata.selfplay.kinds.shared.rollouts import RollerParameters, find_source
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress_bars import progress_bars
@@ -197,7 +196,7 @@ def check_options(engine: str, given: set[str]) -> None:
 
 def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_change: float, form: str) -> None:
     """Build a version of `lookahead_labels`, and print a summary. Raises as `label_positions` does."""
-    from bgdata.training.steps.networks import network_parameters
+    from bgdata.training.steps import network_parameters
 
     place, recipe = find_source(warehouse, source)
     parameters = LookaheadParameters(
@@ -221,7 +220,7 @@ def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Map
     """Build a version of `engine_labels`, and print a summary. Raises as `label_positions` does."""
     from bgdata.evaluation.lookahead import MOST_PLY
     from bgdata.evaluation.player import open_named_player
-    from bgdata.training.steps.networks import network_parameters
+    from bgdata.training.steps import network_parameters
 
     ply, (place, recipe) = options["ply"] or 0, find_source(warehouse, source)
     if engine == "lookahead":
@@ -328,7 +327,7 @@ def roller_parameters(
 ) -> dict[str, Any]:
     """Which network rolls out, and the settings of the rollouts, from the options of a command; the standard error to
     reach is the `usual` one unless they name another. Raises MissingTableError."""
-    from bgdata.training.steps.networks import network_parameters
+    from bgdata.training.steps import network_parameters
 
     until = usual if options["until"] is None else options["until"]
     if until is None:

@@ -27,13 +27,12 @@ from bgdata.cli.output import print_built
 from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.rows import COUNT, EQUITY, LOSS, Column, Quantity, table_lines
 from bgdata.selfplay.kinds.cubeful_selfplay import DATASET as CUBEFUL
-from bgdata.selfplay.kinds.cubeful_selfplay import MOST_PLY, CubefulParameters
+from bgdata.selfplay.kinds.cubeful_selfplay import MOST_PLY, CubefulParameters, CubePlayerParameters
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
-from bgdata.selfplay.kinds.shared.cube_players import CubePlayerParameters
-from bgdata.selfplay.kinds.shared.sources import leads_to
+from bgdata.selfplay.kinds.shared.rollouts import leads_to
 from bgdata.store.executors import open_executor
 from bgdata.store.names import quoted
 from bgdata.store.progress_bars import progress_bars

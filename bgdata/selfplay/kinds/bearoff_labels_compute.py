@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,56 +17,41 @@ from bgdata.bearoff.tables import RaceTable
 from bgdata.errors import CheckFailedError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffSource
-from bgdata.evaluation.chances import cubeless_equities
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.position_hash import position_hashes
-from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
+from bgdata.kinds.column_values import chosen_texts
+from bgdata.kinds.rechecking import check_rows
 from bgdata.selfplay.kinds.bearoff_labels import BearoffParameters
-from bgdata.selfplay.kinds.shared.games_compute import slices
-from bgdata.selfplay.kinds.shared.sources_compute import split_column
+from bgdata.selfplay.kinds.shared.games_compute import RowsComputation, counts_of
 from bgdata.selfplay.splits import splits_of_hashes
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import sampled
 from bgdata.store.table import Table
 
 SOURCES = ("exact", "combined")
 WIN_ERROR = 2e-6  # of chances stored as float32, against sums in double precision
 
 
-class BearoffLabelsComputation(Computation[BearoffParameters]):
+class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
     """Computation of `bearoff_labels`."""
 
     def compute(self, build: Build[BearoffParameters]) -> None:
         job = build.job
         boards = boards_of(build.parameters)
         job.progress.start(job.title, len(boards), "positions")
-        for name, values in labelled(build.inputs, boards).items():
+        for name, values in label_arrays(build.inputs, boards).items():
             job.save(name, values)
         job.progress.advance(len(boards))
 
-    def batches(self, computed: Computed[BearoffParameters]) -> Iterator[pa.RecordBatch]:
-        for rows in slices(len(computed.arrays["boards"]), self.kind.row_group_rows):
-            found = {name: np.asarray(values[rows]) for name, values in computed.arrays.items()}
-            yield pa.record_batch(
-                {
-                    "row": np.arange(rows.start, rows.stop, dtype=np.int32),
-                    **position_columns(found["boards"]),
-                    "class": class_column(found["classes"]),
-                    **chance_columns(found["chances"]),
-                    "cubeless_equity": cubeless_equities(found["chances"]),
-                    "label_source": chosen_texts(pa.array(SOURCES), found["sources"].astype(np.int32)),
-                    "split": split_column(found["splits"]),
-                }
-            )
+    def own_columns(self, found: Mapping[str, Array], _computed: Computed[BearoffParameters]) -> dict[str, Any]:
+        return {"label_source": chosen_texts(pa.array(SOURCES), found["sources"].astype(np.int32))}
 
     def statistics(self, computed: Computed[BearoffParameters]) -> Mapping[str, float]:
-        counts = np.bincount(computed.arrays["sources"], minlength=len(SOURCES))
-        found = {name: float(count) for name, count in zip(SOURCES, counts, strict=True)}
         with_gammons = np.asarray(computed.arrays["chances"])[:, [1, 3]].any(axis=1)
         two_sided = computed.parameters.two_sided_parameters()
         bound = {"exact_equity_error_bound": error_bound(two_sided.points, two_sided.checkers)} if two_sided else {}
-        return {**found, "with_gammons": float(with_gammons.sum()), **bound}
+        return {**counts_of(computed.arrays["sources"], SOURCES), "with_gammons": float(with_gammons.sum()), **bound}
 
     def check_sample(self, recheck: Recheck[BearoffParameters]) -> str:
         """Draw the pairs again, answer some again, and those that are combined by another way as well."""
@@ -74,13 +60,7 @@ class BearoffLabelsComputation(Computation[BearoffParameters]):
         if len(boards) != len(table.array("boards")):
             raise CheckFailedError(f"expected {len(boards)} pairs in {table.name}, found {len(table.array('boards'))}")
         chosen = np.sort(recheck.generator.permutation(len(boards))[: recheck.rows])
-        for name, values in labelled(recheck.inputs, boards[chosen]).items():
-            found = np.asarray(table.array(name))[chosen]
-            for place in np.flatnonzero((found != values).reshape(len(chosen), -1).any(axis=1))[:1]:
-                raise CheckFailedError(
-                    f"expected {name} of {values[place].tolist()} in row {chosen[place]} of {table.name}, found "
-                    f"{found[place].tolist()}"
-                )
+        check_rows(table, chosen, label_arrays(recheck.inputs, boards[chosen]))
         for row in chosen[table.array("sources")[chosen] == SOURCES.index("combined")].tolist():
             check_win(table, recheck.inputs["one_sided"], row)
         return sampled(len(chosen), len(boards))
@@ -97,7 +77,7 @@ def boards_of(parameters: BearoffParameters) -> Array:
     return np.concatenate([boards, more])
 
 
-def labelled(inputs: Mapping[str, Table], boards: Array) -> dict[str, Array]:
+def label_arrays(inputs: Mapping[str, Table], boards: Array) -> dict[str, Array]:
     """Every declared array of some pairs."""
     found = BearoffEvaluator(**inputs).evaluate_many(boards)
     return {

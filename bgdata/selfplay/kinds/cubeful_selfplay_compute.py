@@ -15,14 +15,13 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.move_kernels import checker_moves_of
 from bgdata.kinds.column_values import constant, text_arrays, text_column
 from bgdata.kinds.rechecking import check_arrays, check_replayed
-from bgdata.selfplay.cubeful_series import CubefulResults, cubeful_self_play
-from bgdata.selfplay.kinds.cubeful_selfplay import CubefulParameters
+from bgdata.selfplay.kinds.cubeful_selfplay import CubefulParameters, sides_of
 from bgdata.selfplay.kinds.selfplay import SESSION_GAMES
 from bgdata.selfplay.kinds.selfplay_compute import open_seat, play_texts
-from bgdata.selfplay.kinds.shared.cube_players import sides_of
-from bgdata.selfplay.kinds.shared.cube_players_compute import folders_of, open_played
 from bgdata.selfplay.kinds.shared.games import ACTIONS
 from bgdata.selfplay.kinds.shared.games_compute import GameRows, TurnRows, save_games, slices, turn_places
+from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played
+from bgdata.selfplay.series import CubefulResults, cubeful_self_play
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, sampled

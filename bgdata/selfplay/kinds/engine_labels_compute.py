@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from bgdata.errors import CheckSkippedError, InvalidParameterError, UnknownPlayerError
-from bgdata.evaluation.chances import cubeless_equities, ordered_chances
+from bgdata.evaluation.chances import ordered_chances
 from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.player import as_evaluator, open_player_of_version
-from bgdata.kinds.column_values import chance_columns, constant
 from bgdata.kinds.rechecking import check_arrays, check_chances
 from bgdata.selfplay.kinds.engine_labels import EngineParameters
-from bgdata.selfplay.kinds.shared.games_compute import slices
+from bgdata.selfplay.kinds.shared.games_compute import (
+    RowsComputation,
+    places_of,
+)
 from bgdata.selfplay.kinds.shared.rollouts_compute import SAMPLE_ROWS, network_text, open_roller
-from bgdata.selfplay.kinds.shared.sources_compute import place_columns, places_of, split_column
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import sampled
 from bgdata.store.table import Table
 
 STEP = 4096  # positions asked for at a time at ply 0, between which a killed run goes on: programs are slow to start
 
 
-class EngineLabelsComputation(Computation[EngineParameters]):
+class EngineLabelsComputation(RowsComputation[EngineParameters]):
     """Computation of `engine_labels`."""
 
     def compute(self, build: Build[EngineParameters]) -> None:
@@ -44,22 +45,8 @@ class EngineLabelsComputation(Computation[EngineParameters]):
             job.save(name, values)
         job.save("engine", engine_text(parameters, inputs))
 
-    def batches(self, computed: Computed[EngineParameters]) -> Iterator[pa.RecordBatch]:
-        arrays = computed.arrays
-        engine = np.asarray(arrays["engine"]).tobytes().decode()
-        for rows in slices(len(arrays["rows"]), self.kind.row_group_rows):
-            found = {name: np.asarray(values[rows]) for name, values in arrays.items() if name != "engine"}
-            count = len(found["rows"])
-            yield pa.record_batch(
-                {
-                    **place_columns(found),
-                    **chance_columns(found["chances"]),
-                    "cubeless_equity": cubeless_equities(found["chances"]),
-                    "engine": constant(engine, "VARCHAR", count),
-                    "ply": np.full(count, computed.parameters.ply, np.int32),
-                    "split": split_column(found["splits"]),
-                }
-            )
+    def own_columns(self, found: Mapping[str, Array], computed: Computed[EngineParameters]) -> dict[str, Any]:
+        return {"ply": np.full(len(found["rows"]), computed.parameters.ply, np.int32)}
 
     def check_sample(self, recheck: Recheck[EngineParameters]) -> str:
         """Find the places again, and ask for some of them where the program of that version is installed."""

@@ -10,12 +10,12 @@ from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY
 from bgdata.kinds.columns import CHANCE_COLUMNS, EQUITY_COLUMN, SPLITS_ARRAY
 from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
-from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
-from bgdata.selfplay.kinds.shared.sources import (
+from bgdata.selfplay.kinds.shared.rollouts import (
     PLACE_ARRAYS,
     PLACE_COLUMNS,
     SPLIT_COLUMN,
     UNNAMED,
+    NetworkChoice,
     check_splits,
     source_input,
 )

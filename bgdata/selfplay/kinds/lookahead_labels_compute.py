@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,21 +11,25 @@ import pyarrow as pa
 from bgdata.errors import CheckFailedError
 from bgdata.evaluation.chances import cubeless_equities, ordered_chances
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.kinds.column_values import chance_columns, chosen_texts, constant
+from bgdata.kinds.column_values import chosen_texts
 from bgdata.kinds.rechecking import check_arrays, check_rows
 from bgdata.selfplay.kinds.lookahead_labels import LookaheadParameters
-from bgdata.selfplay.kinds.shared.games_compute import slices
+from bgdata.selfplay.kinds.shared.games_compute import (
+    Places,
+    RowsComputation,
+    counts_of,
+    places_of,
+)
 from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller
-from bgdata.selfplay.kinds.shared.sources_compute import Places, place_columns, places_of, split_column
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import sampled
 
 STEP = 4096  # positions evaluated at a time: a killed run resumes between them
 LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three numbered as `evaluator.AnswerSource`
 
 
-class LookaheadLabelsComputation(Computation[LookaheadParameters]):
+class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
     """Computation of `lookahead_labels`."""
 
     def compute(self, build: Build[LookaheadParameters]) -> None:
@@ -42,29 +47,17 @@ class LookaheadLabelsComputation(Computation[LookaheadParameters]):
             job.save(name, values)
         job.save("network", network_text(parameters, inputs))
 
-    def batches(self, computed: Computed[LookaheadParameters]) -> Iterator[pa.RecordBatch]:
-        arrays = computed.arrays
-        network = np.asarray(arrays["network"]).tobytes().decode()
-        for rows in slices(len(arrays["rows"]), self.kind.row_group_rows):
-            found = {name: np.asarray(values[rows]) for name, values in arrays.items() if name != "network"}
-            yield pa.record_batch(
-                {
-                    **place_columns(found),
-                    **chance_columns(found["chances"]),
-                    "cubeless_equity": cubeless_equities(found["chances"]),
-                    "static_equity": cubeless_equities(found["static_chances"]),
-                    "change": found["changes"],
-                    "label_source": chosen_texts(pa.array(LABEL_SOURCES), found["sources"].astype(np.int32)),
-                    "network": constant(network, "VARCHAR", len(found["rows"])),
-                    "split": split_column(found["splits"]),
-                }
-            )
+    def own_columns(self, found: Mapping[str, Array], _computed: Computed[LookaheadParameters]) -> dict[str, Any]:
+        return {
+            "static_equity": cubeless_equities(found["static_chances"]),
+            "change": found["changes"],
+            "label_source": chosen_texts(pa.array(LABEL_SOURCES), found["sources"].astype(np.int32)),
+        }
 
     def statistics(self, computed: Computed[LookaheadParameters]) -> Mapping[str, float]:
         arrays = computed.arrays
-        counts = np.bincount(arrays["sources"], minlength=len(LABEL_SOURCES))
         changes = np.asarray(arrays["changes"])[np.asarray(arrays["sources"]) == LABEL_SOURCES.index("lookahead")]
-        found = {name: float(count) for name, count in zip(LABEL_SOURCES, counts, strict=True)}
+        found = counts_of(arrays["sources"], LABEL_SOURCES)
         if not len(changes):
             return found
         sizes = np.abs(changes.astype(np.float64))

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.choices import Chooser
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
-from bgdata.kinds.column_values import chosen_texts, class_column, position_columns
 from bgdata.kinds.rechecking import check_arrays, check_rows
 from bgdata.selfplay.kinds.play_sample import PlaySampleParameters
-from bgdata.selfplay.kinds.position_sample_compute import chosen_rows, file_classes
-from bgdata.selfplay.kinds.shared.games_compute import slices, turn_places
+from bgdata.selfplay.kinds.shared.games_compute import (
+    RowsComputation,
+    chosen_rows,
+    counts_of,
+    file_classes,
+    turn_places,
+)
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.rollout_decisions import Window, static_losses, within_window
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import sampled
 
 STEP = 8192  # turns whose plays are evaluated at a time
 
@@ -37,7 +40,7 @@ class PlayRows(NamedTuple):
     losses: Array  # float32[n] points at 0-ply
 
 
-class PlaySampleComputation(Computation[PlaySampleParameters]):
+class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
     """Computation of `play_sample`."""
 
     def compute(self, build: Build[PlaySampleParameters]) -> None:
@@ -67,25 +70,12 @@ class PlaySampleComputation(Computation[PlaySampleParameters]):
         job.save("losses", found.losses)
         job.save("splits", splits_of_games(parameters.seed, games[found.turns]))
 
-    def batches(self, computed: Computed[PlaySampleParameters]) -> Iterator[pa.RecordBatch]:
-        for rows in slices(len(computed.arrays["games"]), self.kind.row_group_rows):
-            found = {name: np.asarray(values[rows]) for name, values in computed.arrays.items()}
-            yield pa.record_batch(
-                {
-                    "game": found["games"],
-                    "turn": found["turns"],
-                    "rank": found["ranks"].astype(np.int16),
-                    **position_columns(found["boards"]),
-                    "class": class_column(found["classes"]),
-                    "loss": found["losses"].astype(np.float64),
-                    "split": chosen_texts(pa.array(SPLITS), found["splits"].astype(np.int32)),
-                }
-            )
+    def own_columns(self, found: Mapping[str, Array], _computed: Computed[PlaySampleParameters]) -> dict[str, Any]:
+        return {"rank": found["ranks"].astype(np.int16), "loss": found["losses"].astype(np.float64)}
 
     def statistics(self, computed: Computed[PlaySampleParameters]) -> Mapping[str, float]:
-        splits = np.bincount(computed.arrays["splits"], minlength=len(SPLITS))
-        named = {name: float(count) for name, count in zip(SPLITS, splits, strict=True)}
-        return {**named, "turns": float((np.asarray(computed.arrays["ranks"]) == 1).sum())}
+        turns = float((np.asarray(computed.arrays["ranks"]) == 1).sum())
+        return {**counts_of(computed.arrays["splits"], SPLITS), "turns": turns}
 
     def check_sample(self, recheck: Recheck[PlaySampleParameters]) -> str:
         """Rank the plays of some turns again."""

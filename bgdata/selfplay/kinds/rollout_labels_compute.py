@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from bgdata.game.board_kernels import position_classes
-from bgdata.kinds.column_values import chance_columns, class_column, constant, position_columns
+from bgdata.kinds.column_values import chance_columns
 from bgdata.kinds.rechecking import check_arrays, check_rows
 from bgdata.selfplay.kinds.rollout_labels import RolloutLabelParameters
-from bgdata.selfplay.kinds.shared.games_compute import slices
+from bgdata.selfplay.kinds.shared.games_compute import RowsComputation
 from bgdata.selfplay.kinds.shared.rollouts_compute import (
     ROLLED,
     SAMPLE_ROWS,
@@ -22,7 +23,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import (
 )
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import sampled
 
 STEP = 4  # positions rolled out at a time, between which a killed run goes on
 COLUMNS = {
@@ -33,7 +34,7 @@ COLUMNS = {
 }
 
 
-class RolloutLabelsComputation(Computation[RolloutLabelParameters]):
+class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
     """Computation of `rollout_labels`."""
 
     def compute(self, build: Build[RolloutLabelParameters]) -> None:
@@ -49,23 +50,13 @@ class RolloutLabelsComputation(Computation[RolloutLabelParameters]):
         for name, values in {**source_arrays(boards), "network": network_text(parameters, inputs), **state}.items():
             job.save(name, values)
 
-    def batches(self, computed: Computed[RolloutLabelParameters]) -> Iterator[pa.RecordBatch]:
-        arrays = computed.arrays
-        until, network = computed.parameters.limits().until, np.asarray(arrays["network"]).tobytes().decode()
-        for rows in slices(len(arrays["boards"]), self.kind.row_group_rows):
-            errors = chance_columns(arrays["standard_errors"][rows])
-            yield pa.record_batch(
-                {
-                    "row": np.arange(rows.start, rows.stop, dtype=np.int32),
-                    **position_columns(arrays["boards"][rows]),
-                    "class": class_column(arrays["classes"][rows]),
-                    **chance_columns(arrays["chances"][rows]),
-                    **{f"{name}_standard_error": values for name, values in errors.items()},
-                    **{column: np.asarray(arrays[name][rows]) for name, column in COLUMNS.items()},
-                    "is_reached": pa.array(arrays["equity_standard_errors"][rows] <= until),
-                    "network": constant(network, "VARCHAR", rows.stop - rows.start),
-                }
-            )
+    def own_columns(self, found: Mapping[str, Array], computed: Computed[RolloutLabelParameters]) -> dict[str, Any]:
+        errors, until = chance_columns(found["standard_errors"]), computed.parameters.limits().until
+        return {
+            **{f"{name}_standard_error": values for name, values in errors.items()},
+            **{column: found[name] for name, column in COLUMNS.items()},
+            "is_reached": pa.array(found["equity_standard_errors"] <= until),
+        }
 
     def statistics(self, computed: Computed[RolloutLabelParameters]) -> Mapping[str, float]:
         arrays = computed.arrays

@@ -16,7 +16,7 @@ from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 from bgdata.store.versions import VERSION
-from bgdata.training.kinds.shared.networks import default_network
+from bgdata.training.kinds.network import default_network
 
 PLAYERS = re.compile(rf"network(/[a-z0-9-]+(/{VERSION.pattern})?)?|{'|'.join(PLAIN_PLAYERS)}")
 SESSION_GAMES = 10_000  # that make one money session in files of other programs

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +12,10 @@ from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
 from bgdata.errors import CorruptFileError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
+from bgdata.kinds.column_values import chosen_texts
 from bgdata.kinds.rechecking import check_rows
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
-from bgdata.selfplay.kinds.shared.games_compute import slices
+from bgdata.selfplay.kinds.shared.games_compute import RowsComputation
 from bgdata.selfplay.rescoring import (
     GameOutcomes,
     Labels,
@@ -22,16 +23,16 @@ from bgdata.selfplay.rescoring import (
     rescored_labels,
     rescoring_report,
 )
-from bgdata.selfplay.splits import SPLITS, splits_of_games
+from bgdata.selfplay.splits import splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import sampled
 from bgdata.store.table import Table
 
 SOURCES = ("outcome", "exact", "combined")  # numbered as `BearoffSource`
 
 
-class SelfPlayLabelsComputation(Computation[SelfPlayLabelParameters]):
+class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
     """Computation of `selfplay_labels`."""
 
     def compute(self, build: Build[SelfPlayLabelParameters]) -> None:
@@ -39,25 +40,13 @@ class SelfPlayLabelsComputation(Computation[SelfPlayLabelParameters]):
         for name, values in label_games(build.parameters, build.inputs, games).items():
             build.job.save(name, values)
 
-    def batches(self, computed: Computed[SelfPlayLabelParameters]) -> Iterator[pa.RecordBatch]:
-        for rows in slices(len(computed.arrays["games"]), self.kind.row_group_rows):
-            found = {name: np.asarray(values[rows]) for name, values in computed.arrays.items()}
-            turns_later = found["turns_later"]
-            yield pa.record_batch(
-                {
-                    "game": found["games"],
-                    "turn": found["turns"],
-                    **position_columns(found["boards"]),
-                    "class": class_column(found["classes"]),
-                    "outcome": found["outcomes"],
-                    **chance_columns(found["chances"]),
-                    "cubeless_equity": cubeless_equities(found["chances"]),
-                    "label_source": chosen_texts(pa.array(SOURCES), found["sources"].astype(np.int32)),
-                    "turns_later": pa.array(turns_later, mask=turns_later < 0),
-                    "hedged_equity": pa.array(found["hedged_equities"], from_pandas=True),
-                    "split": chosen_texts(pa.array(SPLITS), found["splits"].astype(np.int32)),
-                }
-            )
+    def own_columns(self, found: Mapping[str, Array], _computed: Computed[SelfPlayLabelParameters]) -> dict[str, Any]:
+        return {
+            "outcome": found["outcomes"],
+            "label_source": chosen_texts(pa.array(SOURCES), found["sources"].astype(np.int32)),
+            "turns_later": pa.array(found["turns_later"], mask=found["turns_later"] < 0),
+            "hedged_equity": pa.array(found["hedged_equities"], from_pandas=True),
+        }
 
     def statistics(self, computed: Computed[SelfPlayLabelParameters]) -> Mapping[str, float]:
         parameters, arrays = computed.parameters, computed.arrays

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,22 +16,17 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
 from bgdata.game.board_kernels import position_classes
 from bgdata.kinds.column_values import (
-    chance_columns,
     chosen_texts,
-    class_column,
-    constant,
-    position_columns,
 )
 from bgdata.kinds.rechecking import check_arrays, check_replayed
-from bgdata.selfplay.kinds.shared.cube_players_compute import folders_of
-from bgdata.selfplay.kinds.shared.games_compute import slices
-from bgdata.selfplay.kinds.shared.rollouts_compute import BEAROFF_ROLES, network_text, open_roller
+from bgdata.selfplay.kinds.shared.games_compute import RowsComputation, counts_of
+from bgdata.selfplay.kinds.shared.rollouts_compute import BEAROFF_ROLES, folders_of, network_text, open_roller
 from bgdata.selfplay.kinds.training_games import STARTS, TrainingGameParameters
 from bgdata.selfplay.splits import SPLITS, game_hashes, splits_of_games
 from bgdata.selfplay.training_games import NO_POSITIONS, training_games
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import sampled
 from bgdata.store.shards import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
 
@@ -43,7 +39,7 @@ ROW_ARRAYS = (
 )
 
 
-class TrainingGamesComputation(Computation[TrainingGameParameters]):
+class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
     """Computation of `training_games`."""
 
     def compute(self, build: Build[TrainingGameParameters]) -> None:
@@ -55,32 +51,17 @@ class TrainingGamesComputation(Computation[TrainingGameParameters]):
             job.save(name, np.concatenate([shard[name] for shard in shards]))
         job.save("network", network_text(parameters, build.inputs))
 
-    def batches(self, computed: Computed[TrainingGameParameters]) -> Iterator[pa.RecordBatch]:
-        arrays = computed.arrays
-        network = np.asarray(arrays["network"]).tobytes().decode()
-        for rows in slices(len(arrays["games"]), self.kind.row_group_rows):
-            found = {name: np.asarray(arrays[name][rows]) for name in ROW_ARRAYS}
-            yield pa.record_batch(
-                {
-                    "game": found["games"],
-                    "turn": found["turns"],
-                    **position_columns(found["boards"]),
-                    "class": class_column(found["classes"]),
-                    "start": chosen_texts(pa.array(STARTS), found["starts"].astype(np.int32)),
-                    **chance_columns(found["chances"]),
-                    "cubeless_equity": cubeless_equities(found["chances"]),
-                    "lookahead_equity": found["lookahead_equities"],
-                    "static_equity": found["static_equities"],
-                    "network": constant(network, "VARCHAR", len(found["games"])),
-                    "split": chosen_texts(pa.array(SPLITS), found["splits"].astype(np.int32)),
-                }
-            )
+    def own_columns(self, found: Mapping[str, Array], _computed: Computed[TrainingGameParameters]) -> dict[str, Any]:
+        return {
+            "start": chosen_texts(pa.array(STARTS), found["starts"].astype(np.int32)),
+            "lookahead_equity": found["lookahead_equities"],
+            "static_equity": found["static_equities"],
+        }
 
     def statistics(self, computed: Computed[TrainingGameParameters]) -> Mapping[str, float]:
         arrays = computed.arrays
         labels = cubeless_equities(np.asarray(arrays["chances"])).astype(np.float64)
-        counts = np.bincount(np.asarray(arrays["starts"]), minlength=len(STARTS))
-        found = {f"positions_from_{name}": float(count) for name, count in zip(STARTS, counts, strict=True)}
+        found = counts_of(arrays["starts"], [f"positions_from_{name}" for name in STARTS])
         for name in ("static", "lookahead"):
             changes = labels - np.asarray(arrays[f"{name}_equities"])
             found[f"rms_change_from_{name}"] = float(np.sqrt((changes**2).mean()))

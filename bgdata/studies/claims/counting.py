@@ -13,7 +13,7 @@ from math import comb
 from bgdata.bearoff.index import layout_count
 from bgdata.evaluation.networks.escapes import escape_counts
 from bgdata.game.dice import Roll
-from bgdata.selfplay.luck.formulas import rating_gap
+from bgdata.selfplay.luck_formulas import rating_gap
 
 HEADER_BYTES = 40  # of gnubg's bearoff files
 FILE_LIMIT_BYTES = 1 << 31  # of the program that makes them

@@ -78,7 +78,7 @@ def parts(
       bgdata train parts --labels training_games --parts 3 --parts 12 --units 128
     """
     from bgdata.measures.steps.references import find_references
-    from bgdata.training.steps.networks import label_parameters
+    from bgdata.training.steps import label_parameters
 
     reference = VersionRef.parse(find_references(warehouse).name)
     parameters = ContactPartsParameters(**label_parameters(warehouse, labels, guard), reference=reference, **recipe)

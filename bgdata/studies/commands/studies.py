@@ -26,7 +26,7 @@ from bgdata.cli.output import print_built, write_rows
 from bgdata.equity.cube_life import CUBES, NoIndex
 from bgdata.rows import Row
 from bgdata.selfplay.commands.selfplay import network_of
-from bgdata.selfplay.kinds.shared.cube_players import CubePlayerParameters
+from bgdata.selfplay.kinds.cubeful_selfplay import CubePlayerParameters
 from bgdata.store.arrays import Array
 from bgdata.store.executors import open_executor
 from bgdata.store.progress_bars import progress_bars

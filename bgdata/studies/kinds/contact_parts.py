@@ -12,7 +12,7 @@ from bgdata.selfplay.kinds.selfplay_labels import DATASET as SELFPLAY_LABELS
 from bgdata.store.dataset import Dataset, Estimate, Input
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef
-from bgdata.training.kinds.shared.networks import known_variant
+from bgdata.training.kinds.network import known_variant
 from bgdata.training.kinds.supervised_network import WeightedLabels, check_guard, check_labels, label_role
 from bgdata.training.supervised.recipe import SupervisedRecipe
 from bgdata.training.temporal_difference.recipe import MOST_UNITS

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bgdata.errors import InvalidParameterError
 from bgdata.kinds.columns import text_declarations
-from bgdata.selfplay.kinds.shared.cube_players import CubePlayerParameters, met_inputs
+from bgdata.selfplay.kinds.cubeful_selfplay import CubePlayerParameters, met_inputs
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
 from bgdata.kinds.column_values import text_arrays, text_column
-from bgdata.selfplay.cubeful_series import CubefulResults, cubeful_results
-from bgdata.selfplay.kinds.shared.cube_players import sides_of
-from bgdata.selfplay.kinds.shared.cube_players_compute import folders_of, open_played
+from bgdata.selfplay.kinds.cubeful_selfplay import sides_of
+from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played
+from bgdata.selfplay.series import CubefulResults, cubeful_results
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation

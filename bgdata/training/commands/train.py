@@ -34,9 +34,8 @@ from bgdata.training.commands.curve_page import write_page
 from bgdata.training.commands.curves import draw_curve
 from bgdata.training.commands.turn_input import turn_input
 from bgdata.training.kinds.network import DATASET as NETWORK
-from bgdata.training.kinds.network import NetworkParameters
+from bgdata.training.kinds.network import NetworkParameters, known_network, pinned
 from bgdata.training.kinds.network import described as described_games
-from bgdata.training.kinds.shared.networks import known_network, pinned
 from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
 from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters, best_epoch
 from bgdata.training.kinds.supervised_network import described as described_epoch
@@ -162,7 +161,7 @@ def games(
       bgdata train games more --begin doubtful --doubts training_games/mixed-by-diverse-19-2000-seed-1
       bgdata query "select start, count(*) from training_games group by start"
     """
-    from bgdata.training.steps.networks import network_parameters
+    from bgdata.training.steps import network_parameters
 
     network_choice = network_parameters(warehouse, network)
     place = doubts and pinned(warehouse, warehouse.open_reference(str(doubts)))
@@ -246,7 +245,7 @@ def sl(
       bgdata train sl cycled --labels gnubg_training --optimizer sgd --learning-rate 1 --loss squared \\
         --schedule cycles --batch-size 16 --epochs 200
     """
-    from bgdata.training.steps.networks import chosen_parameters
+    from bgdata.training.steps import chosen_parameters
 
     parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe)
     with progress_bars() as progress:

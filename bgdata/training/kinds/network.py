@@ -6,17 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import mul
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.errors import InvalidParameterError
-from bgdata.evaluation.networks.shipped import SHIPPED
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS, SHIPPED
+from bgdata.kinds import all_kinds
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.published import published_folder, published_versions
-from bgdata.training.kinds.shared.networks import known_variant
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
+
+if TYPE_CHECKING:
+    from bgdata.store.parameters import Parameters
+    from bgdata.store.table import Table
+    from bgdata.store.versions import Versions
 
 POINTS = 6  # of the bearoff tables that teach and test
 MOST_GAMES = 1 << 30
@@ -147,6 +153,44 @@ def described(row: list[float]) -> str:
         f"{turns:.1f} rolls, {100 * gammons:.1f} % gammons, {100 * backgammons:.1f} % backgammons; "
         f"mean bearoff error {bearoff:.4f}"
     )
+
+
+def known_variant(place: VersionRef) -> tuple[str, Parameters]:
+    """(kind, parameters) of a variant: a default or smallest variant, or an imported one. Raises
+    InvalidParameterError."""
+    name, variant = place.kind, place.variant
+    kind = all_kinds().get(name)
+    if kind is not None and kind.takes_files:
+        return name, kind.parameters(variant)
+    for known in (*kind.defaults, kind.smallest) if kind else ():
+        if kind is not None and kind.slug(known) == variant:
+            return name, known
+    raise InvalidParameterError(f"expected a version, such as {place}/r1-0123abcd, or a default variant, got {place}")
+
+
+def known_network(name: str) -> tuple[str, Parameters] | None:
+    """(kind, parameters) of a network that comes with bgdata, or of the smallest ones; None for any other name."""
+    for kind in KINDS:
+        try:
+            return known_variant(VersionRef(kind, name))
+        except InvalidParameterError:
+            continue
+    return None
+
+
+def default_network() -> tuple[str, Parameters]:
+    """(kind, parameters) of the network that plays as `network`. Raises InvalidParameterError if the package lacks
+    it."""
+    found = known_network(DEFAULT_NETWORK)
+    if found is None:
+        raise InvalidParameterError(f"expected the network {DEFAULT_NETWORK} with the package, found none")
+    return found
+
+
+def pinned(warehouse: Versions, table: Table) -> VersionRef:
+    """The version of a network, or only its variant if it comes with the package."""
+    kind, variant, version = table.manifest.dataset, *table.folder.parts[-2:]
+    return VersionRef(kind, variant, version if table.folder.is_relative_to(warehouse.root) else "")
 
 
 DATASET = Network()

@@ -8,25 +8,27 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.bearoff.tables import TwoSidedTable
-from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.networks.mapped import open_networks, stored
+from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation
+from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
+from bgdata.store.versions import Versions
 from bgdata.training.kinds.network import NetworkParameters, described
-from bgdata.training.kinds.shared.networks_compute import opened
 from bgdata.training.networks import FloatNetworks, input_sets_of, rounded_networks, started_networks
-from bgdata.training.temporal_difference.learning_curve import (
+from bgdata.training.temporal_difference.run import (
     COLUMNS,
     Tally,
+    Trainer,
     bearoff_sample,
     curve_row,
     result_against_pubeval,
 )
-from bgdata.training.temporal_difference.run import Trainer
 
 SAMPLE_SEED = 0  # of the bearoff positions that test
 LEAST_GAMES = 100  # to play again: fewer do not tell how far they may be off
@@ -124,6 +126,21 @@ def check_schedule(parameters: NetworkParameters, curve: Array, name: str) -> No
         raise CheckFailedError(
             f"expected games {games} and their rates in the curve of {name}, found {curve[:, :2].tolist()}"
         )
+
+
+def opened(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:
+    """The input network, or else the named version, which may be one that comes with the package. Raises
+    MissingTableError, and CorruptFileError for files of another size than they should have."""
+    if table:
+        return table
+    try:
+        found = warehouse.open_reference(place)
+    except MissingTableError:
+        found = Table(SHIPPED / place.variant / place.version)
+        if not (place.version and found.folder.is_dir() and found.manifest.dataset == place.kind):
+            raise
+    found.check_sizes()
+    return found
 
 
 COMPUTATION = NetworkComputation

@@ -19,8 +19,7 @@ from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef, number_text
 from bgdata.store.published import published_folder, published_versions
 from bgdata.training.kinds.network import DATASET as NETWORK
-from bgdata.training.kinds.network import LEAST_GAMES, MOST_GAMES, POINTS
-from bgdata.training.kinds.shared.networks import known_variant
+from bgdata.training.kinds.network import LEAST_GAMES, MOST_GAMES, POINTS, known_variant
 from bgdata.training.supervised.recipe import SupervisedRecipe
 
 if TYPE_CHECKING:

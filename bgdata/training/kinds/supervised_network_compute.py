@@ -15,14 +15,12 @@ from bgdata.evaluation.networks.mapped import open_networks, stored
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation
-from bgdata.training.feed.feed import Feed
-from bgdata.training.feed.recipe import FeedRecipe
-from bgdata.training.kinds.network_compute import DEVIATIONS, LEAST_GAMES, training_tables
-from bgdata.training.kinds.shared.networks_compute import opened
+from bgdata.training.feed.feed import Feed, FeedRecipe
+from bgdata.training.kinds.network_compute import DEVIATIONS, LEAST_GAMES, opened, training_tables
 from bgdata.training.kinds.supervised_network import CLASSES, SupervisedParameters, best_epoch, described, label_role
 from bgdata.training.networks import check_features, new_networks, rounded_networks, started_networks
 from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
-from bgdata.training.temporal_difference.learning_curve import result_against_pubeval
+from bgdata.training.temporal_difference.run import result_against_pubeval
 
 
 class SupervisedNetworkComputation(Computation[SupervisedParameters]):

@@ -17,8 +17,8 @@ from bgdata.evaluation.networks.inference import LAYERS, SIZES
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange
 from bgdata.training.gradient import activate, backward, fill_errors
-from bgdata.training.inputs import Sparse
 from bgdata.training.networks import Floats
+from bgdata.training.supervised.examples import Sparse
 
 BLOCK = 32  # units of a layer whose weights one item changes: any number gives the same
 _NONE, _ONE = np.float32(0), np.float32(1)

@@ -27,11 +27,10 @@ from bgdata.game.codec import Boards
 from bgdata.game.random import random_bits, random_stream
 from bgdata.game.themes import Theme, position_themes
 from bgdata.kernel import read_only
-from bgdata.training.inputs import fill_dense
 from bgdata.training.networks import FloatNetworks, new_networks, numbers_of, rounded_networks
-from bgdata.training.supervised.examples import Examples, LabelledBatches, by_network
+from bgdata.training.supervised.examples import Examples, LabelledBatches, by_network, fill_dense
 from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.supervised.trainer import KernelTrainer
+from bgdata.training.supervised.run import KernelTrainer
 
 Values = NDArray[np.float64]
 Places = NDArray[np.int64]

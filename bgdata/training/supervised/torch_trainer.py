@@ -17,12 +17,11 @@ import numpy as np
 
 from bgdata.errors import UsageError, needing
 from bgdata.evaluation.networks.inference import ACTIVATION, RECTIFIED_MOST, Activation
-from bgdata.training.inputs import fill_dense
 from bgdata.training.networks import FloatNetworks, units_of
-from bgdata.training.supervised.examples import Examples, fill_possible
+from bgdata.training.supervised.examples import Examples, fill_dense, fill_possible
 from bgdata.training.supervised.kernels import BIAS_LIMIT, FIRST_LIMIT, LATER_LIMIT
 from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.supervised.trainer import (
+from bgdata.training.supervised.run import (
     FIRST_DECAY,
     LEAST,
     SECOND_DECAY,

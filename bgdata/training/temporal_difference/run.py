@@ -8,21 +8,197 @@ kill.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.bearoff.index import layout_at
+from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.errors import CheckFailedError
-from bgdata.evaluation.answers import network_of
-from bgdata.evaluation.bearoff_kernels import BearoffArrays
-from bgdata.evaluation.chances import Chances
+from bgdata.evaluation.answers import evaluations, network_of
+from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
+from bgdata.evaluation.chances import Chances, cubeless_equities, fill_turned
+from bgdata.evaluation.choices import Chooser, network_chooser
+from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.board_kernels import class_of
 from bgdata.game.codec import Boards
-from bgdata.game.random import random_bits, random_stream
-from bgdata.kernel import kernel
+from bgdata.game.random import high_below, random_bits, random_stream
+from bgdata.kernel import in_threads, kernel, prange
+from bgdata.selfplay.games import START, Turns, new_game_scratch, nothing_recorded, play_game, play_games
+from bgdata.selfplay.series import SeriesResult, result_of
 from bgdata.training.networks import FloatNetworks, new_networks, rounded_networks
 from bgdata.training.temporal_difference.learning import learn
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
-from bgdata.training.temporal_difference.self_play import MOST_TURNS, Record, new_record, play_record, targets_of
+
+MOST_TURNS = 400  # untrained players can go on for thousands; a game cut here learns from its last value
+_EXACT, _COMBINED = int(AnswerSource.EXACT), int(AnswerSource.COMBINED)
+
+
+class Record(NamedTuple):
+    """A batch of games; row g, t is the position before turn t of game g, seen by the player on roll."""
+
+    boards: Boards  # [games, MOST_TURNS, 26]
+    chances: Chances  # [games, MOST_TURNS + 1, 5] as the player saw the position when it chose it; row 0 is not filled
+    sources: NDArray[np.int8]  # [games, MOST_TURNS + 1] of the evaluation: a number of `evaluator.AnswerSource`
+    turns: NDArray[np.int32]  # [games]
+    outcomes: NDArray[np.int8]  # [games] points to the player who rolls first, 0 where the game was cut
+
+
+def new_record(games: int) -> Record:
+    """An empty `Record` with room for this many games."""
+    return Record(
+        np.zeros((games, MOST_TURNS, 26), np.int8),
+        np.zeros((games, MOST_TURNS + 1, 5), np.float32),
+        np.zeros((games, MOST_TURNS + 1), np.int8),
+        np.zeros(games, np.int32),
+        np.zeros(games, np.int8),
+    )
+
+
+def play_record(networks: Networks, tables: BearoffArrays, seed: int, first: int, record: Record) -> None:
+    """Play games first, first + 1, ... of a seed, and fill the record with them; they are the same on any number of
+    threads. The first roll of a game is never a double."""
+    in_threads(fill_record, len(record.turns), network_chooser(networks, tables), seed, first, *record)
+
+
+@kernel()
+def fill_record(
+    begin: int,
+    end: int,
+    chooser: Chooser,
+    seed: int,
+    first: int,
+    boards: Boards,
+    chances: Chances,
+    sources: NDArray[np.int8],
+    turns: NDArray[np.int32],
+    outcomes: NDArray[np.int8],
+) -> None:
+    """Fills the rows begin:end of the arrays of a Record with game first + row; player 0 begins."""
+    scratch, nothing = new_game_scratch(chooser, chooser), nothing_recorded()
+    for row in range(begin, end):
+        record = Turns(boards[row], nothing.dice, nothing.after_play, chances[row], sources[row])
+        stream, most = random_stream(seed, first + row), boards.shape[1]
+        outcomes[row], turns[row] = play_game(
+            chooser, chooser, stream, first + row, 0, START.copy(), True, most, scratch, record
+        )
+
+
+def targets_of(record: Record, td_lambda: float, targets: Chances) -> None:
+    """Fills targets[game, turn, 0:5] with the lambda-returns of every position of a record: see `fill_targets`."""
+    fill_targets(record.chances, record.sources, record.turns, np.float32(td_lambda), targets)
+
+
+@kernel(parallel=True)
+def fill_targets(
+    chances: Chances,
+    sources: NDArray[np.int8],
+    turns: NDArray[np.int32],
+    td_lambda: np.float32,
+    targets: Chances,
+) -> None:
+    """Fills targets[game, turn, 0:5] with the target for the position before a turn, seen by the player on roll there:
+    the chances of a table if one covers it; else the chances of the next position and its target, in shares 1 -
+    td_lambda and td_lambda; before the last turn the outcome, or the last evaluation where the game was cut off."""
+    for game in prange(len(turns)):
+        later = np.empty(5, np.float32)
+        last = turns[game] - 1
+        for turn in range(last, -1, -1):
+            if turn > 0 and _EXACT <= sources[game, turn] <= _COMBINED:
+                targets[game, turn] = chances[game, turn]
+            else:
+                for item in range(5):
+                    value = chances[game, turn + 1, item]  # of a finished game, its outcome
+                    longer = targets[game, turn + 1, item] if turn < last else value
+                    later[item] = value + td_lambda * (longer - value)
+                fill_turned(later, targets[game, turn])
+
+
+SAMPLE = 2000  # bearoff positions
+TEST_SEED = 0  # of the games against PubEval
+COLUMNS = (
+    "games",
+    "rate",
+    "turns_per_game",
+    "gammon_share",
+    "backgammon_share",
+    "points_per_game",
+    "standard_error",
+    "bearoff_error",
+)
+
+
+class Tally(NamedTuple):
+    """Counts of self-play since the last row of the learning curve; checkpoints save them."""
+
+    counts: NDArray[np.int64]  # [games, gammons, backgammons, turns]
+
+    def add(self, record: Record) -> None:
+        """Count the games of a round."""
+        points = np.abs(record.outcomes)
+        self.counts[:] += [len(points), (points == 2).sum(), (points == 3).sum(), record.turns.sum()]
+
+    def take(self) -> list[float]:
+        """(turns per game, share of gammons, share of backgammons), and reset the counts."""
+        games, gammons, backgammons, turns = self.counts.tolist()
+        self.counts[:] = 0
+        return [turns / games, gammons / games, backgammons / games]
+
+
+class BearoffSample(NamedTuple):
+    """Random positions of a two-sided table with their exact equities."""
+
+    boards: Boards  # [n, 26]
+    equities: NDArray[np.float32]  # [n] cubeless
+
+    def error_of(self, networks: Networks) -> float:
+        """Mean absolute error, in points, of the race network without tables."""
+        found = evaluations(networks, NO_TABLES, self.boards)
+        return float(np.abs(cubeless_equities(found.chances) - self.equities).astype(np.float64).mean())
+
+
+def bearoff_sample(table: TwoSidedTable, seed: int) -> BearoffSample:
+    """SAMPLE positions in which both sides have checkers, drawn uniformly by the seed."""
+    layouts = int(len(table) ** 0.5 + 0.5)
+    pairs = np.empty((SAMPLE, 2), np.int64)
+    fill_indexes(np.uint64(random_stream(seed, 0)), layouts, pairs)
+    boards = np.zeros((SAMPLE, 26), np.int8)
+    for board, (on_roll, opponent) in zip(boards, pairs.tolist(), strict=True):
+        board[1 : table.points + 1] += np.array(layout_at(on_roll, table.points), np.int8)
+        board[24 : 24 - table.points : -1] -= np.array(layout_at(opponent, table.points), np.int8)
+    return BearoffSample(boards, table.probe_many(*pairs.T)[:, 0])
+
+
+@kernel()
+def fill_indexes(stream: np.uint64, layouts: int, pairs: NDArray[np.int64]) -> None:
+    """Fills pairs[row, side] with random position indexes above 0."""
+    for row in range(len(pairs)):
+        for side in range(2):
+            pairs[row, side] = 1 + high_below(random_bits(stream, 2 * row + side), layouts - 1)
+
+
+def result_against_pubeval(networks: Networks, tables: BearoffArrays, count: int) -> SeriesResult:
+    """The result of the first `count` test games; the dice are the same for all networks."""
+    return result_of(play_games(NetworkPlayer(networks, tables), PubEval(), count, seed=TEST_SEED))
+
+
+def curve_row(trainer: Trainer, games: int, tally: Tally, sample: BearoffSample, test_games: int) -> list[float]:
+    """One row of the learning curve, in the order of COLUMNS, after `games` games of self-play."""
+    networks = rounded_networks(trainer.networks)
+    result = result_against_pubeval(networks, trainer.tables, test_games)
+    return [
+        games,
+        trainer.recipe.rate_after(games),
+        *tally.take(),
+        result.points_per_game,
+        result.standard_error,
+        sample.error_of(networks),
+    ]
+
 
 NETWORKS = 3
 

@@ -28,7 +28,7 @@ from bgdata.selfplay.games import START, dice_at
 from bgdata.training.gradient import backward, fill_errors
 from bgdata.training.networks import Floats, new_networks
 from bgdata.training.temporal_difference.learning import fill_layers, fill_used, step
-from bgdata.training.temporal_difference.self_play import MOST_TURNS
+from bgdata.training.temporal_difference.run import MOST_TURNS
 
 
 class Arm(IntEnum):

@@ -38,8 +38,8 @@ from bgdata.evaluation.networks.products import LANES, STEP
 from bgdata.evaluation.networks.shots import ROLL_NUMBERS
 from bgdata.game.codec import Boards
 from bgdata.game.play_kernels import batch_plays
-from tests.random_games import GamePositions, random_game_positions
 from tests.evaluation.sample_networks import SHAPES, pips_networks, random_networks
+from tests.random_games import GamePositions, random_game_positions
 from tests.reference.networks import answer, first_sums, logistic, tangent, unpacked
 from tests.together import each
 

@@ -18,10 +18,9 @@ from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
-from tests.random_games import random_game_positions
-from bgdata.training.kinds.network import DATASET
-from bgdata.training.kinds.shared.networks import default_network
+from bgdata.training.kinds.network import DATASET, default_network
 from bgdata.warehouse import Warehouse
+from tests.random_games import random_game_positions
 
 TINY = DATASET.smallest
 

@@ -19,8 +19,8 @@ from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.selfplay.games import play_games
-from tests.random_games import random_game_positions
 from tests.evaluation.sample_networks import random_networks
+from tests.random_games import random_game_positions
 
 
 @cache

@@ -20,10 +20,10 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
 from bgdata.matches.analysis.outlook import Analyst
-from tests.random_games import random_game_positions
 from tests.equity.samples import published_met
 from tests.evaluation.sample_networks import pips_networks, pips_player
 from tests.matches.analysis.recorded import MONEY, analyst, bearoff_board
+from tests.random_games import random_game_positions
 from tests.reference.analysis import Board, worth_of_roll, worth_of_rolling
 from tests.together import each
 

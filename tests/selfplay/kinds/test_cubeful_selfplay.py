@@ -17,10 +17,9 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.kernel import threads
 from bgdata.matches.kinds.matches_compute import matches_of
-from bgdata.selfplay.cubeful_series import CubefulCorpus, CubefulRules, cubeful_self_play
 from bgdata.selfplay.kinds import cubeful_selfplay_compute as cubeful_selfplay
-from bgdata.selfplay.kinds.cubeful_selfplay import DATASET, CubefulParameters
-from bgdata.selfplay.kinds.shared.cube_players import sides_of
+from bgdata.selfplay.kinds.cubeful_selfplay import DATASET, CubefulParameters, sides_of
+from bgdata.selfplay.series import CubefulCorpus, CubefulRules, cubeful_self_play
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.export import write_text

@@ -18,8 +18,8 @@ from bgdata.selfplay.kinds.lookahead_labels import DATASET
 from bgdata.selfplay.kinds.lookahead_labels_compute import LABEL_SOURCES
 from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
-from bgdata.selfplay.kinds.shared.sources import find_source, source_input
-from bgdata.selfplay.kinds.shared.sources_compute import places_of
+from bgdata.selfplay.kinds.shared.games_compute import places_of
+from bgdata.selfplay.kinds.shared.rollouts import find_source, source_input
 from bgdata.selfplay.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table

@@ -14,11 +14,11 @@ import bgdata
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.position import Position
 from bgdata.selfplay.kinds.position_sample import DATASET, SampleParameters
-from bgdata.selfplay.kinds.position_sample_compute import board_hashes, chosen_rows
-from tests.random_games import GamePositions, random_game_positions
+from bgdata.selfplay.kinds.shared.games_compute import board_hashes, chosen_rows
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.table import Table
 from bgdata.warehouse.commands.export import write_text
+from tests.random_games import GamePositions, random_game_positions
 from tests.reference.games import MASK, splitmix
 
 SMALL = DATASET.smallest

@@ -12,7 +12,7 @@ from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
 from bgdata.evaluation.player import open_named_player
 from bgdata.kinds import all_kinds
 from bgdata.selfplay.kinds.engine_labels import EngineParameters
-from bgdata.selfplay.kinds.shared.sources import find_source
+from bgdata.selfplay.kinds.shared.rollouts import find_source
 from bgdata.store.reading import connect_tables, only_row
 from bgdata.store.table import Table
 from bgdata.studies.claims.definitions import read_definitions

@@ -19,8 +19,8 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.kernel import threads
-from bgdata.selfplay.cubeful_series import CubefulRules, cubeful_results, cubeful_self_play
-from bgdata.selfplay.kinds.shared.cube_players import sides_of
+from bgdata.selfplay.kinds.cubeful_selfplay import sides_of
+from bgdata.selfplay.series import CubefulRules, cubeful_results, cubeful_self_play
 from bgdata.store.table import Table
 from bgdata.studies.kinds import cube_studies_compute as cube_studies
 from bgdata.studies.kinds.cube_studies import DATASET, StudyParameters

@@ -20,12 +20,12 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.inference import SIZES
 from bgdata.evaluation.networks.mapped import open_networks
-from tests.random_games import random_game_positions
 from bgdata.store.parameters import VersionRef
 from bgdata.training.commands.train import td
 from bgdata.training.kinds.network import DATASET, NetworkParameters, described
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run, succeeds
+from tests.random_games import random_game_positions
 from tests.store import processes
 
 TINY = [

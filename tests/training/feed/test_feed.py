@@ -20,8 +20,7 @@ from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.position_hash import position_hashes
 from bgdata.kernel import threads
 from bgdata.selfplay.splits import SPLITS, splits_of_hashes
-from bgdata.training.feed.feed import Feed, listed_rows
-from bgdata.training.feed.recipe import FeedRecipe
+from bgdata.training.feed.feed import Feed, FeedRecipe, listed_rows
 from bgdata.training.feed.rows import Batch
 from bgdata.warehouse import Warehouse
 from tests.training.labels import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bgdata.training.feed.order import shuffled
-from bgdata.training.feed.recipe import share_out
+from bgdata.training.feed.feed import share_out
+from bgdata.training.feed.rows import shuffled
 from tests.reference.position_hash import shuffled as shuffled_twin
 from tests.together import each
 

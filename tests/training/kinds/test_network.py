@@ -28,7 +28,7 @@ from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.training.kinds import network_compute as network
 from bgdata.training.kinds.network import DATASET, NetworkParameters
-from bgdata.training.temporal_difference.learning_curve import COLUMNS
+from bgdata.training.temporal_difference.run import COLUMNS
 from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
 from tests.together import each

@@ -11,7 +11,7 @@ from bgdata.errors import MissingTableError
 from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.store.parameters import VersionRef
-from bgdata.training.kinds.shared.networks_compute import opened
+from bgdata.training.kinds.network_compute import opened
 
 
 def test_a_start_that_is_not_built_is_the_one_that_comes_with_the_package(tmp_path: Path) -> None:

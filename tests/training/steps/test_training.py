@@ -9,7 +9,7 @@ import pytest
 
 from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError
 from bgdata.store.parameters import VersionRef
-from bgdata.training.steps.training import (
+from bgdata.training.steps import (
     TrainingPlan,
     build_corpus,
     build_lookahead,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from bgdata.evaluation.chances import Chances
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
-from tests.random_games import random_game_positions
 from bgdata.training.supervised.examples import cross_entropies, natural_logarithms, read_examples
+from tests.random_games import random_game_positions
 from tests.reference.supervised import cross_entropy
 
 

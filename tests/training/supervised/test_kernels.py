@@ -16,14 +16,13 @@ from bgdata.evaluation.networks.inputs import encode, input_count
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
 from bgdata.kernel import threads
-from tests.random_games import random_game_positions
-from bgdata.training.inputs import Sparse, fill_sparse, fill_sparse_alone, most_used, new_sparse
 from bgdata.training.networks import FloatNetworks
-from bgdata.training.supervised.examples import Examples
+from bgdata.training.supervised.examples import Examples, Sparse, fill_sparse, fill_sparse_alone, most_used, new_sparse
 from bgdata.training.supervised.kernels import FIRST_LIMIT, LATER_LIMIT
 from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.supervised.trainer import KernelTrainer
+from bgdata.training.supervised.run import KernelTrainer
 from tests.evaluation.sample_networks import random_floats
+from tests.random_games import random_game_positions
 from tests.reference.networks import unpacked
 from tests.reference.supervised import gradients, matrices, total_loss, trained, trained_averages
 from tests.together import each

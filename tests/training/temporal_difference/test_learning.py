@@ -17,10 +17,10 @@ from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
 from bgdata.kernel import threads
-from tests.random_games import random_game_positions
 from bgdata.training.networks import FloatNetworks, copy_networks, new_networks, rounded_networks
 from bgdata.training.temporal_difference.learning import learn, weigh_floats
 from tests.evaluation.sample_networks import SHAPES, random_floats
+from tests.random_games import random_game_positions
 from tests.reference.games import stream_bits
 from tests.reference.learning import learned, numbers, outputs
 from tests.reference.networks import unpacked

@@ -17,17 +17,17 @@ from bgdata.game.codec import check_legal_boards
 from bgdata.selfplay.games import play_games
 from bgdata.selfplay.series import result_of
 from bgdata.training.networks import rounded_networks
-from bgdata.training.temporal_difference.learning_curve import (
+from bgdata.training.temporal_difference.run import (
     COLUMNS,
     SAMPLE,
     BearoffSample,
     Tally,
+    Trainer,
     bearoff_sample,
     curve_row,
+    new_record,
     result_against_pubeval,
 )
-from bgdata.training.temporal_difference.run import Trainer
-from bgdata.training.temporal_difference.self_play import new_record
 from tests.evaluation.sample_networks import random_networks
 from tests.reference.bearoff import layouts
 from tests.reference.games import stream_bits

@@ -20,8 +20,7 @@ from bgdata.kernel import threads
 from bgdata.selfplay.games import play_games
 from bgdata.selfplay.series import result_of
 from bgdata.training.networks import rounded_networks
-from bgdata.training.temporal_difference.run import Trainer, learning_order
-from bgdata.training.temporal_difference.self_play import MOST_TURNS, new_record, play_record
+from bgdata.training.temporal_difference.run import MOST_TURNS, Trainer, learning_order, new_record, play_record
 from tests.reference.games import stream_bits
 from tests.training.conftest import TINY, trained
 

@@ -16,8 +16,7 @@ from bgdata.game.codec import check_legal_boards
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.training.networks import rounded_networks
-from bgdata.training.temporal_difference.run import Trainer
-from bgdata.training.temporal_difference.self_play import MOST_TURNS, Record, new_record, play_record, targets_of
+from bgdata.training.temporal_difference.run import MOST_TURNS, Record, Trainer, new_record, play_record, targets_of
 from tests.evaluation.sample_networks import random_networks
 from tests.reference.networks import Chances
 from tests.reference.self_play import Board, Evaluator, lambda_returns, replay

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bgdata.kernel import threads
 from bgdata.training.kinds import turn_input as declared
-from bgdata.training.temporal_difference.self_play import MOST_TURNS
+from bgdata.training.temporal_difference.run import MOST_TURNS
 from bgdata.training.temporal_difference.turn_input import (
     Arm,
     TurnNetworks,

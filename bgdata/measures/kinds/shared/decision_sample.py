@@ -10,8 +10,7 @@ from bgdata.evaluation.choices import Chooser
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.random import mix_bits
-from bgdata.selfplay.kinds.position_sample_compute import board_hashes, file_classes
-from bgdata.selfplay.kinds.shared.games_compute import turn_places
+from bgdata.selfplay.kinds.shared.games_compute import board_hashes, file_classes, turn_places
 from bgdata.selfplay.rollout_decisions import Window, static_losses
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array

@@ -12,7 +12,7 @@ from bgdata.selfplay.kinds.selfplay import TABLES
 from bgdata.selfplay.kinds.shared.games import check_seed
 from bgdata.store.parameters import Parameters
 from bgdata.store.versions import VERSION
-from bgdata.training.kinds.shared.networks import default_network
+from bgdata.training.kinds.network import default_network
 
 FEWEST_GAMES = 4  # between two players: a standard error needs two pairs
 LONGEST_FILE = 40  # letters of a file's name in the name of a variant

@@ -1,18 +1,37 @@
-"""Rows of games and turns, from the arrays of any kind that has them."""
+"""Rows of games, turns and positions, from the arrays of any kind that has them; and the positions of a source."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from bgdata.kinds.column_values import class_column, null_columns, position_columns
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.classes import PositionClass
+from bgdata.game.position_hash import position_hashes
+from bgdata.game.random import mix_bits
+from bgdata.kinds.column_values import (
+    chance_columns,
+    chosen_texts,
+    class_column,
+    constant,
+    null_columns,
+    position_columns,
+)
 from bgdata.selfplay.kinds.shared.games import ACTIONS, GAMES, TURNS
+from bgdata.selfplay.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store.arrays import Array
+from bgdata.store.context import Computed
+from bgdata.store.dataset import Computation
 from bgdata.store.job import Job
+from bgdata.store.parameters import Parameters
+from bgdata.store.table import Table
 
+P = TypeVar("P", bound=Parameters)
+TEXTS = ("network", "engine")  # arrays with one text for all rows
 OWNERS = ("centered", "on_roll", "opponent")
 # null unless the kind says otherwise: records of others do not say them
 MAY_BE_UNKNOWN = {"seed", "luck_0", "hedged_points", "cubeless_equity", "luck"}
@@ -97,3 +116,134 @@ def save_games(job: Job, shards: Sequence[Mapping[str, Array]], names: Sequence[
     first_turns: Array = np.cumsum(n_turns)
     job.save("first_turns", first_turns)
     return first_turns
+
+
+class Places(NamedTuple):
+    """Distinct positions, in the order of the source: the arrays of PLACE_ARRAYS and SPLITS_ARRAY."""
+
+    rows: Array
+    games: Array
+    turns: Array
+    boards: Array
+    classes: Array
+    splits: Array
+
+    def chosen(self, which: Array) -> Places:
+        """The chosen positions, in the given order."""
+        return Places(*(values[which] for values in self))
+
+
+def places_of(source: Table) -> Places:
+    """The distinct positions of a table, each where it is first; finished games too, which have nothing to learn.
+
+    Splits are those of the source where it has them, else by its games (of the seed that it names), else by the
+    position.
+    """
+    has_turns = (source.folder / "turn_boards.npy").exists()
+    boards = np.asarray(source.array("turn_boards" if has_turns else "boards"))
+    _, first = np.unique(board_hashes(boards), return_index=True)
+    rows = np.sort(first)
+    chosen = np.ascontiguousarray(boards[rows])
+    games, turns = games_of(source, rows, has_turns=has_turns)
+    return Places(
+        rows.astype(np.int32),
+        games.astype(np.int32),
+        turns.astype(np.int32),
+        chosen,
+        position_classes(chosen).astype(np.uint8),
+        splits_of(source, rows, games, chosen),
+    )
+
+
+def games_of(source: Table, rows: Array, *, has_turns: bool) -> tuple[Array, Array]:
+    """(game, number of the turn in it) of some rows; -1 where unknown."""
+    if has_turns:
+        games, turns = turn_places(np.asarray(source.array("first_turns")), slice(0, len(source.array("turn_boards"))))
+        return games[rows], turns[rows]
+    if (source.folder / "games.npy").exists() and (source.folder / "turns.npy").exists():
+        return np.asarray(source.array("games"))[rows], np.asarray(source.array("turns"))[rows]
+    return np.full(len(rows), -1), np.full(len(rows), -1)
+
+
+def splits_of(source: Table, rows: Array, games: Array, boards: Array) -> Array:
+    """uint8[n]: places in `splits.SPLITS` of some rows, their games and boards."""
+    if (source.folder / "splits.npy").exists():
+        return np.asarray(source.array("splits"))[rows]
+    by_game = splits_of_games(int(source.manifest.parameters.get("seed", 0)), games)
+    return np.where(games >= 0, by_game, splits_of_hashes(position_hashes(boards))).astype(np.uint8)
+
+
+class RowsComputation(Computation[P]):
+    """How a kind is computed that has a row for each of its `boards`. Arrays that several such kinds have become the
+    same columns in all of them; a kind adds its own."""
+
+    def batches(self, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
+        arrays = computed.arrays
+        texts = {name: np.asarray(arrays[name]).tobytes().decode() for name in TEXTS if name in arrays}
+        for rows in slices(len(arrays["boards"]), self.kind.row_group_rows):
+            found = {name: np.asarray(values[rows]) for name, values in arrays.items() if name not in texts}
+            columns = shared_columns(found, rows) | self.own_columns(found, computed)
+            columns |= {name: constant(text, "VARCHAR", len(found["boards"])) for name, text in texts.items()}
+            yield pa.record_batch(columns)
+
+    def own_columns(self, _found: Mapping[str, Array], _computed: Computed[P]) -> dict[str, Any]:
+        """Columns that this kind alone has, from some rows of its arrays."""
+        return {}
+
+
+def shared_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, Any]:
+    """Columns of some rows, from those of their arrays that several kinds have."""
+    columns: dict[str, Any] = {
+        "row": arrays.get("rows", np.arange(rows.start, rows.stop, dtype=np.int32)),
+        **position_columns(arrays["boards"]),
+        "class": class_column(arrays["classes"]),
+    }
+    if "games" in arrays:
+        has_no_game = arrays["games"] < 0
+        columns |= {name[:-1]: pa.array(arrays[name], mask=has_no_game) for name in ("games", "turns")}
+    if "chances" in arrays:
+        columns |= {**chance_columns(arrays["chances"]), "cubeless_equity": cubeless_equities(arrays["chances"])}
+    if "splits" in arrays:
+        columns["split"] = chosen_texts(pa.array(SPLITS), arrays["splits"].astype(np.int32))
+    return columns
+
+
+def counts_of(codes: Array, names: Sequence[str]) -> dict[str, float]:
+    """How many rows have each of these names, for the statistics of a version; `codes` are places in `names`."""
+    counts = np.bincount(codes, minlength=len(names))
+    return {name: float(count) for name, count in zip(names, counts, strict=True)}
+
+
+def file_classes(classes: Array) -> Array:
+    """Classes as files of positions name them, as their numbers: all bearoffs are races."""
+    table = np.zeros(max(PositionClass) + 1, np.uint8)
+    for entry in PositionClass:
+        table[entry] = entry.file_class
+    return table[classes]
+
+
+def chosen_rows(boards: Array, classes: Array, most: int) -> Array:
+    """int64[n]: ascending rows of int8[rows, 26] boards, each the first of its position, at most `most` of each class.
+
+    If there are more, those with the lowest hashes are taken, so a larger corpus keeps the choice from a smaller one,
+    or finds lower hashes.
+    """
+    _, first = np.unique(board_hashes(boards), return_index=True)
+    found = file_classes(classes[first])
+    chosen = [np.zeros(0, np.int64)]
+    for number in np.unique(found):
+        members = np.flatnonzero(found == number)
+        chosen.append(first[members[:most]])  # hashes ascend
+    return np.sort(np.concatenate(chosen))
+
+
+def board_hashes(boards: Array) -> Array:
+    """uint64[n]: hashes of int8[n, 26] boards that look random. Of a million positions two have the same with a chance
+    of 1 in 40 million; then one of them is not chosen."""
+    padded = np.zeros((len(boards), 32), np.int8)
+    padded[:, : boards.shape[1]] = boards
+    hashes = np.zeros(len(boards), np.uint64)
+    for word in padded.view("<u8").T:
+        with np.errstate(over="ignore"):
+            hashes = mix_bits(hashes + word.astype(np.uint64))
+    return hashes

@@ -3,18 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import numpy as np
 
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.named import KIND, find_network
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
+from bgdata.selfplay.kinds.cubeful_selfplay import MET
+from bgdata.selfplay.kinds.selfplay_compute import open_seat
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, RollerParameters
 from bgdata.selfplay.rollout import Through, roll_out
+from bgdata.selfplay.series import CubefulRules
 from bgdata.store.arrays import Array
 from bgdata.store.context import Context
+from bgdata.store.shards import Settings
 from bgdata.store.table import Table
+
+
+def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
+    """Where workers find the network and the tables, by role. Raises MissingTableError."""
+    tables = {**context.inputs, "network": network_table(context)}
+    return {role: str(table.folder.resolve()) for role, table in tables.items()}
+
+
+def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
+    """The network and the rules, in a worker: settings have folders by role, `length` and `jacoby`."""
+    *_, chooser = open_seat("network", {role: str(value) for role, value in settings.items()})
+    met = first_met(Table(Path(str(settings[MET]))).arrays()) if MET in settings else None
+    return chooser, CubefulRules(int(settings["length"]), bool(settings["jacoby"]), met)
+
+
+def first_met(arrays: Mapping[str, Array]) -> MatchEquity:
+    """The match equity table in the arrays of a version, the first one if there are several."""
+    return met_of_arrays(arrays, met_names(arrays)[0])
+
 
 BEAROFF_ROLES = ("two_sided", "one_sided", "gammon")
 SAMPLE_ROWS = 3  # that `verify` rolls out again: each takes seconds

@@ -9,7 +9,7 @@ from math import comb
 import pytest
 
 from bgdata.errors import UsageError
-from bgdata.selfplay.luck.formulas import coins_within, rating_gap, win_share, wins_chance
+from bgdata.selfplay.luck_formulas import coins_within, rating_gap, win_share, wins_chance
 from bgdata.studies.kinds.published_luck import published_rows
 from tests.formats.samples import shared_file
 from tests.together import each

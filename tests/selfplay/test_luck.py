@@ -23,9 +23,9 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.selfplay.corpus import Corpus, self_play
-from bgdata.selfplay.luck.recorded import RecordedGame, game_luck, totals, turn_values
-from tests.random_games import GamePositions, random_game_positions
+from bgdata.selfplay.luck import RecordedGame, game_luck, totals, turn_values
 from tests.evaluation.sample_networks import pips_networks, pips_player, random_player
+from tests.random_games import GamePositions, random_game_positions
 from tests.reference.luck import values_of_turn
 from tests.together import each
 
