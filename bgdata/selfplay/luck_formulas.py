@@ -1,6 +1,6 @@
 """Formulas for how much luck a series of games holds, and how much of it luck adjustment removes.
 
-Source: Douglas Zare, "Hedging toward skill" (GammonVillage, 2000), whose figures `tests/selfplay/test_luck_formulas.py`
+Source: Douglas Zare, "Hedging toward skill" (GammonVillage, 2000), whose figures `tests/selfplay/test_luck.py`
 recomputes; the rating formula is that of the First Internet Backgammon Server.
 """
 

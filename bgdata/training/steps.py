@@ -25,7 +25,7 @@ from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.training.kinds.network import DATASET as LEARNED
-from bgdata.training.kinds.network import pinned
+from bgdata.training.kinds.network import network_ref
 from bgdata.training.kinds.supervised_network import DATASET as NETWORKS
 from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters, WeightedLabels
 from bgdata.training.networks import feature_names
@@ -55,7 +55,7 @@ def chosen_parameters(
     return SupervisedParameters(
         **recipe,
         name=name,
-        start=pinned(warehouse, table) if table else None,
+        start=network_ref(warehouse, table) if table else None,
         **label_parameters(warehouse, labels, guard),
         features=tuple(feature_names(open_networks(table)).split()) if table else (),
         platform=found_platform(
@@ -118,7 +118,7 @@ def build_corpus(warehouse: Warehouse, plan: TrainingPlan) -> Table:
     """Games of the start against itself. Raises UnknownPlayerError for a player that is not a network."""
     network_name(plan.start)
     version = "" if plan.start == NETWORK else open_named_player(plan.start, 0, warehouse).version
-    return built(warehouse, CORPORA.name, SelfPlayParameters(plan.start, version, plan.games, plan.seed))
+    return build_shown(warehouse, CORPORA.name, SelfPlayParameters(plan.start, version, plan.games, plan.seed))
 
 
 def build_plays(warehouse: Warehouse, plan: TrainingPlan, corpus: str) -> Table:
@@ -126,21 +126,21 @@ def build_plays(warehouse: Warehouse, plan: TrainingPlan, corpus: str) -> Table:
     should learn to tell apart."""
     games = SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
     network = network_parameters(warehouse, plan.start.partition("/")[2])
-    return built(warehouse, PLAYS.name, PlaySampleParameters(**vars(games), most=ALL, classes=CLASSES, **network))
+    return build_shown(warehouse, PLAYS.name, PlaySampleParameters(**vars(games), most=ALL, classes=CLASSES, **network))
 
 
 def build_lookahead(warehouse: Warehouse, plan: TrainingPlan, plays: str) -> Table:
     """Labels by the start at 1-ply for a version of positions."""
     network = network_parameters(warehouse, plan.start.partition("/")[2])
     source, recipe = find_source(warehouse, plays)
-    return built(warehouse, LOOKAHEADS.name, LookaheadParameters(source=source, **network, source_recipe=recipe))
+    return build_shown(warehouse, LOOKAHEADS.name, LookaheadParameters(source=source, **network, source_recipe=recipe))
 
 
 def build_network(warehouse: Warehouse, plan: TrainingPlan, labels: str) -> Table:
     """The network trained on a version of labels; the feed computes its inputs."""
     recipe = {"epochs": plan.epochs, "learning_rate": plan.learning_rate, "hidden": plan.hidden}
     parameters = chosen_parameters(warehouse, plan.name, (labels,), plan.start, True, recipe)
-    return built(warehouse, NETWORKS.name, parameters)
+    return build_shown(warehouse, NETWORKS.name, parameters)
 
 
 def build_score(warehouse: Warehouse, plan: TrainingPlan, network: str) -> Table:
@@ -162,7 +162,7 @@ def build_score(warehouse: Warehouse, plan: TrainingPlan, network: str) -> Table
     return table
 
 
-def built(warehouse: Warehouse, kind: str, parameters: Parameters) -> Table:
+def build_shown(warehouse: Warehouse, kind: str, parameters: Parameters) -> Table:
     """Build a version, or find it, with a progress bar."""
     with progress_bars() as progress:
         return warehouse.build(kind, parameters, progress=progress)

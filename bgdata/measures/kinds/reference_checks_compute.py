@@ -15,7 +15,7 @@ from bgdata.kinds.column_values import chance_columns, chosen_texts, class_colum
 from bgdata.kinds.rechecking import check_arrays, check_rows
 from bgdata.measures.kinds.reference_checks import ReferenceCheckParameters
 from bgdata.measures.kinds.reference_positions import THEMES
-from bgdata.selfplay.kinds.shared.rollouts_compute import empty_rollouts, open_roller, rolled_out
+from bgdata.selfplay.kinds.shared.rollouts_compute import empty_rollouts, open_roller, rollout_arrays
 from bgdata.selfplay.rollout import rolled_by
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
@@ -119,7 +119,7 @@ def rolled_out_by(context: Context[ReferenceCheckParameters], player: Player, ro
     boards = np.ascontiguousarray(positions[rows])
     items = rows.astype(np.int64) + len(positions)  # those of the reference are its rows: other dice by any seed
     by_player = rolled_by(player, boards, chooser, parameters.seed, parameters.how(), items)
-    return rolled_out(parameters, parameters.seed, chooser, boards, items, ROLLED, lambda _: by_player)
+    return rollout_arrays(parameters, parameters.seed, chooser, boards, items, ROLLED, lambda _: by_player)
 
 
 def derived_arrays(reference: Table, rows: Array, found: Mapping[str, Array]) -> dict[str, Array]:

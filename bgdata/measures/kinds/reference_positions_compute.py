@@ -27,7 +27,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import (
     empty_rollouts,
     network_text,
     open_roller,
-    rolled_out,
+    rollout_arrays,
 )
 from bgdata.selfplay.kinds.training_games import STARTS
 from bgdata.selfplay.splits import SPLITS, halves_of_games
@@ -59,7 +59,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
         state, items = empty_rollouts(ROLLED, len(boards)), np.arange(len(boards))
 
         def rolled(rows: slice) -> dict[str, Array]:
-            return rolled_out(parameters, parameters.seed, chooser, boards[rows], items[rows], ROLLED)
+            return rollout_arrays(parameters, parameters.seed, chooser, boards[rows], items[rows], ROLLED)
 
         job.fill("rollouts", state, STEP, rolled)
         job.save("boards", boards)
@@ -131,7 +131,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
         chooser = open_roller(recheck).chooser
         for row in rows:
             own = np.array([row])
-            check_rows(table, own, rolled_out(parameters, parameters.seed, chooser, boards[own], own, ROLLED))
+            check_rows(table, own, rollout_arrays(parameters, parameters.seed, chooser, boards[own], own, ROLLED))
         return (
             f"{len(chosen):,} of {len(boards):,} positions drawn from their games again, {len(rows)} rolled out again"
         )

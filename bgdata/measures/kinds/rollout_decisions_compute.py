@@ -55,7 +55,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         state["chances"] = np.zeros((n, most, 5), np.float32)
         counts = np.zeros((n, 2), np.int64)  # plays rolled out, and all
         for row in job.steps("decisions", range(n), [1] * n, {**state, "counts": counts}):
-            found, n_legal_plays = rolled_out(parameters, chooser, sample, row)
+            found, n_legal_plays = rollout_arrays(parameters, chooser, sample, row)
             counts[row] = len(found["trials"]), n_legal_plays
             for name, values in found.items():
                 state[name][row, : counts[row, 0]] = values
@@ -119,7 +119,7 @@ def check_decision(recheck: Recheck[DecisionParameters], chooser: Chooser, row: 
     table, arrays = recheck.table, recheck.table.arrays()
     sample = SampledTurns(*(np.asarray(arrays[f"decisions_{name}"]) for name in SampledTurns._fields))
     first, count = int(arrays["decisions_first_plays"][row]), int(arrays["decisions_n_plays"][row])
-    plays, n_legal_plays = rolled_out(recheck.parameters, chooser, sample, row)
+    plays, n_legal_plays = rollout_arrays(recheck.parameters, chooser, sample, row)
     if n_legal_plays != arrays["decisions_n_legal_plays"][row]:
         raise CheckFailedError(f"expected {n_legal_plays} legal plays in decision {row} of {table.name}, found others")
     check_rows(table, np.arange(first, first + count), {f"plays_{name}": values for name, values in plays.items()})
@@ -146,7 +146,7 @@ def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -
     return found
 
 
-def rolled_out(
+def rollout_arrays(
     parameters: DecisionParameters, chooser: Chooser, sample: SampledTurns, row: int
 ) -> tuple[dict[str, Array], int]:
     """(the arrays of the plays of a decision, the number of its legal plays); they depend on this decision alone."""

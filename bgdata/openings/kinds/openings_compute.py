@@ -80,7 +80,7 @@ class OpeningsComputation(Computation[OpeningParameters]):
         for row in job.steps("parts", range(len(slots)), sizes, {**state, "counts": counts}):
             board = board_before(parameters, slots[row], state, int(counts[0, 0]))
             if board is not None:
-                found = rolled_out(parameters, chooser, board, slots[row])
+                found = rollout_arrays(parameters, chooser, board, slots[row])
                 counts[row] = len(found["plays_trials"]), found.pop("n_legal_plays")
                 for name, values in found.items():
                     state[name][row, : counts[row, 0]] = values
@@ -185,7 +185,7 @@ def board_before(parameters: OpeningParameters, slot: Slot, state: Mapping[str, 
     return np.asarray(state["boards_after"][0, slot.answered]) if is_there else None
 
 
-def rolled_out(parameters: OpeningParameters, chooser: Chooser, board: Array, slot: Slot) -> dict[str, Array]:
+def rollout_arrays(parameters: OpeningParameters, chooser: Chooser, board: Array, slot: Slot) -> dict[str, Array]:
     """The arrays of the candidates of a decision, and the number of its legal plays; they depend on this decision
     alone."""
     objective, wanted = Objective(parameters.objective), parameters.wanted(is_reply=bool(slot.reply_roll))
@@ -251,7 +251,7 @@ def check_decision(recheck: Recheck[OpeningParameters], chooser: Chooser, row: i
     rank = int(arrays["plays_ranks"][answered]) if answered >= 0 else -1
     reply = "".join(map(str, arrays["decisions_reply_rolls"][row].tolist())) if rank >= 0 else ""
     slot = Slot(recheck.parameters.first_roll, rank, reply)
-    found = rolled_out(recheck.parameters, chooser, np.asarray(arrays["boards_before"][row]), slot)
+    found = rollout_arrays(recheck.parameters, chooser, np.asarray(arrays["boards_before"][row]), slot)
     if found.pop("n_legal_plays") != arrays["decisions_n_legal_plays"][row]:
         raise CheckFailedError(f"expected another number of legal plays in decision {row} of {table.name}")
     is_play = np.asarray(arrays["plays_decisions"]) == row

@@ -19,7 +19,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import (
     empty_rollouts,
     network_text,
     open_roller,
-    rolled_out,
+    rollout_arrays,
 )
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
@@ -44,7 +44,7 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
         state, items = empty_rollouts(ROLLED, len(boards)), np.arange(len(boards))
 
         def rolled(rows: slice) -> dict[str, Array]:
-            return rolled_out(parameters, parameters.seed, chooser, boards[rows], items[rows], ROLLED)
+            return rollout_arrays(parameters, parameters.seed, chooser, boards[rows], items[rows], ROLLED)
 
         job.fill("positions", state, STEP, rolled)
         for name, values in {**source_arrays(boards), "network": network_text(parameters, inputs), **state}.items():
@@ -80,7 +80,7 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
         check_arrays(table, source_arrays(boards) | {"network": network_text(recheck.parameters, recheck.inputs)})
         for row in recheck.generator.permutation(len(boards))[: min(recheck.rows, SAMPLE_ROWS)].tolist():
             rows, parameters = np.array([row]), recheck.parameters
-            check_rows(table, rows, rolled_out(parameters, parameters.seed, chooser, boards[rows], rows, ROLLED))
+            check_rows(table, rows, rollout_arrays(parameters, parameters.seed, chooser, boards[rows], rows, ROLLED))
         return sampled(min(recheck.rows, SAMPLE_ROWS, len(boards)), len(boards), "rollouts")
 
 

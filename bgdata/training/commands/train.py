@@ -34,11 +34,9 @@ from bgdata.training.commands.curve_page import write_page
 from bgdata.training.commands.curves import draw_curve
 from bgdata.training.commands.turn_input import turn_input
 from bgdata.training.kinds.network import DATASET as NETWORK
-from bgdata.training.kinds.network import NetworkParameters, known_network, pinned
-from bgdata.training.kinds.network import described as described_games
+from bgdata.training.kinds.network import NetworkParameters, curve_line, known_network, network_ref
 from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
-from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters, best_epoch
-from bgdata.training.kinds.supervised_network import described as described_epoch
+from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters, best_epoch, epoch_line
 from bgdata.warehouse import Warehouse
 
 START = f"Networks to start from: network, network/NAME, or {NEW} for random weights."
@@ -90,11 +88,11 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
     known = known_network(name)
     if name in warehouse.variants(SUPERVISED.name) or (known and known[0] != NETWORK.name):
         raise UsageError(f"expected a name that no network has that learned from labels, got {shown(name)}")
-    place = None if start == NEW else pinned(warehouse, find_network(start, warehouse))
+    place = None if start == NEW else network_ref(warehouse, find_network(start, warehouse))
     parameters = NetworkParameters(**{**recipe, "tables": int(recipe["tables"]), "name": name, "start": place})
     with progress_bars() as progress:
         table = warehouse.build(NETWORK.name, parameters, progress=progress, force=force)
-    print_built(table, [described_games(table.array("curve")[-1].tolist())], form)
+    print_built(table, [curve_line(table.array("curve")[-1].tolist())], form)
 
 
 @train.command()
@@ -164,7 +162,7 @@ def games(
     from bgdata.training.steps import network_parameters
 
     network_choice = network_parameters(warehouse, network)
-    place = doubts and pinned(warehouse, warehouse.open_reference(str(doubts)))
+    place = doubts and network_ref(warehouse, warehouse.open_reference(str(doubts)))
     parameters = GameParameters(name=name, starts=starts or MIXED, doubts=place, **network_choice, **recipe)
     with open_executor(executor) as workers, progress_bars() as progress:
         table = warehouse.build(GAMES.name, parameters, progress=progress, force=force, executor=workers)
@@ -260,6 +258,6 @@ def result_text(table: Table) -> str:
         f"{statistics[f'{start}points_per_game']:+.3f} +/- {statistics[f'{start}standard_error']:.3f}"
         for start in ("start_", "")
     )
-    last = described_epoch(len(curve) - 1, curve)
+    last = epoch_line(len(curve) - 1, curve)
     kept = [f"{name} {best_epoch(curve, which)}" for which, name in enumerate(("race", "crashed", "contact"))]
     return f"{last}\nkept epochs: {', '.join(kept)}; {after} points per game against PubEval, {before} before"

@@ -36,7 +36,7 @@ from bgdata.training.feed.rows import (
     labelled_versions,
     open_guard,
     open_version,
-    shuffled,
+    random_order,
     splits_of,
 )
 
@@ -250,7 +250,7 @@ class Feed:
         else:
             shares = zip(self._streams, self._shares, strict=True)
             found = join_rows([stream.read(epoch, number * share, (number + 1) * share) for stream, share in shares])
-            rows = found.take(shuffled((self.recipe.seed, MIX, epoch, number), len(found.rows)))
+            rows = found.take(random_order((self.recipe.seed, MIX, epoch, number), len(found.rows)))
         input_set, features = self.recipe.input_set_of(), None
         if input_set is not None:
             with threads(1):  # a batch is too small to wait for threads that a learner keeps busy

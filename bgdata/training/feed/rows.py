@@ -306,7 +306,7 @@ class Stream:
     def _order(self, epoch: int, cycle: int) -> tuple[list[list[Span]], list[int]]:
         """The blocks of a cycle by the pools that hold them, and the row after the last of each pool."""
         if self._ordered_at != (epoch, cycle):
-            order = [self.spans[n] for n in shuffled((*self._key, epoch, cycle), len(self.spans)).tolist()]
+            order = [self.spans[n] for n in random_order((*self._key, epoch, cycle), len(self.spans)).tolist()]
             pools = [order[n : n + self._pool_blocks] for n in range(0, len(order), self._pool_blocks)]
             self._ordered = pools, list(accumulate(sum(span.taken for span in pool) for pool in pools))
             self._ordered_at = epoch, cycle
@@ -321,7 +321,7 @@ class Stream:
         for span in spans:
             self._fill_block(span, Rows._make(column[begin : begin + span.taken] for column in pool))
             begin += span.taken
-        self._pool, self._places, self._at = pool, shuffled((*self._key, *at), begin), at
+        self._pool, self._places, self._at = pool, random_order((*self._key, *at), begin), at
 
     def _fill_block(self, span: Span, rows: Rows) -> None:
         """Copy the chosen rows of a block into the pool."""
@@ -355,7 +355,7 @@ def join_rows(parts: Sequence[Rows]) -> Rows:
     return parts[0] if len(parts) == 1 else Rows._make(map(np.concatenate, zip(*parts, strict=True)))
 
 
-def shuffled(key: Sequence[int], count: int) -> Places:
+def random_order(key: Sequence[int], count: int) -> Places:
     """int32[count]: 0 to count - 1 in an order that depends on the key alone; its numbers are from 0 to 2^63 - 1."""
     places = np.arange(count, dtype=np.int32)
     fill_shuffled(np.array(key, np.uint64), places)

@@ -145,7 +145,7 @@ class Network(Dataset[NetworkParameters]):
         )
 
 
-def described(row: list[float]) -> str:
+def curve_line(row: list[float]) -> str:
     """A row of the learning curve as a line of text."""
     games, _, turns, gammons, backgammons, points, error, bearoff = row
     return (
@@ -187,7 +187,7 @@ def default_network() -> tuple[str, Parameters]:
     return found
 
 
-def pinned(warehouse: Versions, table: Table) -> VersionRef:
+def network_ref(warehouse: Versions, table: Table) -> VersionRef:
     """The version of a network, or only its variant if it comes with the package."""
     kind, variant, version = table.manifest.dataset, *table.folder.parts[-2:]
     return VersionRef(kind, variant, version if table.folder.is_relative_to(warehouse.root) else "")

@@ -19,7 +19,7 @@ from bgdata.store.dataset import Computation
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
-from bgdata.training.kinds.network import NetworkParameters, described
+from bgdata.training.kinds.network import NetworkParameters, curve_line
 from bgdata.training.networks import FloatNetworks, input_sets_of, rounded_networks, started_networks
 from bgdata.training.temporal_difference.run import (
     COLUMNS,
@@ -53,7 +53,7 @@ class NetworkComputation(Computation[NetworkParameters]):
             if done % parameters.rounds_per_row == 0 or done == parameters.rounds:
                 row = curve_row(trainer, done * parameters.round_games, tally, sample, parameters.test_games)
                 curve[number // parameters.rounds_per_row] = row
-                job.progress.note(described(row))
+                job.progress.note(curve_line(row))
         for name, values in stored(rounded_networks(trainer.networks)).items():
             job.save(name, values)
         job.save("curve", curve)
@@ -102,7 +102,7 @@ def networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
     those of other inputs, or with more hidden units."""
     parameters = build.parameters
     assert parameters.start
-    networks = open_networks(opened(parameters.start, build.inputs.get("start"), build.warehouse))
+    networks = open_networks(open_network_version(parameters.start, build.inputs.get("start"), build.warehouse))
     if input_sets_of(networks) != parameters.input_sets():
         labels = ", ".join(input_set.label for input_set in input_sets_of(networks))
         raise InvalidParameterError(
@@ -128,7 +128,7 @@ def check_schedule(parameters: NetworkParameters, curve: Array, name: str) -> No
         )
 
 
-def opened(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:
+def open_network_version(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:
     """The input network, or else the named version, which may be one that comes with the package. Raises
     MissingTableError, and CorruptFileError for files of another size than they should have."""
     if table:

@@ -203,7 +203,7 @@ def best_epoch(curve: Array, which: int) -> int | None:
     return int(epochs[-1]) if len(epochs) else None
 
 
-def described(epoch: int, curve: Array) -> str:
+def epoch_line(epoch: int, curve: Array) -> str:
     """An epoch as a line of text."""
     parts = []
     for which in reversed(range(len(CLASSES))):

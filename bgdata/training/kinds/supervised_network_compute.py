@@ -16,8 +16,8 @@ from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation
 from bgdata.training.feed.feed import Feed, FeedRecipe
-from bgdata.training.kinds.network_compute import DEVIATIONS, LEAST_GAMES, opened, training_tables
-from bgdata.training.kinds.supervised_network import CLASSES, SupervisedParameters, best_epoch, described, label_role
+from bgdata.training.kinds.network_compute import DEVIATIONS, LEAST_GAMES, open_network_version, training_tables
+from bgdata.training.kinds.supervised_network import CLASSES, SupervisedParameters, best_epoch, epoch_line, label_role
 from bgdata.training.networks import check_features, new_networks, rounded_networks, started_networks
 from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
 from bgdata.training.temporal_difference.run import result_against_pubeval
@@ -37,7 +37,7 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         sizes = [0, *[run.positions] * parameters.epochs]
         for epoch in job.steps("positions", range(len(sizes)), sizes, state):
             curve[epoch] = run.curve_rows(epoch)
-            job.progress.note(described(epoch, curve))
+            job.progress.note(epoch_line(epoch, curve))
         networks = rounded_networks(run.best)
         tables, games = training_tables(inputs), parameters.test_games
         results = [result_against_pubeval(each, tables, games) for each in (start, networks)]
@@ -108,7 +108,7 @@ def start_of(context: Context[SupervisedParameters]) -> Networks:
     """The networks to start from, or new ones. Raises MissingTableError."""
     parameters = context.parameters
     if parameters.start:
-        return open_networks(opened(parameters.start, context.inputs.get("start"), context.warehouse))
+        return open_networks(open_network_version(parameters.start, context.inputs.get("start"), context.warehouse))
     inputs = input_set_named(parameters.inputs)
     activation = Activation[parameters.activation.upper()]
     sets = (InputSet.RACE, inputs, inputs)
@@ -132,7 +132,9 @@ def open_feed(context: Context[Any], seed: int, split: str) -> Feed:
     parameters, warehouse = context.parameters, context.warehouse
     sources = {}
     for labels in parameters.labels:
-        tables = [opened(place, context.inputs.get(label_role(place)), warehouse) for place in labels.versions]
+        tables = [
+            open_network_version(place, context.inputs.get(label_role(place)), warehouse) for place in labels.versions
+        ]
         sources[labels.name] = {
             "weight": labels.weight,
             "versions": {table.name: table.manifest.digest for table in tables},

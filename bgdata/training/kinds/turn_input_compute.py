@@ -37,7 +37,7 @@ class TurnInputComputation(Computation[TurnInputParameters]):
         parts = ranges(parameters.games, parameters.row_games)
         state: dict[str, Array] = {"weights": networks.weights, "biases": networks.biases, "curve": curve}
         for part in job.steps("games", parts, list(map(len, parts)), state):
-            curve[:, part.start // parameters.row_games] = trained_row(parameters, networks, part)
+            curve[:, part.start // parameters.row_games] = train_row(parameters, networks, part)
         job.save("curve", curve)
 
     def batches(self, computed: Computed[TurnInputParameters]) -> Iterator[pa.RecordBatch]:
@@ -67,7 +67,7 @@ class TurnInputComputation(Computation[TurnInputParameters]):
         networks = new_turn_networks(parameters.units, parameters.seed)
         parts = ranges(parameters.games, parameters.row_games)[: recheck.rows]
         for row, part in enumerate(parts):
-            expected = trained_row(parameters, networks, part)
+            expected = train_row(parameters, networks, part)
             if not np.array_equal(curve[:, row], expected):
                 arm = int(np.flatnonzero((curve[:, row] != expected).any(axis=1))[0])
                 raise CheckFailedError(
@@ -77,7 +77,7 @@ class TurnInputComputation(Computation[TurnInputParameters]):
         return f"the first {len(parts):,} of {parameters.rows:,} rows of every arm, trained again"
 
 
-def trained_row(parameters: TurnInputParameters, networks: TurnNetworks, games: range) -> Array:
+def train_row(parameters: TurnInputParameters, networks: TurnNetworks, games: range) -> Array:
     """float64[arm, figure]: train all arms with these games, and find what FIGURES are then."""
     totals = np.zeros((len(ARMS), 3), np.int64)
     train_arms(networks, parameters.learning_rate, parameters.seed, games.start, len(games), totals)

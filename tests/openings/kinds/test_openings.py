@@ -130,16 +130,16 @@ def test_books_do_not_depend_on_threads(warehouse: Warehouse) -> None:
 
 
 def test_a_killed_build_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, whole, slots = small_table(warehouse).manifest.digest, openings.rolled_out, []
+    first, whole, slots = small_table(warehouse).manifest.digest, openings.rollout_arrays, []
 
-    def rolled_out(*arguments: Any) -> Any:
+    def rollout_arrays(*arguments: Any) -> Any:
         slots.append(arguments[3])
         if len(slots) == 4:
             raise KeyboardInterrupt
         return whole(*arguments)
 
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(openings, "rolled_out", rolled_out)
+    monkeypatch.setattr(openings, "rollout_arrays", rollout_arrays)
     with pytest.raises(KeyboardInterrupt):
         warehouse.build(DATASET.name, SMALL, force=True)
     assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first

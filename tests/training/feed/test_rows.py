@@ -13,7 +13,10 @@ import bgdata
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.position_hash import position_hashes
 from bgdata.selfplay.splits import SPLITS
-from bgdata.training.feed.rows import Guard
+from bgdata.training.feed.feed import share_out
+from bgdata.training.feed.rows import Guard, random_order
+from tests.reference.position_hash import shuffled
+from tests.together import each
 from tests.training.labels import sample_boards, write_benchmark, write_labels
 
 
@@ -88,3 +91,32 @@ def test_hashes_are_found_among_the_known_ones(tmp_path: Path, known: int) -> No
     asked = np.concatenate([hashes, hashes + np.uint64(1), edges])
     assert len(guard) == len(set(hashes[:known].tolist()))
     assert guard.contains(asked).tolist() == [value in set(hashes[:known].tolist()) for value in asked.tolist()]
+
+
+@each("key", [(0,), (0, 0), (1, 2, 3), ((1 << 63) - 1, 5)])
+@each("count", [0, 1, 2, 3, 1000])
+def test_shuffling_agrees_with_its_twin(key: tuple[int, ...], count: int) -> None:
+    assert random_order(key, count).tolist() == shuffled(key, count)
+
+
+def test_every_order_is_as_likely() -> None:
+    counts: dict[tuple[int, ...], int] = {}
+    for seed in range(6000):
+        order = tuple(random_order((seed,), 3).tolist())
+        counts[order] = counts.get(order, 0) + 1
+    assert len(counts) == 6
+    assert all(abs(count - 1000) < 150 for count in counts.values())  # five standard deviations
+
+
+@pytest.mark.parametrize(
+    ("total", "weights", "expected"),
+    [
+        (4096, [2.0, 1.0], [2731, 1365]),
+        (10, [1, 1, 1], [4, 3, 3]),
+        (100, [0.1, 0.2, 0.7], [10, 20, 70]),
+        (7, [3], [7]),
+        (2, [1, 1, 1], [1, 1, 0]),
+    ],
+)
+def test_a_total_is_shared_out(total: int, weights: list[float], expected: list[int]) -> None:
+    assert share_out(total, weights) == expected

@@ -18,16 +18,21 @@ from bgdata.errors import (
     CorruptFileError,
     InvalidNameError,
     InvalidParameterError,
+    MissingTableError,
     UnknownInputSetError,
 )
 from bgdata.evaluation.networks.inference import FIRST_SUM, Networks
 from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.named import find_network
+from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.kernel import read_only, threads
 from bgdata.store import job
+from bgdata.store.parameters import VersionRef
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.training.kinds import network_compute as network
 from bgdata.training.kinds.network import DATASET, NetworkParameters
+from bgdata.training.kinds.network_compute import open_network_version
 from bgdata.training.temporal_difference.run import COLUMNS
 from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
@@ -242,3 +247,20 @@ def test_rates_that_are_too_high_build_nothing(untrained: Warehouse, monkeypatch
     ):
         untrained.build(DATASET.name, TINY)
     assert list(untrained.versions(DATASET.name)) == []
+
+
+def test_a_start_that_is_not_built_is_the_one_that_comes_with_the_package(tmp_path: Path) -> None:
+    """So that a copy of a shipped network is proven in a warehouse without its ancestors."""
+    warehouse = bgdata.open_warehouse(tmp_path)
+    table = find_network("network", warehouse)
+    kind, variant, version = table.manifest.dataset, *table.folder.parts[-2:]
+    place = VersionRef(kind, variant, version)
+    assert open_network_version(place, None, warehouse).folder == SHIPPED / variant / version
+    assert open_network_version(place, table, warehouse) is table
+    for other in (
+        VersionRef("network" if kind != "network" else "supervised_network", variant, version),
+        VersionRef(kind, variant, "r1-00000000"),
+        VersionRef(kind, "nothing", version),
+    ):
+        with pytest.raises(MissingTableError, match=r"no .* in .* \(have: none\)"):
+            open_network_version(other, None, warehouse)

@@ -10,10 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances
+from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.evaluation.networks.inputs import encode, input_count
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
-from bgdata.training.supervised.examples import cross_entropies, natural_logarithms, read_examples
+from bgdata.training.supervised.examples import cross_entropies, fill_dense, natural_logarithms, read_examples
 from tests.random_games import random_game_positions
+from tests.reference.networks import inputs
 from tests.reference.supervised import cross_entropy
 
 
@@ -80,3 +83,14 @@ def test_cross_entropies() -> None:
     expected = [cross_entropy(*rows) for rows in zip(boards.tolist(), chances.tolist(), targets.tolist(), strict=True)]
     assert cross_entropies(boards, chances, targets).tolist() == pytest.approx(expected, rel=1e-6)
     assert max(expected) > 20
+
+
+@pytest.mark.parametrize("input_set", list(InputSet))
+def test_rows_of_floats(input_set: InputSet) -> None:
+    boards = random_game_positions(40, seed=12).boards
+    assert len(boards) > 2000
+    found = np.full((len(boards), input_count(input_set)), np.nan, np.float32)
+    fill_dense(int(input_set), boards, found)
+    assert np.array_equal(found * 64, encode(input_set, boards))
+    for row in range(0, len(boards), 97):
+        assert (found[row] * 64).tolist() == inputs(input_set.label, boards[row].tolist())

@@ -78,7 +78,7 @@ def empty_rollouts(names: Iterable[str], count: int) -> dict[str, Array]:
     return {name: np.zeros((count, *ROLLED[name][1]), ROLLED[name][0]) for name in names}
 
 
-def rolled_out(
+def rollout_arrays(
     parameters: RollerParameters,
     seed: int,
     chooser: Chooser,
