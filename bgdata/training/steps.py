@@ -1,4 +1,5 @@
-"""Resolves names of networks and labels into recipes for playing, rolling out and learning."""
+"""From names of networks and labels to recipes, and from games to a scored network: each step builds one version, or
+finds it already built."""
 
 from __future__ import annotations
 
@@ -31,6 +32,9 @@ from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters, 
 from bgdata.training.networks import feature_names
 from bgdata.warehouse import Warehouse
 
+ALL = (1 << 31) - 1  # turns of each class
+CLASSES = ("contact", "crashed")  # races are better learned from tables
+
 
 def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
     """The parameters for the network that an option names, with its version unless it comes with the package. Raises
@@ -52,38 +56,31 @@ def chosen_parameters(
     if (SHIPPED / name).is_dir() or name in warehouse.variants(LEARNED.name):
         raise UsageError(f"expected a name that no network has that learned by self-play, got {shown(name)}")
     table = None if start == NEW else find_network(start, warehouse)
+    platform = ""  # the kernels give the same result anywhere
+    if recipe.get("trainer", SupervisedParameters.trainer) == "torch":
+        from bgdata.training.supervised.torch_trainer import platform_name
+
+        platform = platform_name(recipe.get("device", SupervisedParameters.device))
     return SupervisedParameters(
         **recipe,
         name=name,
         start=network_ref(warehouse, table) if table else None,
         **label_parameters(warehouse, labels, guard),
         features=tuple(feature_names(open_networks(table)).split()) if table else (),
-        platform=found_platform(
-            *(recipe.get(name, getattr(SupervisedParameters, name)) for name in ("trainer", "device"))
-        ),
+        platform=platform,
     )
-
-
-def found_platform(trainer: str, device: str) -> str:
-    """The platform of PyTorch on this machine; empty for the kernels, which give the same result anywhere. Raises
-    MissingExtraError, and UsageError for a missing device."""
-    if trainer != "torch":
-        return ""
-    from bgdata.training.supervised.torch_trainer import platform_name
-
-    return platform_name(device)
 
 
 def label_parameters(warehouse: Warehouse, labels: tuple[str, ...], guard: bool) -> dict[str, Any]:
     """The parameters for what is learned from, and with `guard` for the benchmarks whose positions are left out. Raises
     UsageError and MissingTableError."""
     return {
-        "labels": tuple(pinned_labels(warehouse, text) for text in labels),
+        "labels": tuple(weighted_labels(warehouse, text) for text in labels),
         "guard": tuple(map(VersionRef.parse, benchmark_versions(warehouse))) if guard else (),
     }
 
 
-def pinned_labels(warehouse: Warehouse, text: str) -> WeightedLabels:
+def weighted_labels(warehouse: Warehouse, text: str) -> WeightedLabels:
     """The versions that `KIND[/VARIANT[/VERSION]][:WEIGHT]` stands for, and their weight."""
     place, _, weight = text.partition(":")
     try:
@@ -91,10 +88,6 @@ def pinned_labels(warehouse: Warehouse, text: str) -> WeightedLabels:
     except ValueError:
         raise UsageError(f"expected labels KIND/VARIANT:WEIGHT, got {shown(text)}") from None
     return WeightedLabels(tuple(map(VersionRef.parse, labelled_versions(warehouse, place))), share)
-
-
-ALL = (1 << 31) - 1  # turns of each class
-CLASSES = ("contact", "crashed")  # classes: races are better learned from tables
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
-from bgdata.bearoff.kinds.bearoff_one_sided import DATASET as ONE_SIDED
 from bgdata.bearoff.kinds.bearoff_two_sided import DATASET as TWO_SIDED
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.shared.race import race_inputs
 from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
-from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS, SPLITS_ARRAY
+from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, EQUITY_COLUMN, POSITION_COLUMNS, SPLITS_ARRAY
+from bgdata.selfplay.kinds.shared.games import check_seed
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
@@ -52,7 +52,7 @@ class BearoffLabels(Dataset[BearoffParameters]):
         *POSITION_COLUMNS,
         CLASS_COLUMN,
         *CHANCE_COLUMNS,
-        Column("cubeless_equity", "FLOAT", "points", "What the five chances are worth to the player on roll"),
+        EQUITY_COLUMN,
         Column("label_source", "VARCHAR", "", "exact (two-sided table) or combined (two one-sided distributions)"),
         Column("split", "VARCHAR", "", "train, validation or test: by the position"),
     )
@@ -83,16 +83,11 @@ class BearoffLabels(Dataset[BearoffParameters]):
         for name, count in (("pairs", parameters.pairs), ("exact pairs", parameters.exact_pairs)):
             if not 0 <= count <= MOST_PAIRS:
                 raise InvalidParameterError(f"expected 0 to {MOST_PAIRS:,} {name}, got {count}")
-        if not 0 <= parameters.seed < 1 << 63:
-            raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
+        check_seed(parameters.seed)
 
     def inputs(self, parameters: BearoffParameters) -> Mapping[str, tuple[str, Parameters]]:
-        race, two_sided = RaceParameters(parameters.points), parameters.two_sided_parameters()
-        found: dict[str, tuple[str, Parameters]] = {
-            "one_sided": (ONE_SIDED.name, race),
-            "gammon": ("bearoff_gammon", race),
-        }
-        return found | ({"two_sided": (TWO_SIDED.name, two_sided)} if two_sided else {})
+        two_sided = parameters.two_sided_parameters()
+        return race_inputs(parameters.points) | ({"two_sided": (TWO_SIDED.name, two_sided)} if two_sided else {})
 
     def estimate(self, parameters: BearoffParameters) -> Estimate:
         layouts = layout_count(parameters.points, MAX_CHECKERS)

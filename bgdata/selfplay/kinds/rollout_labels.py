@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,16 +13,23 @@ from bgdata.selfplay.kinds.shared.rollouts import (
     ERROR_COLUMNS,
     NETWORK_ARRAY,
     NETWORK_COLUMN,
-    RolloutParameters,
+    UNNAMED,
+    RollerParameters,
+    source_input,
 )
 from bgdata.store.dataset import Dataset, Estimate, Input
 from bgdata.store.declaration import Column, FlatArray
-from bgdata.store.parameters import VersionRef
+from bgdata.store.parameters import NONE_GIVEN, Given, VersionRef
 
 
 @dataclass(frozen=True)
-class RolloutLabelParameters(RolloutParameters):
-    """The positions that are rolled out, and the settings of the rollouts."""
+class RolloutLabelParameters(RollerParameters):
+    """The source of the positions, the network and the settings of rollouts, and the seed of their dice.
+    `source_recipe` has the parameters of the source for `source_input`."""
+
+    source: VersionRef = UNNAMED
+    seed: int = 0
+    source_recipe: Given = NONE_GIVEN
 
 
 class RolloutLabels(Dataset[RolloutLabelParameters]):
@@ -58,13 +66,17 @@ class RolloutLabels(Dataset[RolloutLabelParameters]):
     )
 
     def slug(self, parameters: RolloutLabelParameters) -> str:
-        return parameters.slug
+        source = re.sub(r"[^a-z0-9]+", "-", str(parameters.source))
+        by = f"{parameters.network}{parameters.how_text}"
+        return f"{source}-by-{by}-{parameters.trials}-seed-{parameters.seed}"
 
     def check_parameters(self, parameters: RolloutLabelParameters) -> None:
-        parameters.check()
+        parameters.check_roller(parameters.seed)
+        source_input(parameters.source, parameters.source_recipe, turns=False)
 
     def inputs(self, parameters: RolloutLabelParameters) -> Mapping[str, Input]:
-        return parameters.inputs()
+        source = source_input(parameters.source, parameters.source_recipe, turns=False)
+        return {"source": source, **parameters.network_inputs()}
 
     def estimate(self, _parameters: RolloutLabelParameters) -> Estimate:
         return Estimate(0, 0, 1 << 28)  # as many rows as the source has

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.shared.race import race_inputs
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.kinds.columns import text_declarations
@@ -22,8 +22,7 @@ PLAYERS = re.compile(rf"network(/[a-z0-9-]+(/{VERSION.pattern})?)?|{'|'.join(PLA
 SESSION_GAMES = 10_000  # that make one money session in files of other programs
 TABLES = {  # what the network of the package plays bearoffs by, wherever it plays
     "two_sided": ("bearoff_two_sided", TwoSidedParameters(6, 6)),
-    "one_sided": ("bearoff_one_sided", RaceParameters(6)),
-    "gammon": ("bearoff_gammon", RaceParameters(6)),
+    **race_inputs(6),
 }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bgdata.bearoff.kinds.bearoff_one_sided import DATASET as ONE_SIDED
 from bgdata.bearoff.kinds.bearoff_two_sided import DATASET as TWO_SIDED
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.shared.race import RaceParameters, race_inputs
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.kinds.columns import (
     CHANCE_COLUMNS,
@@ -91,8 +91,7 @@ class SelfPlayLabels(Dataset[SelfPlayLabelParameters]):
             "two_sided": (TWO_SIDED.name, TwoSidedParameters(parameters.points, parameters.checkers)),
         }
         if parameters.one_sided_points:
-            race = RaceParameters(parameters.one_sided_points)
-            found |= {"one_sided": (ONE_SIDED.name, race), "gammon": ("bearoff_gammon", race)}
+            found |= race_inputs(parameters.one_sided_points)
         return found
 
     def estimate(self, parameters: SelfPlayLabelParameters) -> Estimate:

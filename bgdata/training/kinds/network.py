@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.shared.race import race_inputs
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS, SHIPPED
 from bgdata.kinds import all_kinds
@@ -115,9 +115,7 @@ class Network(Dataset[NetworkParameters]):
         parameters.check()
         if (most := max(parameters.games, parameters.test_games)) > MOST_GAMES:
             raise InvalidParameterError(f"expected up to {MOST_GAMES:,} games, got {most}")
-        name = parameters.name.replace("-", "")
-        if not (name.isascii() and name.isalnum() and parameters.name == parameters.name.lower()):
-            raise InvalidParameterError(f"expected a name of small letters, digits and -, got {parameters.name!r}")
+        check_name(parameters.name)
         if parameters.row_games < parameters.round_games or parameters.test_games < LEAST_GAMES:
             raise InvalidParameterError(
                 f"expected at least {parameters.round_games} games a row and {LEAST_GAMES} test games, "
@@ -128,8 +126,7 @@ class Network(Dataset[NetworkParameters]):
     def inputs(self, parameters: NetworkParameters) -> Mapping[str, tuple[str, Parameters]]:
         tables: dict[str, tuple[str, Parameters]] = {"two_sided": ("bearoff_two_sided", TwoSidedParameters(POINTS, 6))}
         if parameters.tables:
-            race = RaceParameters(POINTS)
-            tables |= {"one_sided": ("bearoff_one_sided", race), "gammon": ("bearoff_gammon", race)}
+            tables |= race_inputs(POINTS)
         if parameters.start and not parameters.start.version:
             tables["start"] = known_variant(parameters.start)
         return tables
@@ -143,6 +140,13 @@ class Network(Dataset[NetworkParameters]):
         return Estimate(
             parameters.rows, 2 * weights + 200 * parameters.rows, (1 << 28) + parameters.round_games * (1 << 16) + lists
         )
+
+
+def check_name(name: str) -> None:
+    """Raise InvalidParameterError for what cannot be the name of a network."""
+    letters = name.replace("-", "")
+    if not (letters.isascii() and letters.isalnum() and name == name.lower()):
+        raise InvalidParameterError(f"expected a name of small letters, digits and -, got {name!r}")
 
 
 def curve_line(row: list[float]) -> str:

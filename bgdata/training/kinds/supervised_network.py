@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.shared.race import race_inputs
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.networks.input_sets import input_set_named
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
@@ -19,7 +19,7 @@ from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef, number_text
 from bgdata.store.published import published_folder, published_versions
 from bgdata.training.kinds.network import DATASET as NETWORK
-from bgdata.training.kinds.network import LEAST_GAMES, MOST_GAMES, POINTS, known_variant
+from bgdata.training.kinds.network import LEAST_GAMES, MOST_GAMES, POINTS, check_name, known_variant
 from bgdata.training.supervised.recipe import SupervisedRecipe
 
 if TYPE_CHECKING:
@@ -143,9 +143,7 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
 
     def check_parameters(self, parameters: SupervisedParameters) -> None:
         parameters.check()
-        name = parameters.name.replace("-", "")
-        if not (name.isascii() and name.isalnum() and parameters.name == parameters.name.lower()):
-            raise InvalidParameterError(f"expected a name of small letters, digits and -, got {parameters.name!r}")
+        check_name(parameters.name)
         if not LEAST_GAMES <= parameters.test_games <= MOST_GAMES:
             raise InvalidParameterError(
                 f"expected {LEAST_GAMES} to {MOST_GAMES:,} test games, got {parameters.test_games}"
@@ -166,11 +164,7 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
         self.inputs(parameters)
 
     def inputs(self, parameters: SupervisedParameters) -> Mapping[str, tuple[str, Parameters]]:
-        race = RaceParameters(POINTS)
-        found: dict[str, tuple[str, Parameters]] = {
-            "one_sided": ("bearoff_one_sided", race),
-            "gammon": ("bearoff_gammon", race),
-        }
+        found = race_inputs(POINTS)
         sources = [place for labels in parameters.labels for place in labels.versions]
         for role, place in (("start", parameters.start), *((label_role(place), place) for place in sources)):
             if place and not place.version:

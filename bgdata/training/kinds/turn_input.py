@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bgdata.errors import InvalidParameterError
 from bgdata.kinds.columns import CHANCE_COLUMNS
+from bgdata.selfplay.kinds.shared.games import check_seed
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
@@ -89,8 +90,7 @@ class TurnInput(Dataset[TurnInputParameters]):
             raise InvalidParameterError(
                 f"expected a learning rate above 0 and at most 1, got {parameters.learning_rate}"
             )
-        if not 0 <= parameters.seed < 1 << 63:
-            raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {parameters.seed}")
+        check_seed(parameters.seed)
 
     def estimate(self, parameters: TurnInputParameters) -> Estimate:
         rows = len(ARMS) * parameters.rows

@@ -355,5 +355,6 @@ def test_statistics(small_root: Path) -> None:
 
 
 def test_the_default_network_comes_with_the_package() -> None:
-    assert "network" in RolloutLabelParameters(source=VersionRef("positions", "x")).inputs()
-    assert "network" not in RolloutLabelParameters("mine", "r1-00000000", source=VersionRef("positions", "x")).inputs()
+    source = VersionRef("positions", "x")
+    assert "network" in DATASET.inputs(RolloutLabelParameters(source=source))
+    assert "network" not in DATASET.inputs(RolloutLabelParameters("mine", "r1-00000000", source=source))

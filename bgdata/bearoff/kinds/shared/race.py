@@ -23,6 +23,12 @@ class RaceParameters(Parameters):
     points: int = 6
 
 
+def race_inputs(points: int) -> dict[str, tuple[str, Parameters]]:
+    """The one-sided and the gammon table of these points, as inputs by role."""
+    race = RaceParameters(points)
+    return {"one_sided": ("bearoff_one_sided", race), "gammon": ("bearoff_gammon", race)}
+
+
 class RaceDataset(Dataset[RaceParameters]):
     """A table of distributions of rolls; subclasses define the goal that ends the race."""
 

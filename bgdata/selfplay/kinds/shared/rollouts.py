@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.shared.race import race_inputs
 from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError, UsageError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
 from bgdata.imports.kinds.shared.imports import POSITION_ARRAYS
@@ -16,7 +16,7 @@ from bgdata.kinds import all_kinds
 from bgdata.kinds.columns import CLASS_COLUMN, POSITION_COLUMNS, TURN_COLUMN
 from bgdata.store.dataset import Dataset, Input
 from bgdata.store.declaration import Column, FlatArray
-from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef, to_json
+from bgdata.store.parameters import Given, Parameters, VersionRef, to_json
 from bgdata.store.versions import VERSION
 from bgdata.training.kinds.network import known_network
 
@@ -180,11 +180,9 @@ class NetworkChoice(Parameters):
 
     def network_inputs(self) -> dict[str, tuple[str, Parameters]]:
         """The tables, and the network where it comes with bgdata, by role."""
-        race = RaceParameters(self.table_points)
         found: dict[str, tuple[str, Parameters]] = {
             "two_sided": ("bearoff_two_sided", TwoSidedParameters(self.table_points, self.table_checkers)),
-            "one_sided": ("bearoff_one_sided", race),
-            "gammon": ("bearoff_gammon", race),
+            **race_inputs(self.table_points),
         }
         known = known_network(self.network)
         if known and not self.network_version:
@@ -235,31 +233,6 @@ class RollerParameters(NetworkChoice):
         except UsageError as error:
             raise InvalidParameterError(str(error)) from None
         self.check_network()
-
-
-@dataclass(frozen=True)
-class RolloutParameters(RollerParameters):
-    """The source of the positions, the network and the settings of rollouts, and the seed of their dice;
-    `source_recipe` has the parameters of the source for `sources.source_input`."""
-
-    source: VersionRef = UNNAMED
-    seed: int = 0
-    source_recipe: Given = NONE_GIVEN
-
-    @property
-    def slug(self) -> str:
-        """The name of the variant."""
-        source = re.sub(r"[^a-z0-9]+", "-", str(self.source))
-        return f"{source}-by-{self.network}{self.how_text}-{self.trials}-seed-{self.seed}"
-
-    def check(self) -> None:
-        """Raise InvalidParameterError if no rollout is possible."""
-        self.check_roller(self.seed)
-        source_input(self.source, self.source_recipe, turns=False)
-
-    def inputs(self) -> dict[str, Input]:
-        """What the rollouts are computed from, by role."""
-        return {"source": source_input(self.source, self.source_recipe, turns=False), **self.network_inputs()}
 
 
 def number_of(expected: str, text: str) -> float:
