@@ -22,7 +22,7 @@ from bgdata.evaluation.networks.inference import SIZES
 from bgdata.evaluation.networks.mapped import open_networks
 from bgdata.store.parameters import VersionRef
 from bgdata.training.commands.train import td
-from bgdata.training.kinds.network import DATASET, NetworkParameters, described
+from bgdata.training.kinds.network import DATASET, NetworkParameters, curve_line
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run, succeeds
 from tests.random_games import random_game_positions
@@ -54,7 +54,7 @@ def test_it_trains_and_says_how_well(small_root: Path, memory_path: Path) -> Non
     table = bgdata.open_warehouse(memory_path).open("network", "tiny")
     assert table.manifest.digest == expected.manifest.digest
     assert table.manifest.parameters == DATASET.smallest.to_json()
-    first, last = (described(row) for row in table.array("curve").tolist())
+    first, last = (curve_line(row) for row in table.array("curve").tolist())
     assert result.stdout == f"{table.folder}\n{last}\n"
     notes = [re.sub(" in .* s", "", line) for line in result.stderr.splitlines()]
     assert notes[-3:] == [first, last, f"network/tiny: built {table.folder.name}, 2 rows"]
