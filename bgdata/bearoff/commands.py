@@ -14,10 +14,9 @@ from bgdata.bearoff.kinds.race_error import COMBINATIONS, RaceErrorParameters
 from bgdata.bearoff.kinds.race_error import DATASET as RACE_ERROR
 from bgdata.cli.charts import new_figure, write_figure
 from bgdata.cli.options import force_option, format_option, plot_option, table_option, threads_option
-from bgdata.cli.output import show_rows
+from bgdata.cli.output import build_version, show_rows
 from bgdata.rows import COUNT, Column, Quantity, Row, table_lines
 from bgdata.store.names import quoted
-from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
@@ -64,22 +63,14 @@ def race_error(
       bgdata race-error --table 6x9 --plot error.png
       bgdata query "from race_error where grouping = 'wastage'"
     """
-    found = compared_tables(warehouse, table, combination, force=force)
+    from bgdata.measures.steps.scores import table_size
+
+    points, checkers = table_size(warehouse, table, "to compare one-sided tables with")
+    found = build_version(warehouse, RACE_ERROR, RaceErrorParameters(points, checkers, combination), force=force)
     rows = error_rows(warehouse, found)
     show_rows(rows, form, error_lines(found, rows))
     if plot is not None:
         draw_errors(found, rows, plot)
-
-
-def compared_tables(warehouse: Warehouse, size: str, combination: str, *, force: bool) -> Table:
-    """The version of `race_error` for the two-sided table of this size (the largest if empty). Raises UsageError for a
-    text that is no size, and MissingTableError for a missing table."""
-    from bgdata.measures.steps.scores import table_size
-
-    points, checkers = table_size(warehouse, size, "to compare one-sided tables with")
-    with progress_bars() as progress:
-        parameters = RaceErrorParameters(points, checkers, combination)
-        return warehouse.build(RACE_ERROR.name, parameters, progress=progress, force=force)
 
 
 def error_rows(warehouse: Warehouse, table: Table) -> list[Row]:

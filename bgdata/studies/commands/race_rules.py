@@ -11,11 +11,10 @@ import click
 from bgdata.cli.charts import BLUE, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_tables
 from bgdata.cli.options import force_option, format_option, plot_option, table_option, threads_option
-from bgdata.cli.output import show_rows
+from bgdata.cli.output import build_version, show_rows
 from bgdata.rows import THOUSANDTHS, Column, table_lines
 from bgdata.selfplay.commands.selfplay import found_corpus
 from bgdata.store.names import quoted
-from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.studies.kinds.race_rules import DATASET as RULES
 from bgdata.studies.kinds.race_rules import DECISIONS, RaceRuleParameters
@@ -42,7 +41,12 @@ def race_rules(warehouse: Warehouse, /, corpus: str, table: str, plot: Path | No
       bgdata race-rules selfplay/network-10000-seed-1 --table 6x6
       bgdata query "select rule, source from race_rule_losses"
     """
-    found = scored_rules(warehouse, corpus, table, force=force)
+    from bgdata.measures.steps.scores import table_size
+
+    recipe = found_corpus(warehouse, corpus)
+    points, checkers = table_size(warehouse, table, "to score rules by")
+    parameters = RaceRuleParameters(**vars(recipe), points=points, checkers=checkers)
+    found = build_version(warehouse, RULES, parameters, force=force)
     rules = rules_of(warehouse, found)
     show_rows([rule._asdict() for rule in rules], form, rule_lines(found, rules))
     if plot is not None:
@@ -70,20 +74,6 @@ class Losses(NamedTuple):
     def group(self, prefix: str) -> tuple[float | None, ...]:
         """Losses of the three decisions and their sum, by what the names of a weighting begin with."""
         return tuple(getattr(self, f"{prefix}{decision}_loss") for decision in (*DECISIONS, "total"))
-
-
-def scored_rules(warehouse: Warehouse, source: str, size: str, *, force: bool) -> Table:
-    """The version of `race_rules` for a corpus and the two-sided table of this size (the largest if empty).
-
-    Raises UsageError for a text that is no size, and MissingTableError for a missing corpus or table.
-    """
-    from bgdata.measures.steps.scores import table_size
-
-    corpus = found_corpus(warehouse, source)
-    points, checkers = table_size(warehouse, size, "to score rules by")
-    parameters = RaceRuleParameters(**vars(corpus), points=points, checkers=checkers)
-    with progress_bars() as progress:
-        return warehouse.build(RULES.name, parameters, progress=progress, force=force)
 
 
 def rules_of(warehouse: Warehouse, table: Table) -> list[Losses]:
