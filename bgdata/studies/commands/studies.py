@@ -191,7 +191,7 @@ def study_lines(series: Mapping[tuple[int, str], Series], length: int) -> Iterat
         if np.isfinite(published).any():
             printed = (f"({quantity.text(value)})" if np.isfinite(value) else "" for value in published)
             rows.append({"measure": "  (published)", **dict(zip(settings, printed, strict=True))})
-    columns = [Column(setting, width=17, is_right=True) for setting in settings]
+    columns = [Column(setting, width=18, gap=1, is_right=True) for setting in settings]
     yield from table_lines([Column("measure", heading=title_of(length), width=24), *columns], rows)
 
 
