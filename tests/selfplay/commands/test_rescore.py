@@ -30,7 +30,7 @@ def labels_root(small_root: Path, memory_path: Path) -> Path:
     return memory_path
 
 
-def test_it_labels_and_says_what_that_removed(small_root: Path, labels_root: Path) -> None:
+def test_labels_and_removed_variance(small_root: Path, labels_root: Path) -> None:
     expected = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(DATASET.smallest)).manifest
     result = run(labels_root, "rescore", CORPUS, "--combined", "--threads", "1")
     assert result.exit_code == 0, result.output
@@ -124,12 +124,12 @@ def test_the_command_that_makes_a_corpus(variant: str, command: str) -> None:
         ((CORPUS, "--table", "large"), 2, "expected a size such as 6x9, got 'large'"),
     ],
 )
-def test_what_cannot_be(labels_root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+def test_invalid_arguments_are_refused(labels_root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
     assert re.fullmatch(message, error_of(run(labels_root, "rescore", *arguments), code))
     assert not (labels_root / "selfplay_labels").exists()
 
 
-def test_nothing_to_combine(labels_root: Path) -> None:
+def test_missing_one_sided_tables_are_refused(labels_root: Path) -> None:
     shutil.rmtree(labels_root / "bearoff_gammon")
     message = error_of(run(labels_root, "rescore", CORPUS, "--combined"), 1)
     assert message.startswith("expected bearoff_one_sided and bearoff_gammon of the same size in ")

@@ -70,7 +70,7 @@ def test_every_series_is_drawn(tmp_path: Path) -> None:
     ("study", "measure"),
     [("statistics", "mean cube value"), ("first-statistics", "mean cube value"), ("index", "points per game")],
 )
-def test_where_a_model_plays_itself_the_value_of_the_cube_is_drawn(study: str, measure: str) -> None:
+def test_the_value_of_the_cube_is_drawn_for_a_model_against_itself(study: str, measure: str) -> None:
     series = {(0, name): Series(name, [0.5], [1.0], [0.1], [nan]) for name in ("points_per_game", "mean_cube_value")}
     assert drawn_series(study, series) == (measure, [series[0, measure.replace(" ", "_")]])
 
@@ -111,7 +111,7 @@ WRONG = [
 
 
 @each(("arguments", "message"), WRONG)
-def test_one_line_says_what_is_wrong(memory_path: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_invalid_arguments_are_refused(memory_path: Path, arguments: tuple[str, ...], message: str) -> None:
     result = run(memory_path, *arguments)
     assert error_of(result, result.exit_code).startswith(message)
     assert result.exit_code in (1, 2)
