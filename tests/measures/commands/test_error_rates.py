@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 import bgdata
-from bgdata.measures.commands.error_rates import difference_text, labels_of, rate_lines, rate_text
+from bgdata.measures.commands.compare import difference_text, labels_of, rate_lines, rate_text
 from bgdata.measures.kinds.rollout_decisions import DATASET as DECISIONS
 from bgdata.measures.steps.benchmarks import best_first
 from bgdata.warehouse import Warehouse

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bgdata.measures.commands.themes import Compared, chosen_rows, compared, label_of
+from bgdata.measures.commands.compare import Compared, chosen_rows, compared, label_of
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.measures.kinds.reference_scores import GROUPS
 from bgdata.warehouse import Warehouse
