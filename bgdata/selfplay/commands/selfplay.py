@@ -34,9 +34,9 @@ from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
 from bgdata.selfplay.kinds.shared.cube_players import CubePlayerParameters
 from bgdata.selfplay.kinds.shared.sources import leads_to
-from bgdata.store.names import quoted
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
+from bgdata.warehouse.queries import rows_of
 
 
 @click.command()
@@ -189,7 +189,7 @@ CLASS_COLUMNS = (
 )
 BY_CLASS = """
 select class, positions, covered, rescored, outcome_variance, label_variance, removed_share
-from selfplay_labels_summary where variant = {variant} order by positions desc
+from selfplay_labels_summary where variant = $variant order by positions desc
 """
 
 
@@ -260,8 +260,5 @@ def rescored_lines(parameters: SelfPlayLabelParameters, found: Mapping[str, floa
 
 def by_class(warehouse: Warehouse, labels: Table) -> list[str]:
     """The variances for each class of positions, as lines of a table."""
-    query = BY_CLASS.format(variant=quoted(labels.folder.parent.name))
-    with warehouse.connect(for_query=query) as connection:
-        found = connection.sql(query)
-        rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    rows = rows_of(warehouse, BY_CLASS, {"variant": labels.manifest.variant})
     return table_lines(CLASS_COLUMNS, rows)
