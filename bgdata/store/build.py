@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -37,15 +37,21 @@ from bgdata.store.context import Build, Computed
 from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input
 from bgdata.store.declaration import TableShape
 from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sealed, tidy
-from bgdata.store.linked import chosen_place, discard, link, link_again, prepare, stage
+from bgdata.store.linked import chosen_place, discard, link, link_again, place_of, prepare, require_own, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
-from bgdata.store.manifest import FileEntry, Manifest, Source, file_names, unpacked_name, version_name
+from bgdata.store.manifest import (
+    FileEntry,
+    Manifest,
+    RawFile,
+    Source,
+    file_names,
+    recipe_key,
+    unpacked_name,
+    version_name,
+)
 from bgdata.store.names import check_name
-from bgdata.store.owners import require_own
 from bgdata.store.parameters import Parameters, VersionRef
-from bgdata.store.plan import Plan, placed, staged_builds
 from bgdata.store.progress import Progress
-from bgdata.store.published import install, published_version
 from bgdata.store.storage import (
     is_want,
     locked,
@@ -57,7 +63,7 @@ from bgdata.store.storage import (
     sync,
     write_file,
 )
-from bgdata.store.table import Table
+from bgdata.store.table import Table, install, published_version
 from bgdata.store.versions import Versions, deleting, input_digests
 
 COMPUTED = "computed.json"  # in the staging folder: all arrays are saved, and how long that took
@@ -486,3 +492,73 @@ def peak_memory_bytes() -> int:
     """Most memory that this process has held so far."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One version to build: everything that its recipe names."""
+
+    warehouse: Versions
+    kind: Dataset[Any]
+    parameters: Parameters
+    inputs: Mapping[str, Table]
+    files: tuple[Source, ...] = ()
+    executor: Executor | None = None  # who computes shards; no part of the recipe
+    elsewhere: Path | None = None  # the folder of the variant's versions, where that is not in the warehouse
+
+    @property
+    def raw_files(self) -> tuple[RawFile, ...]:
+        """What the files to import are."""
+        return tuple(source.file for source in self.files)
+
+    @property
+    def key(self) -> str:
+        """The recipe key."""
+        recipe = (self.kind.name, self.kind.revision, self.parameters.to_json(), input_digests(self.inputs))
+        return recipe_key(*recipe, self.raw_files)
+
+    @property
+    def title(self) -> str:
+        """`dataset/variant`, for messages."""
+        return f"{self.kind.name}/{self.kind.slug(self.parameters)}"
+
+    @property
+    def staged(self) -> Path:
+        """The folder of the unfinished build, or the link to it: another recipe or another kernel does not go on from
+        it."""
+        from bgdata.kernel_cache import kernel_fingerprint
+
+        return self.warehouse.staging / f"{self.title.replace('/', '-')}-{self.key[:12]}-{kernel_fingerprint()}"
+
+    @property
+    def place(self) -> Path:
+        """The folder of the variant's versions."""
+        return self.elsewhere or self.warehouse.root / self.title
+
+    @property
+    def staging(self) -> Path:
+        """The folder of the unfinished build, on the disk of the versions so that it can be renamed into place."""
+        return self.beside(self.staged)
+
+    def beside(self, staged: Path) -> Path:
+        """What something in the staging folder is called on the disk of the versions."""
+        return self.elsewhere / f".{staged.name}" if self.elsewhere else staged
+
+    @property
+    def lock(self) -> Path:
+        """Held while a version of this variant is built."""
+        return self.warehouse.staging / f"{self.title.replace('/', '-')}.lock"
+
+
+def placed(plan: Plan) -> Plan:
+    """The plan of a version that goes where the others of its variant are, unless a folder was chosen for it. Raises
+    StorageError where these are on a disk that is not there."""
+    if plan.elsewhere:
+        return plan
+    place = place_of(plan.warehouse, plan.title, staged_builds(plan))
+    return replace(plan, elsewhere=place if place != plan.place else None)
+
+
+def staged_builds(plan: Plan) -> list[Path]:
+    """What killed builds of this variant left in the staging folder: folders, and links to other disks."""
+    return sorted(plan.warehouse.staging.glob(f"{plan.lock.stem}-{'?' * 12}-{'?' * 12}"))

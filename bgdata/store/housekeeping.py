@@ -13,9 +13,10 @@ from bgdata.errors import BgdataError, VersionInUseError
 from bgdata.store.linked import discard, drop_variant, is_removable, move_aside
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import read_lock
+from bgdata.store.names import CURRENT
 from bgdata.store.storage import is_locked, is_want, remove_unheld, storage_errors
 from bgdata.store.table import Table
-from bgdata.store.versions import CURRENT, DELETING, VERSION, Versions, deleting, newest
+from bgdata.store.versions import DELETING, VERSION, Versions, deleting, newest
 
 DAMAGED = "damaged-"  # begins the name of what a repair has set aside in the staging folder
 MOST_NAMED = 10  # dependents in a message

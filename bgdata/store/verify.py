@@ -29,16 +29,16 @@ from bgdata.store.checks import check_columns, run_sql_checks
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Dataset, sampled
 from bgdata.store.job import Job, Step
-from bgdata.store.lock_verdicts import is_more
 from bgdata.store.locked_sql import keep_to, open_memory
-from bgdata.store.lockfile import read_lock
+from bgdata.store.lockfile import is_more, read_lock
+from bgdata.store.names import CURRENT
 from bgdata.store.parameters import Parameters
 from bgdata.store.parquet import first_difference
 from bgdata.store.progress import Progress
-from bgdata.store.scripts import SqlFolders
+from bgdata.store.registry import SqlFolders
 from bgdata.store.storage import is_want, sha256_file
 from bgdata.store.table import Table
-from bgdata.store.versions import CURRENT, Versions
+from bgdata.store.versions import Versions
 
 RECOMPUTED = "rows recomputed"
 

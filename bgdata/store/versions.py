@@ -28,12 +28,12 @@ from bgdata.errors import (
     UsageError,
     shown,
 )
+from bgdata.store.linked import MOST_PATH_BYTES, check_link, require_own
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import RawFile, recipe_key
+from bgdata.store.names import CURRENT, is_name, parse_scope
 from bgdata.store.names import VERSION as VERSION_NAME
-from bgdata.store.names import is_name, parse_scope
-from bgdata.store.owners import MOST_PATH_BYTES, check_link, require_own
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.registry import Kinds
 from bgdata.store.storage import is_want, locked, open_regular, storage_errors, write_file
@@ -47,7 +47,6 @@ CATALOG = "catalog.duckdb"
 CATALOG_PLACE = ".catalog.place"
 STAGING = ".staging"
 DELETING = "deleting"  # the name of the lock that is held while versions are deleted
-CURRENT = "current"  # in a variant's folder: the name of a version
 
 
 class Versions:

@@ -9,7 +9,7 @@ from bgdata.errors import BgdataError
 from bgdata.rows import Row
 from bgdata.store.dataset import Dataset, Input
 from bgdata.store.parameters import Parameters, VersionRef, value_text
-from bgdata.store.scripts import SqlFolders
+from bgdata.store.registry import SqlFolders
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 

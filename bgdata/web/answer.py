@@ -71,6 +71,11 @@ def percent(value: float | None, digits: int = 2) -> str:
     return "–" if value is None else f"{100 * value:.{digits}f} %"
 
 
+def shade(value: float, most: float) -> int:
+    """The color of a value of a heat map, -5 to 5; `most` and more have the strongest."""
+    return round(5 * max(-1.0, min(1.0, value / most)))
+
+
 def size_text(count: int) -> str:
     """Bytes as people read them."""
     for unit in ("bytes", "kB", "MB", "GB"):

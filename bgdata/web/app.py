@@ -21,10 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bgdata.errors import BgdataError
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.pages.query_process import QueryProcess
 from bgdata.web.answer import FOLDER, UNTOUCHED, Endpoint, client_of, respond, respond_error, status_of
 from bgdata.web.home import home
 from bgdata.web.limits import Limits
+from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Site
 
 LOG = logging.getLogger("uvicorn.error")
@@ -72,7 +72,7 @@ def create_app(
 
 def other_addresses(site: Site, *, is_warm: bool) -> Router:
     """Every address but that of the home page. Takes a second: what computes is loaded."""
-    from bgdata.evaluation.pages.position import warm_up
+    from bgdata.evaluation.pages import warm_up
     from bgdata.web.openapi import ADDRESSES
 
     if is_warm:

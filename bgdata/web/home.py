@@ -13,7 +13,7 @@ from bgdata.game.position import START
 from bgdata.store.names import identifier
 from bgdata.studies.pages.register import register_of
 from bgdata.studies.rows import is_named
-from bgdata.warehouse.pages.tables import listed
+from bgdata.warehouse.pages import listed
 from bgdata.web.answer import Page, address, is_position, position_path
 from bgdata.web.asked import LONGEST
 from bgdata.web.site import Row, Site

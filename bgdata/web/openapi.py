@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, TypeAlias
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bgdata.equity.pages import equity
-from bgdata.evaluation.pages import around, position
+from bgdata.equity import pages as equity
+from bgdata.evaluation import pages as positions
 from bgdata.game.match import MOST_CUBE, CubeOwner
 from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.matches import pages as games
@@ -25,7 +25,7 @@ from bgdata.selfplay import pages as rollouts
 from bgdata.studies.claims.definitions import KINDS, STATUSES
 from bgdata.studies.kinds.claims import DATASET as CLAIMS
 from bgdata.studies.pages import races, register
-from bgdata.warehouse.pages import sql, tables
+from bgdata.warehouse import pages as tables
 from bgdata.web import home
 from bgdata.web.answer import STATUS_WORDS, UNTOUCHED, Endpoint, as_json
 from bgdata.web.asked import LONGEST, PLAYS
@@ -429,10 +429,10 @@ NAME, FILTER = said(TEXT, "The beginning of claims, several with spaces between"
 ADDRESSES: Sequence[Address] = (
     Address("/", home.home, rows("holding")),
     Address("/search", home.search),
-    Address("/position", around.go),
+    Address("/position", positions.go),
     Address(
         "/position/{text:path}",
-        position.page,
+        positions.page,
         POSITION,
         {
             "roll": said(TEXT, "A roll: 31"),
@@ -443,14 +443,14 @@ ADDRESSES: Sequence[Address] = (
         },
         errors={400: ("error", "illegal_play")},
     ),
-    Address("/board/{text:path}", around.board),
-    Address("/where/{text:path}", around.where, rows("occurrence")),
-    Address("/probe/{text:path}", around.probe, rows("probe")),
+    Address("/board/{text:path}", positions.board),
+    Address("/where/{text:path}", positions.where, rows("occurrence")),
+    Address("/probe/{text:path}", positions.probe, rows("probe")),
     Address(
         "/cube-map/{text:path}",
-        around.cube_map,
+        positions.cube_map,
         rows("cube_score"),
-        {"length": said(whole(2, 15, around.MAP), "Most points to go"), "met": MET, "ply": PLY},
+        {"length": said(whole(2, 15, positions.MAP), "Most points to go"), "met": MET, "ply": PLY},
     ),
     Address(
         "/rollout/{text:path}",
@@ -525,13 +525,13 @@ ADDRESSES: Sequence[Address] = (
     ),
     Address(
         "/sql",
-        sql.page,
+        tables.sql,
         rows("any"),
         {
             "q": said(TEXT, "One query that reads, in DuckDB's dialect"),
-            "format": said(one_of(["rows", *sql.FILES], "rows"), "JSON, or a file"),
+            "format": said(one_of(["rows", *tables.FILES], "rows"), "JSON, or a file"),
         },
-        [kind.partition(";")[0] for kind in sql.FILES.values()],
+        [kind.partition(";")[0] for kind in tables.FILES.values()],
     ),
     Address("/openapi", document, said({"type": "object"}, "This document")),
 )

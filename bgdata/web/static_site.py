@@ -20,13 +20,12 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.requests import Request
 
-from bgdata.equity.pages import equity
-from bgdata.equity.pages.mets import names_of
+from bgdata.equity import pages as equity
 from bgdata.errors import BgdataError, UsageError
 from bgdata.store.storage import storage_errors, write_file
 from bgdata.studies.pages import races, register
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.pages import tables
+from bgdata.warehouse import pages as tables
 from bgdata.web import home
 from bgdata.web.answer import FOLDER, TEMPLATES, Endpoint, Page, address
 from bgdata.web.site import Site
@@ -125,7 +124,7 @@ def wanted(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
             for table in site.warehouse.versions(name, variant):
                 given = {"kind": name, "variant": variant, "version": table.folder.name}
                 yield f"/table/{table.name}", tables.table, given
-    for name, other in product(names_of(site), ("", *names_of(site))):
+    for name, other in product(equity.names_of(site), ("", *equity.names_of(site))):
         if name != other:
             yield address("/match-equity", {"met": name, "minus": other}), equity.page, {}
     for objective in register.OBJECTIVES:

@@ -23,9 +23,8 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.lockfile import load_lock
 from bgdata.store.manifest import load_manifest, recipe_key
 from bgdata.store.parameters import VersionRef
-from bgdata.store.published import published_versions
 from bgdata.store.storage import sha256_file
-from bgdata.store.table import Table
+from bgdata.store.table import Table, published_versions
 from bgdata.store.versions import input_digests
 from bgdata.training.kinds import network
 from bgdata.training.kinds.network import DATASET, published_networks

@@ -9,7 +9,7 @@ import pytest
 
 import bgdata
 from bgdata.kinds import all_kinds
-from bgdata.store.scripts import PARTS
+from bgdata.store.registry import PARTS
 from tests.together import Together
 
 

@@ -21,11 +21,10 @@ import bgdata
 from bgdata.errors import CheckFailedError, InvalidNameError, InvalidParameterError, StorageError, TooLargeError
 from bgdata.store import storage
 from bgdata.store.arrays import save_array
-from bgdata.store.build import COMPUTED, check_estimate, readable_bytes
+from bgdata.store.build import COMPUTED, Plan, check_estimate, readable_bytes
 from bgdata.store.context import Build, Computed
 from bgdata.store.job import sealed
 from bgdata.store.manifest import FILE_NAME, Manifest
-from bgdata.store.plan import Plan
 from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, Squares, SquareSums, toy_warehouse, whole_versions

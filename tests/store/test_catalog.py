@@ -21,12 +21,11 @@ from bgdata.cli import main
 from bgdata.errors import BgdataError, MissingWarehouseError, OlderTableError, StorageError
 from bgdata.store import build, catalog
 from bgdata.store.catalog import connect, write_catalog
+from bgdata.store.checks import connect_tables, define_version
 from bgdata.store.context import Computed
 from bgdata.store.declaration import Column
-from bgdata.store.diff import define_version
 from bgdata.store.locked_sql import QueryLimits
 from bgdata.store.progress import Silence
-from bgdata.store.reading import connect_tables
 from bgdata.store.registry import Kinds
 from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify

@@ -9,8 +9,7 @@ import pytest
 from bgdata.errors import CheckFailedError
 from bgdata.kinds import sql_folders
 from bgdata.store import checks
-from bgdata.store.registry import Kinds
-from bgdata.store.scripts import SqlFolders
+from bgdata.store.registry import Kinds, SqlFolders
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares
 

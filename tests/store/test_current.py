@@ -24,11 +24,11 @@ from bgdata.kinds import SQL
 from bgdata.store import housekeeping, storage
 from bgdata.store.context import Build
 from bgdata.store.housekeeping import Rubbish, needed_by, remove, rubbish, sweep
+from bgdata.store.names import CURRENT
 from bgdata.store.registry import Kinds
 from bgdata.store.storage import is_locked
 from bgdata.store.table import Table
 from bgdata.store.verify import verify_files
-from bgdata.store.versions import CURRENT
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.verify import repair_version
 from tests.store.toy import Count, Squares, SquareSums, toy_warehouse

@@ -8,8 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from bgdata.store.declaration import Column
-from bgdata.store.diff import (
+from bgdata.store.checks import (
     ColumnChange,
     Comparison,
     RowsOnly,
@@ -18,6 +17,7 @@ from bgdata.store.diff import (
     define_version,
     rows_only,
 )
+from bgdata.store.declaration import Column
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares
 

@@ -23,12 +23,11 @@ from bgdata.errors import (
 )
 from bgdata.store.catalog import write_catalog
 from bgdata.store.housekeeping import remove, rubbish, sweep
-from bgdata.store.linked import move_aside
-from bgdata.store.owners import OWNER
+from bgdata.store.linked import OWNER, move_aside
+from bgdata.store.names import CURRENT
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.verify import verify_files
-from bgdata.store.versions import CURRENT
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.verify import put_back_current, repair_version
 from tests.store import processes

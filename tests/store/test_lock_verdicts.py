@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.store.lock_verdicts import Verdict, advice, left_out, lock_verdicts
-from bgdata.store.lockfile import save_lock
+from bgdata.store.lockfile import Verdict, advice, left_out, lock_verdicts, save_lock
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares

@@ -9,7 +9,7 @@ import pytest
 
 from bgdata.errors import CorruptFileError, DigestMismatchError, ManifestFormatError, MissingTableError
 from bgdata.store.manifest import FILE_NAME
-from bgdata.store.published import is_published, published_folder
+from bgdata.store.table import is_published, published_folder
 from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, Squares, toy_warehouse, whole_versions

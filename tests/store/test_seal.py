@@ -14,7 +14,7 @@ import pytest
 import bgdata
 from bgdata.kinds import SQL
 from bgdata.process import cache_folder
-from bgdata.store import build, seal
+from bgdata.store import build, catalog
 from bgdata.store.catalog import is_stale, write_catalog
 from bgdata.store.locked_sql import QueryLimits, reading_query
 from bgdata.store.registry import Kinds
@@ -225,19 +225,19 @@ def forge_with_own_seal(warehouse: Warehouse, _: pytest.MonkeyPatch) -> None:
     key = cache_folder() / "key"
     mine = key.read_bytes()
     key.write_bytes(bytes(32))
-    seal.seal(warehouse, seal.catalog_state(warehouse), warehouse.catalog.read_bytes())
+    catalog.seal(warehouse, catalog.catalog_state(warehouse), warehouse.catalog.read_bytes())
     key.write_bytes(mine)
 
 
 def forge_without_code(warehouse: Warehouse, _: pytest.MonkeyPatch) -> None:
     write_forged(warehouse)
-    (warehouse.root / seal.FILE_NAME).write_text(f"{seal.catalog_state(warehouse)} ")
+    (warehouse.root / catalog.SEAL_NAME).write_text(f"{catalog.catalog_state(warehouse)} ")
 
 
 def seal_with_no_key(warehouse: Warehouse, patch: pytest.MonkeyPatch) -> None:
     """Nor does one who has no key believe what others without one say."""
     patch.setenv("BGDATA_CACHE", "/dev/null/none")
-    seal.seal(warehouse, seal.catalog_state(warehouse), warehouse.catalog.read_bytes())
+    catalog.seal(warehouse, catalog.catalog_state(warehouse), warehouse.catalog.read_bytes())
 
 
 def lose_the_key(*_: object) -> None:
@@ -280,7 +280,7 @@ def test_a_seal_that_cannot_be_read_is_none(declared: Warehouse) -> None:
     with Together() as together:
         for content in (b"", b"x", b"a b c", b"\xff\xfe \x00", b"x" * 10_000):
             with together.case(content[:10]):
-                (declared.root / seal.FILE_NAME).write_bytes(content)
+                (declared.root / catalog.SEAL_NAME).write_bytes(content)
                 assert is_stale(declared)
                 assert ask(declared, WHERE) == "catalog"
                 assert not is_stale(declared)
@@ -358,8 +358,8 @@ def test_the_key_is_nobody_elses(declared: Warehouse, tmp_path: Path, monkeypatc
     write_catalog(declared)
     key = tmp_path / "new" / "cache" / "key"
     assert key.stat().st_mode & 0o777 == 0o600
-    assert len(key.read_bytes()) == seal.KEY_BYTES == len(seal.own_key())
-    assert key.read_bytes() not in (declared.root / seal.FILE_NAME).read_bytes()
+    assert len(key.read_bytes()) == catalog.KEY_BYTES == len(catalog.own_key())
+    assert key.read_bytes() not in (declared.root / catalog.SEAL_NAME).read_bytes()
     assert ask(declared, WHERE) == "catalog"
 
 

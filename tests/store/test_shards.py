@@ -12,8 +12,7 @@ import pytest
 
 from bgdata.errors import CorruptFileError, InvalidParameterError, StorageError, WorkerError
 from bgdata.store.executors import InProcess, open_executor
-from bgdata.store.job import Job
-from bgdata.store.shards import Work, compute_shards, ranges, read_shard, write_shard
+from bgdata.store.job import Job, Work, compute_shards, ranges, read_shard, write_shard
 from tests.store.sharing import work
 from tests.store.toy import Notes
 

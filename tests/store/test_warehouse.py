@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from bgdata.errors import MissingTableError, MissingWarehouseError, UnknownKindError
+from bgdata.store.names import CURRENT
 from bgdata.store.storage import publish
 from bgdata.store.table import Table
-from bgdata.store.versions import CURRENT
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, toy_warehouse
 

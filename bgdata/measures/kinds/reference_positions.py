@@ -25,7 +25,7 @@ from bgdata.selfplay.kinds.training_games import STARTS
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
-from bgdata.store.published import published_folder, published_versions
+from bgdata.store.table import published_folder, published_versions
 from bgdata.store.versions import VERSION
 
 PUBLISHED = Path(__file__).parents[1] / "references"  # <variant>/<version>/, see docs/ship.py

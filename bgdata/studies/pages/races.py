@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from starlette.requests import Request
 
 from bgdata.errors import MissingTableError, UsageError, shown
-from bgdata.evaluation.pages.position import shade
 from bgdata.rows import whole_rows
 from bgdata.studies.kinds.race_rules import DECISIONS
-from bgdata.warehouse.pages.tables import pair_path
-from bgdata.web.answer import Page, signed
+from bgdata.warehouse.pages import pair_path
+from bgdata.web.answer import Page, shade, signed
 from bgdata.web.site import Row, Site
 
 WEIGHTINGS = {  # (words, beginning of the columns of `race_rule_losses`)

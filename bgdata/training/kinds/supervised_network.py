@@ -17,7 +17,7 @@ from bgdata.selfplay.kinds.selfplay_labels import DATASET as SELFPLAY_LABELS
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef, number_text
-from bgdata.store.published import published_folder, published_versions
+from bgdata.store.table import published_folder, published_versions
 from bgdata.training.kinds.network import DATASET as NETWORK
 from bgdata.training.kinds.network import LEAST_GAMES, MOST_GAMES, POINTS
 from bgdata.training.kinds.shared.networks import known_variant

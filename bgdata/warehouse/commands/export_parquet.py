@@ -9,8 +9,8 @@ import click
 from bgdata.cli.completion import complete_tables
 from bgdata.errors import UsageError
 from bgdata.store.build import readable_bytes
+from bgdata.store.checks import stored_tables
 from bgdata.store.progress_bars import progress_bars
-from bgdata.store.reading import stored_tables
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 

@@ -16,10 +16,10 @@ from bgdata.errors import UsageError, shown
 from bgdata.rows import Row
 from bgdata.store.build import estimate_text
 from bgdata.store.dataset import Dataset
-from bgdata.store.lock_verdicts import left_out
+from bgdata.store.lockfile import left_out
 from bgdata.store.names import parse_scope
 from bgdata.store.parameters import Parameters, value_text
-from bgdata.store.scripts import SqlFolders
+from bgdata.store.registry import SqlFolders
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.build import chosen, parameter_options
 from bgdata.warehouse.rows import Part, input_text, kind_parts, listed_rows, rows_of, version_rows

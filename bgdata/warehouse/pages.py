@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from html import escape
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
@@ -11,22 +12,23 @@ from starlette.responses import FileResponse, Response
 from bgdata.bearoff.index import layout_at
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.endgames.tables import EndgameTable
-from bgdata.errors import BgdataError, MissingTableError, shown
+from bgdata.errors import BgdataError, MissingTableError, UsageError, shown
 from bgdata.game.position import Position
 from bgdata.rows import whole_rows
 from bgdata.store.dataset import Dataset
 from bgdata.store.declaration import TableShape
 from bgdata.store.manifest import Manifest
-from bgdata.store.names import check_name
+from bgdata.store.names import check_name, parse_input
 from bgdata.store.parameters import value_text
 from bgdata.store.parquet import middle_rows
 from bgdata.store.table import Table
+from bgdata.store.versions import Versions
 from bgdata.training.rows import KINDS as NETWORKS
 from bgdata.training.rows import curve_charts
-from bgdata.warehouse.pages.lineage import lineage_svg
 from bgdata.warehouse.rows import kind_parts, listed_rows, rows_of
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.charts import chart_svg
+from bgdata.web.query_process import Result
 from bgdata.web.site import Row, Site
 
 SAMPLE = 8  # rows of a table that its page shows
@@ -203,3 +205,176 @@ def file(site: Site, request: Request) -> Response:
         raise MissingTableError(f"expected a file of {found.name}: {have}, got {shown(name)}")
     headers = {"etag": f'"{entry.sha256}"', "cache-control": "public, max-age=31536000, immutable"}
     return FileResponse(found.check_file(name), media_type="application/octet-stream", filename=name, headers=headers)
+
+
+FILES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+EXAMPLES = (
+    (
+        "What is here, and how large is it?",
+        "select dataset, variant, rows, bytes from versions where is_current",
+    ),
+    ("What was each table made from?", "select dataset, variant, role, input_dataset, input_variant from lineage"),
+    ("Match equities when 3 points are needed", "from match_equity where away = 3 and not is_post_crawford"),
+    ("What the fifteen first rolls are worth", "from opening_book where reply_roll is null order by equity desc"),
+    (
+        "The luckiest rolls of self-play",
+        "select position_id, die1, die2, play, luck from turns where luck is not null order by luck desc limit 20",
+    ),
+    (
+        "The longest games",
+        "select dataset, variant, game, n_turns from games order by n_turns desc limit 20",
+    ),
+    ("How exact are combined one-sided tables?", "from bearoff_error_summary"),
+    (
+        "Claims that could not be reproduced",
+        "select claim, published, answer from claims where status = 'open'",
+    ),
+    ("How good are the players?", "from scores order by player_name, ply, measure, against"),
+    ("Every table and view, and what it is", "select view_name, comment from duckdb_views() where not internal"),
+)
+
+
+def sql(site: Site, request: Request) -> Page | Response:
+    """The box, and below it the answer to its query. JSON is the rows alone, as `bgdata query --format json`."""
+    query, form = request.query_params.get("q", "").strip(), request.query_params.get("format", "rows")
+    if form not in ("rows", *FILES):
+        raise UsageError(f"expected the format rows, csv or parquet, got {shown(form)}")
+    result: Result | None = None
+    if query:
+        if form in FILES:
+            name = {"content-disposition": f'attachment; filename="query.{form}"'}
+            return Response(request.app.state.queries.ask(query, form), media_type=FILES[form], headers=name)
+        result = request.app.state.queries.ask(query)
+    views = site.keep("views", lambda: site.rows(VIEWS))
+    data = [dict(zip(result.names, row, strict=True)) for row in result.rows] if result else []
+    return Page(
+        "sql.html",
+        {"query": query, "result": result, "rows": data, "examples": EXAMPLES, "views": views, "limits": site.limits},
+        data,
+    )
+
+
+VIEWS = """
+select view_name as name, views.comment, list(column_name order by column_index) as columns
+from duckdb_views() as views join duckdb_columns() as columns on columns.table_name = view_name
+where not views.internal and coalesce(views.comment, '') not like '% Variant %, r%'
+group by all order by name
+"""
+
+
+WIDTH, HEIGHT, GAP_X, GAP_Y = 232, 56, 44, 14  # of a box, and between boxes
+LINES = (17, 33, 48)  # where the lines of text stand in a box
+MOST = 60  # boxes
+LETTERS = 33  # of a line in a box
+
+
+class Box(NamedTuple):
+    """A version or a raw file: three lines of text, where it leads, and what it was made from."""
+
+    lines: tuple[str, str, str]
+    link: str
+    kind: str  # version, missing or file
+    inputs: tuple[str, ...]  # keys of other boxes
+
+
+def lineage_svg(warehouse: Versions, table: Table) -> str:
+    """The graph of a version: it stands at the right, what it was made from to its left. Raises ManifestFormatError for
+    a damaged manifest of its own."""
+    boxes: dict[str, Box] = {}
+    first = add_version(warehouse, table, boxes)
+    columns = columns_of(boxes, first)
+    places = {
+        key: (column * (WIDTH + GAP_X) + 2, row * (HEIGHT + GAP_Y) + 2)
+        for column, keys in enumerate(columns)
+        for row, key in enumerate(keys)
+    }
+    width = len(columns) * (WIDTH + GAP_X) - GAP_X + 4
+    height = max(map(len, columns)) * (HEIGHT + GAP_Y) - GAP_Y + 4
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="lineage" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="group" aria-label="What {escape(table.name)} was made from">'
+    ]
+    for key, box in boxes.items():
+        for other in box.inputs:
+            if other in places:
+                lines.append(edge(places[other], places[key]))
+    lines += [drawn(box, *places[key]) for key, box in boxes.items()]
+    return "\n".join([*lines, "</svg>"])
+
+
+def add_version(warehouse: Versions, table: Table, boxes: dict[str, Box]) -> str:
+    """Add a version, and all that it was made from; returns its key."""
+    manifest = table.manifest
+    key = f"{manifest.dataset}/{manifest.variant}@{manifest.digest}"
+    if key in boxes or len(boxes) >= MOST:
+        return key
+    names = list(dict.fromkeys(manifest.inputs.values()))
+    files = [(f"file {file.name} {file.sha256}", file) for file in manifest.raw_files[:8]]
+    lines = (manifest.dataset, manifest.variant, f"{table.folder.name}, {manifest.rows:,} rows")
+    boxes[key] = Box(lines, f"/table/{table.name}", "version", (*names, *(name for name, _ in files)))
+    for name, file in files:
+        boxes[name] = Box(("raw file", file.name, f"{file.bytes:,} bytes, {file.sha256[:12]}"), "", "file", ())
+    for name in names:
+        found = version_of(warehouse, name)
+        if found is not None:
+            add_version(warehouse, found, boxes)
+        elif name not in boxes:
+            dataset, variant, digest = parse_input(name)
+            boxes[name] = Box((dataset, variant, f"{digest[:8]}, not here"), "", "missing", ())
+    return key
+
+
+def version_of(warehouse: Versions, name: str) -> Table | None:
+    """The undamaged version that an input names, `kind/variant@digest`; None where it is not here."""
+    dataset, variant, digest = parse_input(name)
+    if dataset not in warehouse.kinds:
+        return None
+    for table in warehouse.versions(dataset, variant):
+        try:
+            if table.manifest.digest == digest:
+                return table
+        except BgdataError:
+            continue
+    return None
+
+
+def columns_of(boxes: dict[str, Box], first: str) -> list[list[str]]:
+    """Keys by column from the left: every box is left of all that was made from it."""
+    depth = {first: 0}
+    waiting = [first]
+    while waiting:
+        key = waiting.pop()
+        for other in boxes[key].inputs:
+            if other in boxes and depth.get(other, -1) < depth[key] + 1 <= MOST:
+                depth[other] = depth[key] + 1
+                waiting.append(other)
+    most = max(depth.values())
+    columns: list[list[str]] = [[] for _ in range(most + 1)]
+    for key in boxes:
+        columns[most - depth.get(key, 0)].append(key)
+    return columns
+
+
+def edge(start: tuple[int, int], end: tuple[int, int]) -> str:
+    """A curve from the right of one box to the left of another."""
+    (x, y), (end_x, end_y) = (start[0] + WIDTH, start[1] + HEIGHT // 2), (end[0], end[1] + HEIGHT // 2)
+    middle = (x + end_x) // 2
+    return f'<path class="edge" d="M{x} {y}C{middle} {y} {middle} {end_y} {end_x} {end_y}"/>'
+
+
+def drawn(box: Box, x: int, y: int) -> str:
+    """A box with its lines of text, as a link where it leads somewhere; the whole of them is said on hover."""
+    texts = "".join(
+        f'<text class="{name}" x="{x + 8}" y="{y + down}">{escape(shortened(text))}</text>'
+        for name, down, text in zip(("name", "variant", "note"), LINES, box.lines, strict=True)
+    )
+    whole = f"<title>{escape(', '.join(box.lines))}</title>"
+    text = f'{whole}<rect class="{box.kind}" x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="5"/>{texts}'
+    return f'<a href="{escape(box.link, quote=True)}">{text}</a>' if box.link else f"<g>{text}</g>"
+
+
+def shortened(text: str) -> str:
+    """A line that fits into a box: the beginning and the end of a long one, which tell variants apart."""
+    if len(text) <= LETTERS:
+        return text
+    return f"{text[: LETTERS // 2]}…{text[-(LETTERS - LETTERS // 2 - 1) :]}"
