@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgdata.store.registry import Kinds
+from bgdata.training.feed import is_benchmark, is_labelled
 
 if TYPE_CHECKING:
     from bgdata.store.dataset import Dataset
@@ -49,11 +50,11 @@ EMPTY = "select null::varchar as dataset, null::varchar as variant, null::json a
 def leakage_views(kinds: Iterable[Dataset[Any]]) -> Iterator[str]:
     """SQL that creates and comments each of both views, over the views of the kinds' tables."""
     known = list(kinds)
-    labelled = [select_boards(kind, kind.tables[0], "position_id, board") for kind in known if kind.is_labelled]
+    labelled = [select_boards(kind, kind.tables[0], "position_id, board") for kind in known if is_labelled(kind)]
     guarded = [
         select_boards(kind, shape, f"'{shape.name}' as source, {expression} as board")
         for kind in known
-        if kind.is_benchmark
+        if is_benchmark(kind)
         for shape in kind.tables
         for column, expression in BOARDS.items()
         if column in {each.name for each in shape.columns}

@@ -314,7 +314,7 @@ def create_view(
 
 def leading_columns(shape: TableShape) -> list[Column]:
     """The columns that tell versions apart."""
-    variant = Column("variant", "VARCHAR", "", "Points x checkers, or other parameters")
+    variant = Column("variant", "VARCHAR", "", "Name of the parameters, such as 6x9")
     return [Column("dataset", "VARCHAR", "", "Dataset kind"), variant] if shape.shared else [variant]
 
 
@@ -469,7 +469,7 @@ def catalog_state(warehouse: Versions) -> str:
     for path in sorted({*Path(__file__).parent.glob("*.py"), *scripts, *kinds.files()}):
         digest.update(path.read_bytes())
     for folder, name in version_files(warehouse):
-        with suppress(OSError):  # it is being removed
+        with suppress(CorruptFileError, OSError):  # it is being removed, or is a link
             path = folder / name
             found = path.lstat()
             said: object = (found.st_mode, found.st_size, found.st_mtime_ns)
@@ -516,7 +516,7 @@ def sealed(warehouse: Versions) -> tuple[str, str]:
     try:
         with open_regular(warehouse.root / SEAL_NAME) as file:
             state, code = file.read(MOST_BYTES).decode().split(" ")
-    except (OSError, ValueError):
+    except (CorruptFileError, OSError, ValueError):  # ValueError: no UTF-8, or not two words
         return "", ""
     return state, code
 
@@ -529,7 +529,7 @@ def is_own(warehouse: Versions, state: str) -> bool:
     try:
         with open_regular(warehouse.catalog) as file:
             return code == code_of(warehouse, state, file.read())
-    except (OSError, ValueError):
+    except (CorruptFileError, OSError):
         return False
 
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from bgdata.errors import CorruptFileError, DigestMismatchError, WorkerError
+from bgdata.errors import BgdataError, CorruptFileError, DigestMismatchError, WorkerError
 from bgdata.store.arrays import Array, ArrayWriter, map_array, save_array
 from bgdata.store.executors import InProcess
 from bgdata.store.manifest import canonical_json
@@ -147,7 +147,12 @@ class Job:
                 record = read_sealed(folder / _STATE)
                 is_other = record["recipe"] != self.recipe
                 arrays = {} if is_other or record["label"] != self.title else intact_arrays(folder, record["arrays"])
-            except (KeyError, ValueError, OSError) as error:
+            except (
+                BgdataError,
+                KeyError,
+                ValueError,
+                OSError,
+            ) as error:  # ours of damage, others of a missing field or file
                 if is_want(error):
                     with storage_errors("read", folder):
                         raise

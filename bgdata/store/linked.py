@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bgdata.errors import StorageError, UsageError
+from bgdata.errors import CorruptFileError, StorageError, UsageError
 from bgdata.store.names import CURRENT, is_name
 from bgdata.store.storage import make_folder, open_regular, remove_folder, storage_errors, sync, write_file
 
@@ -215,7 +215,7 @@ def owner_of(place: Path) -> Path | None:
     try:
         with open_regular(place / OWNER) as file:
             found = Path(file.read(MOST_PATH_BYTES).decode())
-    except (OSError, ValueError):
+    except (CorruptFileError, OSError, UnicodeDecodeError):
         return None
     return found if found.is_absolute() else None
 
@@ -225,7 +225,7 @@ def is_owned(root: Path, place: Path) -> bool:
     owner = owner_of(place)
     try:
         return owner is not None and owner.samefile(root)
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # ValueError: a null byte in a path
         return False
 
 
@@ -236,7 +236,7 @@ def is_left(place: Path) -> bool:
         return owner is not None and not owner.stat()
     except FileNotFoundError:
         return True
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # ValueError: a null byte in a path
         return False
 
 

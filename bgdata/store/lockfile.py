@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bgdata.errors import ManifestFormatError, MissingTableError, shown
+from bgdata.errors import InvalidNameError, ManifestFormatError, MissingTableError, shown
 from bgdata.store.manifest import Manifest, canonical_json, is_count, is_text, parse_json, read_whole
 from bgdata.store.names import check_name
 from bgdata.store.storage import locked, write_file
@@ -67,7 +67,7 @@ def read_lock(path: Path) -> tuple[list[LockEntry], list[PinnedFile]]:
                 f"expected a lock of format {FORMAT} in {path}, found {shown(data['format'])}; upgrade bgdata"
             )
         return [lock_entry(entry) for entry in data["entries"]], [pinned_file(pin) for pin in data.get("files", [])]
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except (InvalidNameError, ValueError, LookupError, TypeError, AttributeError) as error:  # the others are of JSON
         raise ManifestFormatError(
             f"expected a lock file in {path}, found: {shown(error)}; restore it from version control"
         ) from error

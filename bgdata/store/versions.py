@@ -92,7 +92,7 @@ class Versions:
             with open_regular(self.catalog_place) as file:
                 place = file.read(MOST_PATH_BYTES).decode()
             return place != str(self.root.resolve()) and not Path(place).samefile(self.root)
-        except (OSError, ValueError):
+        except (CorruptFileError, OSError, ValueError):  # ValueError: no UTF-8, or a null byte in a path
             return True
 
     def kind(self, name: str) -> Dataset[Any]:

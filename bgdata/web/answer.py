@@ -104,7 +104,7 @@ def rows_table(rows: Sequence[Mapping[str, Any]], links: Sequence[str] = (), *, 
     """Rows of data as the HTML of a table, with boards if it `is_drawn`."""
     if not rows:
         return '<p class="none">No rows.</p>'
-    return rows_html(rows, drawn_cell if is_drawn else cell_html, links)
+    return rows_html(rows, drawn_cell if is_drawn else cell_html, links, "board")
 
 
 def cell_of_page(value: Any) -> str:

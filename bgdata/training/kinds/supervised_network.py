@@ -53,7 +53,7 @@ class WeightedLabels:
         names, _, weight = text.partition(":")
         try:
             return cls(tuple(map(VersionRef.parse, names.split("+"))), float(weight or 1))
-        except ValueError:
+        except (InvalidParameterError, ValueError):  # of a version; of a weight
             raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got {text!r}") from None
 
 
