@@ -25,7 +25,7 @@ from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 from bgdata.training.rows import KINDS as NETWORKS
 from bgdata.training.rows import curve_charts
-from bgdata.warehouse.rows import kind_parts, listed_rows, rows_of
+from bgdata.warehouse.rows import kind_parts, listed_rows, part_rows
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.charts import chart_svg
 from bgdata.web.query_process import Result
@@ -67,7 +67,7 @@ def kind(site: Site, request: Request) -> Page:
         "defaults": [declared.slug(each) for each in declared.defaults],
     }
     parts = kind_parts(declared, parameters, site.warehouse.kinds.sql)
-    return Page("kind.html", shown_, whole_rows(rows_of(declared.name, parts)))
+    return Page("kind.html", shown_, whole_rows(part_rows(declared.name, parts)))
 
 
 def claims_by_table(site: Site, kind: Dataset[Any]) -> dict[str, list[str]]:

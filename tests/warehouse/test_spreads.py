@@ -9,7 +9,7 @@ import pytest
 
 import bgdata
 from bgdata.game.position import Position
-from bgdata.warehouse.spreads import BOARDS, GROUP_PIPS, pip_spread
+from bgdata.warehouse.rows import BOARDS, GROUP_PIPS, pip_spread
 
 
 @pytest.mark.parametrize(

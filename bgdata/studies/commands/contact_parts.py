@@ -19,7 +19,6 @@ from bgdata.store.progress_bars import progress_bars
 from bgdata.studies.kinds.contact_parts import CONTACT_THEMES, ContactPartsParameters
 from bgdata.studies.kinds.contact_parts import DATASET as CONTACT_PARTS
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.queries import rows_of
 
 ROWS = """
 select arm, grouping, group_name, learned, tested, rmse, rmse_standard_error, bias
@@ -84,7 +83,7 @@ def parts(
     parameters = ContactPartsParameters(**label_parameters(warehouse, labels, guard), reference=reference, **recipe)
     with progress_bars() as progress:
         table = warehouse.build(CONTACT_PARTS.name, parameters, progress=progress, force=force)
-    rows = rows_of(warehouse, ROWS, {"variant": table.manifest.variant})
+    rows = warehouse.rows(ROWS, {"variant": table.manifest.variant})
     if form == "table":
         click.echo("\n".join([str(table.folder), *part_lines(rows, parameters)]))
     else:

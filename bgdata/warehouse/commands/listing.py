@@ -22,7 +22,7 @@ from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.registry import SqlFolders
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.build import chosen, parameter_options
-from bgdata.warehouse.rows import Part, input_text, kind_parts, listed_rows, rows_of, version_rows
+from bgdata.warehouse.rows import Part, input_text, kind_parts, listed_rows, part_rows, version_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -118,7 +118,7 @@ def print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, form
     """Print the declaration of a kind, and what building a variant would need. Raises InvalidParameterError."""
     kind.check_parameters(parameters)
     if form != "table":
-        write_rows(rows_of(kind.name, kind_parts(kind, parameters, sql)), form)
+        write_rows(part_rows(kind.name, kind_parts(kind, parameters, sql)), form)
         return
     click.echo(f"{kind.name} (revision {kind.revision})\n{kind.summary}\n{kind.source}. Licence: {kind.licence}.\n")
     for shape in kind.tables:
@@ -149,7 +149,7 @@ def print_explanation(warehouse: Warehouse, name: str, form: str) -> None:
         if found is None:
             raise UsageError(unknown(connection, warehouse, name))
     if form != "table":
-        write_rows(rows_of(name, found.parts), form)
+        write_rows(part_rows(name, found.parts), form)
         return
     click.echo(f"{found.name} ({found.what})\n{found.meaning}")
     if found.parts:
