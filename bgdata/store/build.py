@@ -421,7 +421,7 @@ def check_estimate(plan: Plan) -> None:
         folder = folder.parent
     disk = shutil.disk_usage(folder).free + folder_bytes(plan.staging)
     space = f"disk space in {plan.elsewhere}" if plan.elsewhere else "disk space"
-    fewer = f"build fewer {' or '.join(plan.parameters.sizes)}" if plan.parameters.sizes else "ask for less"
+    fewer = f"build fewer {' or '.join(plan.parameters.size_names)}" if plan.parameters.size_names else "ask for less"
     for need, have, what, step in (
         (estimate.memory_bytes, memory, "memory", fewer),
         (estimate.building_bytes, disk, space, f"{fewer}, or on another disk: bgdata build --directory DIR"),

@@ -103,7 +103,7 @@ class Parameters:
     their default, so that older ones keep their key."""
 
     later: ClassVar[tuple[str, ...]] = ()
-    sizes: ClassVar[tuple[str, ...]] = ()  # those of which a build that is too large should take less
+    size_names: ClassVar[tuple[str, ...]] = ()  # those of which a build that is too large should take less
 
     def __post_init__(self) -> None:
         for name, declared in self.types().items():

@@ -38,7 +38,7 @@ class MatchBearoffParameters(Parameters):
     default, and `met_recipe` its parameters for `common.sources.variant_input`.
     """
 
-    sizes = ("points", "checkers")
+    size_names = ("points", "checkers")
     points: int = 6
     checkers: int = 6
     away: int = 5

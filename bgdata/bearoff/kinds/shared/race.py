@@ -20,7 +20,7 @@ STATE_BYTES = 8 + 18 * 8 + 1 + 1 + 32 * 4  # of a row in a checkpoint: see bearo
 class RaceParameters(Parameters):
     """Points 1 to `points`, 15 checkers."""
 
-    sizes = ("points",)
+    size_names = ("points",)
     points: int = 6
 
 
