@@ -35,7 +35,6 @@ from bgdata.store.arrays import Array, map_array, values_digest
 from bgdata.store.checks import run_sql_checks
 from bgdata.store.context import Build, Computed
 from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input
-from bgdata.store.declaration import TableShape
 from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sealed, tidy
 from bgdata.store.linked import chosen_place, discard, link, link_again, place_of, prepare, require_own, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
@@ -151,7 +150,12 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
     with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
         # without the lock an input could be deleted between this look and the build
         with deleting(warehouse):  # whoever deletes from now on sees that this build is running
-            check_inputs(plan)
+            for role, table in plan.inputs.items():
+                if not table.folder.is_dir():
+                    raise MissingTableError(
+                        f"expected {table.name}, the {role} of {plan.title}, found that it was deleted meanwhile; "
+                        "try again"
+                    )
         plan = placed(plan)  # another process may have begun elsewhere
         if plan.elsewhere:
             prepare(warehouse, plan.title, plan.elsewhere)
@@ -161,22 +165,14 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
         elif found is None:
             with keeping(lambda: kept_part(plan)):
                 found = build_alone(plan, progress, strict=strict)
-            remove_staging(plan)
+            for staged in staged_builds(plan):  # of killed builds, with other recipes and kernels too
+                discard(plan.warehouse, staged)
             if not force:
                 keep("what is finished is kept")
         elif strict:
             kind.computation.check_strict(found.arrays())
         warehouse.use(found)
     return found
-
-
-def check_inputs(plan: Plan) -> None:
-    """Raise MissingTableError where a version was deleted meanwhile that the build is made from."""
-    for role, table in plan.inputs.items():
-        if not table.folder.is_dir():
-            raise MissingTableError(
-                f"expected {table.name}, the {role} of {plan.title}, found that it was deleted meanwhile; try again"
-            )
 
 
 def sources_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[Source, ...]:
@@ -255,26 +251,13 @@ def install_published(plan: Plan, published: Table, progress: Progress) -> Table
     return linked(plan, version)
 
 
-def remove_staging(plan: Plan) -> None:
-    """Delete what killed builds of this variant left behind, of other recipes and kernels too."""
-    for staged in staged_builds(plan):
-        discard(plan.warehouse, staged)
-
-
 def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str, Any]:
     """Save every declared array in the staging folder, unless a killed build got that far.
 
     Returns `seconds`, and the SHA-256 of the file of every array as `arrays`.
     """
-    job = Job(
-        plan.staging,
-        progress,
-        plan.files,
-        title=plan.title,
-        strict=strict,
-        recipe=plan.key,
-        executor=plan.executor,
-    )
+    job = Job(plan.staging, progress, plan.files,
+              title=plan.title, strict=strict, recipe=plan.key, executor=plan.executor)  # fmt: skip
     computed = load_computed(plan, progress)
     if computed:
         progress.note(f"going on with {plan.title} from finished arrays")
@@ -352,29 +335,22 @@ def write_tables(
     rows = []
     variant, version = kind.slug(computed.parameters), version_name(kind.revision, digest)
     for shape in kind.tables_of(computed.parameters):
-        about = footer(kind, shape, variant, version, digest, recipe_key)
+        about = {  # what the file says of itself
+            "dataset": kind.name,
+            "variant": variant,
+            "version": version,
+            "table": shape.name,
+            "summary": shape.summary,
+            "row": shape.row,
+            "licence": kind.licence,
+            "source": kind.source,
+            "digest": digest,
+            "recipe_key": recipe_key,
+            "written_by": f"bgdata {installed_version('bgdata')}",
+        }
         batches = kind.computation.table_batches(shape, computed)
         rows.append(write_parquet(folder / shape.file, batches, shape, about, progress))
     return rows[0] if rows else kind.estimate(computed.parameters).rows
-
-
-def footer(
-    kind: Dataset[Any], shape: TableShape, variant: str, version: str, digest: str, recipe_key: str
-) -> dict[str, str]:
-    """What a Parquet file of a version says of itself."""
-    return {
-        "dataset": kind.name,
-        "variant": variant,
-        "version": version,
-        "table": shape.name,
-        "summary": shape.summary,
-        "row": shape.row,
-        "licence": kind.licence,
-        "source": kind.source,
-        "digest": digest,
-        "recipe_key": recipe_key,
-        "written_by": f"bgdata {installed_version('bgdata')}",
-    }
 
 
 def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], computed: Mapping[str, Any]) -> Manifest:

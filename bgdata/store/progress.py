@@ -21,17 +21,5 @@ class Progress(Protocol):
         """A message: waiting for another build, resuming, already built."""
 
 
-class Silence:
+class Silence(Progress):
     """Progress that ignores all reports."""
-
-    def start(self, label: str, total: int, unit: str) -> None:
-        """Do nothing."""
-
-    def advance(self, count: int) -> None:
-        """Do nothing."""
-
-    def tell(self, text: str) -> None:
-        """Do nothing."""
-
-    def note(self, text: str) -> None:
-        """Do nothing."""
