@@ -13,8 +13,8 @@ from bgdata.errors import BgdataError
 from bgdata.evaluation.rows.stakes import parse_away
 from bgdata.game.match import MatchScore
 from bgdata.rows import whole_rows
-from bgdata.web.answer import Page, percent, shade, signed
-from bgdata.web.asked import flag, whole
+from bgdata.web.answer import Page, percent, shade, signed_text
+from bgdata.web.position_request import flag, whole
 from bgdata.web.site import Row, Site
 
 SHOWN = 15  # points to go, unless said
@@ -85,7 +85,11 @@ def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_awa
     drawn = value - 0.5 if difference is None else difference
     color = shade(drawn, 0.5 if other is None else STRONGEST) if np.isfinite(drawn) else 0
     text = (
-        "–" if not np.isfinite(drawn) else f"{100 * value:.1f}" if difference is None else signed(100 * difference, 2)
+        "–"
+        if not np.isfinite(drawn)
+        else f"{100 * value:.1f}"
+        if difference is None
+        else signed_text(100 * difference, 2)
     )
     return {"away": f"{away}-{opponent_away}", "crawford": is_crawford, "text": text, "shade": color, "title": title}
 

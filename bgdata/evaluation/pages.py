@@ -37,14 +37,14 @@ from bgdata.kernel import threads
 from bgdata.rows import whole_rows
 from bgdata.store.names import identifier
 from bgdata.web.answer import Page, address, position_path, shade
-from bgdata.web.asked import BETWEEN, SHORT, Asked, stakes_query, whole
+from bgdata.web.position_request import BETWEEN, SHORT, PositionRequest, stakes_query, whole
 from bgdata.web.site import Row, Site
 
 STEPS = ((0.005, "best"), (0.02, "good"), (0.04, "doubtful"), (0.08, "mistake"), (9.0, "blunder"))  # points lost
 LUCKY = 0.6  # points: the strongest color of a roll
 
 
-def rules_of(site: Site, asked: Asked) -> CubeRules:
+def rules_of(site: Site, asked: PositionRequest) -> CubeRules:
     """The match equity table, and the rules of what is played for. Raises MissingTableError."""
     if isinstance(asked.own_stakes.score, MatchScore):
         return CubeRules(met=met_of(site, asked.options["met"]))
@@ -77,9 +77,9 @@ class Found(NamedTuple):
 
 
 def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
-    """The page of a position and of all that its address says. Raises what `Asked` raises, TooBusyError, and what the
+    """The page of a position and of all that its address says. Raises what `PositionRequest` raises, TooBusyError, and what the
     player raises."""
-    asked = Asked(text, given)
+    asked = PositionRequest(text, given)
     if not 1 <= asked.plays <= site.limits.plays:
         raise UsageError(f"expected 1 to {site.limits.plays} plays, got {asked.plays}")
     if asked.verdict and asked.verdict.play is None:
@@ -89,7 +89,7 @@ def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
     return Page("position.html", shown_of(asked, found) | editor_of(site, asked), data_of(asked, found))
 
 
-def refusal(asked: Asked, verdict: Verdict) -> Page:
+def refusal(asked: PositionRequest, verdict: Verdict) -> Page:
     """The page of a play that is illegal: why, and what could be played."""
     board = format_board_svg(asked.position, roll=asked.roll, stakes=asked.stakes)
     shown_ = {"asked": asked, "verdict": verdict, "position": asked.position, "board": board}
@@ -110,7 +110,7 @@ def warm_up(site: Site) -> None:
             return  # pages will say so
 
 
-def found_by(site: Site, player: LookaheadPlayer, asked: Asked) -> Found:
+def found_by(site: Site, player: LookaheadPlayer, asked: PositionRequest) -> Found:
     """What a player says. Raises what it raises."""
     position, roll = asked.position, asked.roll
     evaluation, bare = player.evaluate(position), site.bare_player().evaluate(position)
@@ -133,7 +133,7 @@ def found_by(site: Site, player: LookaheadPlayer, asked: Asked) -> Found:
     return Found(evaluation, bare, probed, standing, cubes, ranked, rolls, failed, exact)
 
 
-def data_of(asked: Asked, found: Found) -> dict[str, object]:
+def data_of(asked: PositionRequest, found: Found) -> dict[str, object]:
     """The JSON of the page."""
     position, roll = asked.position, asked.roll
     legal = asked.verdict.legal_plays if asked.verdict else legal_plays(position, roll) if roll else []
@@ -151,7 +151,7 @@ def data_of(asked: Asked, found: Found) -> dict[str, object]:
     }
 
 
-def shown_of(asked: Asked, found: Found) -> dict[str, object]:
+def shown_of(asked: PositionRequest, found: Found) -> dict[str, object]:
     """What the page shows."""
     position, rolls = asked.position, found.rolls
     return {
@@ -170,14 +170,14 @@ def shown_of(asked: Asked, found: Found) -> dict[str, object]:
     }
 
 
-def editor_of(site: Site, asked: Asked) -> dict[str, object]:
+def editor_of(site: Site, asked: PositionRequest) -> dict[str, object]:
     """What the editor chooses from, and what its fields have before anybody changes them."""
     own, _, theirs = asked.fields["away"].partition("-")
     filled = {"q": asked.text if asked.match else asked.position.id, **asked.fields, "own": own, "theirs": theirs}
     return {"mets": names_of(site), "filled": filled, "filled_text": urlencode(filled)}
 
 
-def cube_states(player: LookaheadPlayer, asked: Asked, rules: CubeRules) -> Iterator[Row]:
+def cube_states(player: LookaheadPlayer, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
     """The decision for each place where the cube can be. Raises what `decide_cube` of the player raises."""
     own = asked.own_stakes
     value = max(2, own.cube.value)
@@ -221,7 +221,7 @@ def step_of(loss: float) -> str:
     return next(word for most, word in STEPS if loss < most or most == STEPS[-1][0])
 
 
-def play_rows(asked: Asked, ranked: list[RankedPlay]) -> Iterator[Row]:
+def play_rows(asked: PositionRequest, ranked: list[RankedPlay]) -> Iterator[Row]:
     """The plays that a page shows, each with its address and its color."""
     for rank, row in enumerate(ranked[: asked.plays], start=1):
         yield {
@@ -260,14 +260,14 @@ def roll_rows(player: LookaheadPlayer, position: Position) -> list[Row]:
 
 def board(_: Site, request: Request) -> Response:
     """The picture of a position: with a roll, and with a play as arrows."""
-    asked = Asked(request.path_params["text"].removesuffix(".svg"), request.query_params)
+    asked = PositionRequest(request.path_params["text"].removesuffix(".svg"), request.query_params)
     text = format_board_svg(asked.position, roll=asked.roll, play=asked.play, stakes=asked.stakes)
     return Response(text, media_type="image/svg+xml", headers={"cache-control": "public, max-age=3600"})
 
 
 def go(_: Site, request: Request) -> Response:
     """To the address of what a form says: a position in any notation, or the counts of an editor by point, where these
-    were changed. Raises UsageError where both were, and what `Asked` raises."""
+    were changed. Raises UsageError where both were, and what `PositionRequest` raises."""
     given = dict(request.query_params)
     text = given.pop("q", "").strip()
     filled = dict(parse_qsl(given.pop("filled", "")))
@@ -275,12 +275,12 @@ def go(_: Site, request: Request) -> Response:
     if is_edited(counts, text, filled, is_said=bool(given.pop("edit", ""))):
         text = ",".join(count or "0" for count in counts)
     elif filled and text != filled.get("q"):
-        given = changed(text, given, filled)
+        given = merge_fields(text, given, filled)
     elif filled:  # the fields have what this notation says, and may say less by now
         text = parse_identifier(text)[0].id
     said = as_asked(given)
     given = {name: said[name] for name in ("roll", *SHORT, "ply", "undo", "flip") if name in said}
-    asked = Asked(text or "start", given)
+    asked = PositionRequest(text or "start", given)
     if given.pop("flip", ""):
         return RedirectResponse(asked.flipped_with(given.get("undo", "")), 303)
     if asked.earlier[-1:] == [asked.word]:  # nothing was changed
@@ -316,7 +316,7 @@ def as_asked(given: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def changed(text: str, given: Mapping[str, str], filled: Mapping[str, str]) -> dict[str, str]:
+def merge_fields(text: str, given: Mapping[str, str], filled: Mapping[str, str]) -> dict[str, str]:
     """The fields of an editor whose notation is another one than it was filled with. One that says itself what is
     played for counts for more than fields that nobody touched."""
     if parse_identifier(text or "start")[1] is None:
@@ -340,7 +340,7 @@ qualify row_number() over (partition by variant order by dataset, game) <= {FIRS
 def where(site: Site, request: Request) -> Page:
     """Where a position occurs, seen by the player on roll: in every table that names its positions, with addresses of
     the first games and of the rows."""
-    asked = Asked(request.path_params["text"], request.query_params)
+    asked = PositionRequest(request.path_params["text"], request.query_params)
     shapes = [shape for kind in site.warehouse.kinds.values() for shape in kind.tables]
     names = sorted({shape.name for shape in shapes if any(column.name == "position_id" for column in shape.columns)})
     rows: list[Row] = []
@@ -374,7 +374,7 @@ def game_path(row: Row) -> str:
 def probe(site: Site, request: Request) -> Page:
     """What the bearoff tables have for a position, and nothing that takes longer; JSON is that of `bgdata probe`.
     Raises NotCoveredError where no table covers it."""
-    asked = Asked(request.path_params["text"], request.query_params)
+    asked = PositionRequest(request.path_params["text"], request.query_params)
     found = list(tables_of(site, asked.position, most=1))
     if not found:
         raise NotCoveredError(f"expected a bearoff that a table of this warehouse covers, got {asked.position.id}")
@@ -388,7 +388,7 @@ MAP = 9  # points to go of a cube map, unless said
 def cube_map(site: Site, request: Request) -> Page:
     """The right cube action at every score up to so many points to go, with a centered cube of 1: exact where a table
     knows it, or where solving the race takes its share of a few seconds."""
-    asked = Asked(request.path_params["text"], request.query_params)
+    asked = PositionRequest(request.path_params["text"], request.query_params)
     length = whole(request.query_params, "length", MAP)
     if not 2 <= length <= 15:
         raise UsageError(f"expected 2 to 15 points to go, got {length}")
@@ -431,7 +431,7 @@ def kept_tables(site: Site) -> Tables:
     return site.keep("tables", lambda: cache(partial(covering, site.warehouse)))
 
 
-def exact_cubes(site: Site, asked: Asked, rules: CubeRules) -> Iterator[Row]:
+def exact_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
     """What the best cube action is worth by each table that knows it, at the cube as it stands: points per unit cube in
     money play, mwc by tables that were solved for this score. A damaged table has no answer."""
     stakes = asked.own_stakes
@@ -448,7 +448,7 @@ def exact_cubes(site: Site, asked: Asked, rules: CubeRules) -> Iterator[Row]:
                 yield {"source": table.name, "cubeful": best(found)}
 
 
-def match_cubes(site: Site, asked: Asked, rules: CubeRules) -> Iterator[Row]:
+def match_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
     """The same by match tables, which stand in rows of their own: with their chances without a cube, too."""
     for table in kept_tables(site)("bearoff_match"):
         try:

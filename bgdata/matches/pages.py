@@ -22,9 +22,9 @@ from bgdata.game.position import Position
 from bgdata.matches.rows import CUBE_ACTIONS, CubeVerdict, crawford_games, cube_verdicts, game_stakes, play_losses
 from bgdata.rows import whole_rows
 from bgdata.store.table import Table
-from bgdata.warehouse.pages import opened
+from bgdata.warehouse.pages import open_version
 from bgdata.web.answer import Page, address, position_path
-from bgdata.web.asked import stakes_query, whole
+from bgdata.web.position_request import stakes_query, whole
 from bgdata.web.site import Row, Site
 
 OWN = "from turns where dataset = $dataset and variant = $variant"  # the turns of a corpus
@@ -92,7 +92,7 @@ def corpus(site: Site, request: Request) -> Page:
 
 def corpus_at(site: Site, request: Request) -> Table:
     """The version of an address. Raises MissingTableError for one without games, and what `opened` raises."""
-    found = opened(site, request.path_params)
+    found = open_version(site, request.path_params)
     if site.warehouse.kind(found.folder.parts[-3]).tables[0].name != "games":
         raise MissingTableError(f"expected a version with games, got {found.name}")
     return found

@@ -35,7 +35,7 @@ from bgdata.store.arrays import Array, map_array, values_digest
 from bgdata.store.checks import run_sql_checks
 from bgdata.store.context import Build, Computed
 from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input
-from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sealed, tidy
+from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, seal_record, tidy
 from bgdata.store.linked import chosen_place, discard, link, link_again, place_of, prepare, require_own, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import (
@@ -143,7 +143,7 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
     warehouse.check_staging()
     if not plan.elsewhere or (warehouse.root / kind.name).is_symlink():
         require_own(warehouse.root, *plan.title.split("/"))
-    plan = placed(plan)
+    plan = with_place(plan)
     published = None if force else published_version(kind, parameters, plan.key)
     if published is None:
         check_estimate(plan)
@@ -156,7 +156,7 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
                         f"expected {table.name}, the {role} of {plan.title}, found that it was deleted meanwhile; "
                         "try again"
                     )
-        plan = placed(plan)  # another process may have begun elsewhere
+        plan = with_place(plan)  # another process may have begun elsewhere
         if plan.elsewhere:
             prepare(warehouse, plan.title, plan.elsewhere)
         found = None if force else warehouse.find(kind, parameters, plan.raw_files, plan.inputs)
@@ -194,9 +194,9 @@ def sources_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[Source, ...
 def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
     """Compute, write, check and publish; the caller holds the lock."""
     begin = time.perf_counter()
-    if not plan.elsewhere and plan.staged.is_symlink():  # to what is not ours
-        discard(plan.warehouse, plan.staged)
-    if plan.elsewhere and stage(plan.warehouse, plan.staged, plan.staging):
+    if not plan.elsewhere and plan.staging_link.is_symlink():  # to what is not ours
+        discard(plan.warehouse, plan.staging_link)
+    if plan.elsewhere and stage(plan.warehouse, plan.staging_link, plan.staging):
         progress.note(f"{plan.title}: begins anew in {plan.elsewhere}; what a stopped build kept elsewhere is deleted")
     with storage_errors("create", plan.staging):
         if (plan.staging / MANIFEST_NAME).exists():  # killed while it was published: files may be read-only already
@@ -222,10 +222,10 @@ def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
     where = f", in {plan.place}" if plan.elsewhere else ""
     seconds = time.perf_counter() - begin  # the manifest has those of computing alone
     progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {seconds:.1f} s{where}")
-    return linked(plan, manifest.version)
+    return open_linked(plan, manifest.version)
 
 
-def linked(plan: Plan, version: str) -> Table:
+def open_linked(plan: Plan, version: str) -> Table:
     """A version that was published, as it is found in the warehouse."""
     if plan.elsewhere:
         link(plan.warehouse, plan.title, plan.elsewhere)
@@ -248,7 +248,7 @@ def install_published(plan: Plan, published: Table, progress: Progress) -> Table
     install(published, plan.beside(staged), plan.place / version)
     discard(plan.warehouse, staged)
     progress.note(f"{plan.title}: comes with the package ({version})")
-    return linked(plan, version)
+    return open_linked(plan, version)
 
 
 def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str, Any]:
@@ -273,7 +273,7 @@ def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str,
         names = [entry.name for entry in plan.kind.arrays_of(plan.parameters)]
         hashes = {name: sha256_file(plan.staging / f"{name}.npy") for name in names}
         computed = {"seconds": seconds, "arrays": hashes, "recipe": plan.key}
-        write_file(plan.staging / COMPUTED, sealed(computed))
+        write_file(plan.staging / COMPUTED, seal_record(computed))
     job.clear_checkpoints()
     return computed
 
@@ -498,7 +498,7 @@ class Plan:
         return f"{self.kind.name}/{self.kind.slug(self.parameters)}"
 
     @property
-    def staged(self) -> Path:
+    def staging_link(self) -> Path:
         """The folder of the unfinished build, or the link to it: another recipe or another kernel does not go on from
         it."""
         from bgdata.kernel_cache import kernel_fingerprint
@@ -513,7 +513,7 @@ class Plan:
     @property
     def staging(self) -> Path:
         """The folder of the unfinished build, on the disk of the versions so that it can be renamed into place."""
-        return self.beside(self.staged)
+        return self.beside(self.staging_link)
 
     def beside(self, staged: Path) -> Path:
         """What something in the staging folder is called on the disk of the versions."""
@@ -525,7 +525,7 @@ class Plan:
         return self.warehouse.staging / f"{self.title.replace('/', '-')}.lock"
 
 
-def placed(plan: Plan) -> Plan:
+def with_place(plan: Plan) -> Plan:
     """The plan of a version that goes where the others of its variant are, unless a folder was chosen for it. Raises
     StorageError where these are on a disk that is not there."""
     if plan.elsewhere:

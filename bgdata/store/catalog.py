@@ -395,7 +395,7 @@ def is_stale(warehouse: Versions, state: str = "") -> bool:
     known."""
     if not warehouse.catalog.exists():
         return next(warehouse.versions(), None) is not None
-    return warehouse.is_moved() or sealed(warehouse)[0] != (state or catalog_state(warehouse))
+    return warehouse.is_moved() or read_seal(warehouse)[0] != (state or catalog_state(warehouse))
 
 
 WRITE_ANEW = "try: bgdata catalog"
@@ -486,11 +486,11 @@ def version_files(warehouse: Versions) -> Iterator[tuple[Path, str]]:
         for variant in warehouse.variant_folders(kind):
             if variant.is_symlink():  # which may lead nowhere
                 yield variant.parent, variant.name
-            for name in listed(variant):
+            for name in names_in(variant):
                 if name == CURRENT:
                     yield variant, name
                 elif is_name("version", name):
-                    yield from ((variant / name, file) for file in listed(variant / name) if is_shown(file))
+                    yield from ((variant / name, file) for file in names_in(variant / name) if is_shown(file))
 
 
 def is_shown(name: str) -> bool:
@@ -498,7 +498,7 @@ def is_shown(name: str) -> bool:
     return name == MANIFEST or name.endswith(".parquet")
 
 
-def listed(folder: Path) -> list[str]:
+def names_in(folder: Path) -> list[str]:
     """The names in a folder, sorted; none where it cannot be read."""
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208 (three times as fast as Path.iterdir)
@@ -511,7 +511,7 @@ def seal(warehouse: Versions, state: str, catalog: bytes) -> None:
     write_file(warehouse.root / SEAL_NAME, f"{state} {code_of(warehouse, state, catalog)}".encode())
 
 
-def sealed(warehouse: Versions) -> tuple[str, str]:
+def read_seal(warehouse: Versions) -> tuple[str, str]:
     """(state, code) as they are written beside a catalog; empty where nothing is."""
     try:
         with open_regular(warehouse.root / SEAL_NAME) as file:
@@ -523,7 +523,7 @@ def sealed(warehouse: Versions) -> tuple[str, str]:
 
 def is_own(warehouse: Versions, state: str) -> bool:
     """Whether catalog.duckdb was written by this user, here, for this state, and of kinds whose sources tell all."""
-    written, code = sealed(warehouse)
+    written, code = read_seal(warehouse)
     if not code or written != state or not warehouse.kinds.has_modules_alone:
         return False
     try:

@@ -118,7 +118,7 @@ def rubbish(warehouse: Versions, *, damaged: bool = False) -> list[Rubbish]:
     """What `sweep` would delete: staging folders that no process holds, and undamaged versions that are neither current
     nor locked, nor needed by one that is; of what links lead to, only what this warehouse put there. With `damaged`
     also what a repair has set aside. Raises ManifestFormatError for a damaged lock."""
-    unheld = [path for path in staged(warehouse) if path.suffix != ".lock" and not is_held(path)]
+    unheld = [path for path in staged_paths(warehouse) if path.suffix != ".lock" and not is_held(path)]
     aside = [path for path in unheld if path.name.startswith(DAMAGED)]
     found = [Rubbish(path, "no process holds it", size(path)) for path in unheld if path not in aside]
     found += [Rubbish(path, "a repair has set it aside", size(path)) for path in aside if damaged]
@@ -127,7 +127,7 @@ def rubbish(warehouse: Versions, *, damaged: bool = False) -> list[Rubbish]:
     return found + [Rubbish(table.folder, "nothing needs it", size(table.folder)) for table in unneeded]
 
 
-def staged(warehouse: Versions) -> list[Path]:
+def staged_paths(warehouse: Versions) -> list[Path]:
     """What is in the staging folder, sorted; nothing where that is a link, which may lead anywhere."""
     return [] if warehouse.staging.is_symlink() else sorted(warehouse.staging.glob("*"))
 
@@ -169,7 +169,7 @@ def sweep(warehouse: Versions, what: list[Rubbish]) -> list[Rubbish]:
                 continue
             with storage_errors("delete", entry.path):
                 discard(warehouse, entry.path)
-        for path in staged(warehouse):
+        for path in staged_paths(warehouse):
             if path.suffix == ".lock":
                 remove_unheld(path)
     return swept
@@ -180,7 +180,7 @@ def no_builds(warehouse: Versions) -> Iterator[None]:
     """While the block deletes, no build begins: those that want to wait, and look for what they are made from again.
     Raises VersionInUseError if one is running: it may need what is about to be deleted."""
     with deleting(warehouse):
-        held = [lock.stem for lock in staged(warehouse) if is_of_a_build(lock) and is_held(lock)]
+        held = [lock.stem for lock in staged_paths(warehouse) if is_of_a_build(lock) and is_held(lock)]
         if held:
             raise VersionInUseError(
                 f"expected no running build in {warehouse.root}, found {', '.join(held)}; try again then"

@@ -128,7 +128,8 @@ class Job:
                 sync(partial / f"{name}.npy")
             hashes = {name: sha256_file(partial / f"{name}.npy") for name in state}
             write_file(
-                partial / _STATE, sealed({"label": self.title, "done": done, "recipe": self.recipe, "arrays": hashes})
+                partial / _STATE,
+                seal_record({"label": self.title, "done": done, "recipe": self.recipe, "arrays": hashes}),
             )
             partial.rename(target)
             sync(self.folder)  # before the older one goes
@@ -200,7 +201,7 @@ def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
-def sealed(record: Mapping[str, object]) -> bytes:
+def seal_record(record: Mapping[str, object]) -> bytes:
     """A record as JSON with a hash of its fields."""
     return canonical_json({**record, _SEAL: hashlib.sha256(canonical_json(record)).hexdigest()})
 
@@ -213,7 +214,7 @@ def read_sealed(path: Path) -> dict[str, Any]:
         del record[_SEAL]
     except (ValueError, TypeError, KeyError) as error:
         raise CorruptFileError(f"expected a sealed record in {path}, found: {error!r}") from error
-    if sealed(record) != data:
+    if seal_record(record) != data:
         raise CorruptFileError(f"expected {path} as it was written, found it changed")
     return dict(record)
 

@@ -59,7 +59,7 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
         return Kinds({**self._own, **more}, sql=self._folders, views=self.views, group=self._group)
 
     @cached_property
-    def _added(self) -> dict[str, Place]:
+    def _other_modules(self) -> dict[str, Place]:
         """The modules of the kinds that other packages add; the names of our own kinds stay ours."""
         if not self._group:
             return {}
@@ -71,19 +71,19 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
     @cached_property
     def modules(self) -> dict[str, Dataset[Any] | Place]:
         """What was given for each kind, in order of name."""
-        return dict(sorted({**self._own, **self._added}.items()))
+        return dict(sorted({**self._own, **self._other_modules}.items()))
 
     @cached_property
     def sql(self) -> SqlFolders:
         """All folders of SQL: those given, and those of other packages."""
         added: list[Path] = []
-        for package in sorted({module.partition(".")[0] for module in self._added.values()}):
+        for package in sorted({module.partition(".")[0] for module in self._other_modules.values()}):
             spec = find_spec(package)  # imports nothing
             added += [Path(folder) / "sql" for folder in (spec and spec.submodule_search_locations) or ()]
         return SqlFolders((*self._folders, *(folder for folder in added if folder.is_dir())))
 
     def __getitem__(self, name: str) -> Dataset[Any]:
-        place = self._own[name] if name in self._own else self._added[name]
+        place = self._own[name] if name in self._own else self._other_modules[name]
         if not isinstance(place, str):
             return place
         if name in self._own:
@@ -92,7 +92,7 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
         return load_added(name, place)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._own or name in self._added
+        return name in self._own or name in self._other_modules
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.modules)

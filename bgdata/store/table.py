@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bgdata.store.dataset import Dataset
 
 
-def reopened(folder: Path, kind: str) -> Table:
+def reopen(folder: Path, kind: str) -> Table:
     """The version in a folder, when a table is unpickled. Raises MissingTableError if it is gone."""
     if not folder.is_dir():
         name = "/".join(folder.parts[-3:])
@@ -57,7 +57,7 @@ class Table:
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickled table is the path of its version: unpickling maps the same files, or raises an error if the version
         is gone."""
-        return reopened, (self.folder.resolve(), self._kind)
+        return reopen, (self.folder.resolve(), self._kind)
 
     @cached_property
     def manifest(self) -> Manifest:

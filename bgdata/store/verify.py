@@ -308,7 +308,7 @@ def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: 
         raise CheckSkippedError("no rows were asked for")
     kind, found = warehouse.kind(table.manifest.dataset), table.manifest.revision
     try:
-        return recomputed(warehouse, table, rows, seed, progress)
+        return recompute_rows(warehouse, table, rows, seed, progress)
     except CheckFailedError as error:
         if found >= kind.revision:
             raise
@@ -317,7 +317,7 @@ def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: 
         ) from error
 
 
-def recomputed(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
+def recompute_rows(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
     """Compute a table again, as a whole or in random rows; says which. Raises CheckFailedError for other values."""
     kind, inputs = warehouse.kind(table.manifest.dataset), warehouse.made_from(table)
     parameters = kind.recorded(table.manifest)

@@ -148,7 +148,7 @@ class Versions:
                     if is_name("version", path.name) and path.is_dir():  # copies made by hand are none
                         yield Table(path, name)
 
-    def named(self, scope: str | None) -> list[Table]:
+    def versions_in(self, scope: str | None) -> list[Table]:
         """All versions, or those of KIND, KIND/VARIANT or KIND/VARIANT/VERSION. Raises UnknownKindError,
         InvalidNameError, or MissingTableError for a variant or a version that is not there."""
         kind, variant, version = parse_scope(scope)

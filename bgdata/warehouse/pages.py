@@ -39,7 +39,7 @@ FLAT_ROWS: dict[str, Callable[[Table], list[dict[str, Any]]]] = {  # of tables t
 BOUNDS = ("error", "bound", "difference")  # in the names of figures that say how exact a table is
 
 
-def listed(site: Site) -> list[Row]:
+def list_rows(site: Site) -> list[Row]:
     """A row for each version, and for each kind without any, as `bgdata list --format json` has them."""
     return site.keep("listed", lambda: [public_row(site, row) for row in whole_rows(listed_rows(site.warehouse))])
 
@@ -51,7 +51,7 @@ def public_row(site: Site, row: Row) -> Row:
 
 def kinds(site: Site, _: Request) -> Page:
     """All kinds and their versions; JSON is that of `bgdata list`."""
-    rows = listed(site)
+    rows = list_rows(site)
     groups = {name: [row for row in rows if row["dataset"] == name] for name in site.warehouse.kinds}
     return Page("tables.html", {"groups": groups, "kinds": site.warehouse.kinds}, rows)
 
@@ -62,7 +62,7 @@ def kind(site: Site, request: Request) -> Page:
     parameters = declared.completed((*declared.defaults, declared.smallest)[0], site.warehouse)
     shown_ = {
         "kind": declared,
-        "versions": [row for row in listed(site) if row["dataset"] == declared.name and row["variant"]],
+        "versions": [row for row in list_rows(site) if row["dataset"] == declared.name and row["variant"]],
         "checks": claims_by_table(site, declared),
         "defaults": [declared.slug(each) for each in declared.defaults],
     }
@@ -76,7 +76,7 @@ def claims_by_table(site: Site, kind: Dataset[Any]) -> dict[str, list[str]]:
     return {shape.name: [claim for claim, _ in sql.checks(shape.name)] for shape in kind.tables}
 
 
-def opened(site: Site, given: Mapping[str, Any]) -> Table:
+def open_version(site: Site, given: Mapping[str, Any]) -> Table:
     """The version of an address. Raises UnknownKindError, InvalidNameError or MissingTableError."""
     variant, version = check_name("variant", given["variant"]), given.get("version")
     if version is not None:
@@ -86,7 +86,7 @@ def opened(site: Site, given: Mapping[str, Any]) -> Table:
 
 def table(site: Site, request: Request) -> Page:
     """One version, the current one of a variant unless it is named. JSON has its manifest, columns and samples."""
-    found = opened(site, request.path_params)
+    found = open_version(site, request.path_params)
     return site.keep(("table", found.name), lambda: table_page(site, found))
 
 
@@ -101,7 +101,7 @@ def table_page(site: Site, found: Table) -> Page:
         damage, parameters = site.public(error), None
     is_flat = parameters is not None and not declared.tables_of(parameters)
     samples = [] if damage else [sample(site, found, shape, is_flat=is_flat) for shape in declared.tables]
-    current = next((row["is_current"] for row in listed(site) if named(row) == found.name), False)
+    current = next((row["is_current"] for row in list_rows(site) if row_name(row) == found.name), False)
     lineage = lineage_svg(site.warehouse, found)
     bounds = {name: value for name, value in manifest.statistics.items() if any(word in name for word in BOUNDS)}
     shown_ = {
@@ -110,7 +110,7 @@ def table_page(site: Site, found: Table) -> Page:
         "kind": declared,
         "damage": damage,
         "is_current": current,
-        "others": [row for row in listed(site) if (row["dataset"], row["variant"]) == found.folder.parts[-3:-1]],
+        "others": [row for row in list_rows(site) if (row["dataset"], row["variant"]) == found.folder.parts[-3:-1]],
         "samples": samples,
         "bounds": bounds,
         "figures": {name: value for name, value in manifest.statistics.items() if name not in bounds},
@@ -146,7 +146,7 @@ def seen_at(declared: Dataset[Any], found: Table) -> list[tuple[str, str]]:
     return games + [own[name] for name in (kind,) if name in own]
 
 
-def named(row: Row) -> str:
+def row_name(row: Row) -> str:
     """Kind, variant and version of a row of the list."""
     return "/".join(str(row[name]) for name in ("dataset", "variant", "version"))
 
@@ -196,7 +196,7 @@ def rebuild_command(declared: Dataset[Any], manifest: Manifest, parameters: Any)
 def file(site: Site, request: Request) -> Response:
     """A file of a version as it is, with its SHA-256 as entity tag. Raises what `opened` raises, and MissingTableError
     or CorruptFileError for a file that the manifest does not list, or that is damaged."""
-    found, name = opened(site, request.path_params), request.path_params["name"]
+    found, name = open_version(site, request.path_params), request.path_params["name"]
     if name == "manifest.json":
         return Response(found.manifest.to_bytes(), media_type="application/json")
     entry = next((each for each in found.manifest.files if each.name == name), None)
@@ -298,7 +298,7 @@ def lineage_svg(warehouse: Versions, table: Table) -> str:
         for other in box.inputs:
             if other in places:
                 lines.append(edge(places[other], places[key]))
-    lines += [drawn(box, *places[key]) for key, box in boxes.items()]
+    lines += [box_svg(box, *places[key]) for key, box in boxes.items()]
     return "\n".join([*lines, "</svg>"])
 
 
@@ -362,10 +362,10 @@ def edge(start: tuple[int, int], end: tuple[int, int]) -> str:
     return f'<path class="edge" d="M{x} {y}C{middle} {y} {middle} {end_y} {end_x} {end_y}"/>'
 
 
-def drawn(box: Box, x: int, y: int) -> str:
+def box_svg(box: Box, x: int, y: int) -> str:
     """A box with its lines of text, as a link where it leads somewhere; the whole of them is said on hover."""
     texts = "".join(
-        f'<text class="{name}" x="{x + 8}" y="{y + down}">{escape(shortened(text))}</text>'
+        f'<text class="{name}" x="{x + 8}" y="{y + down}">{escape(shorten(text))}</text>'
         for name, down, text in zip(("name", "variant", "note"), LINES, box.lines, strict=True)
     )
     whole = f"<title>{escape(', '.join(box.lines))}</title>"
@@ -373,7 +373,7 @@ def drawn(box: Box, x: int, y: int) -> str:
     return f'<a href="{escape(box.link, quote=True)}">{text}</a>' if box.link else f"<g>{text}</g>"
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """A line that fits into a box: the beginning and the end of a long one, which tell variants apart."""
     if len(text) <= LETTERS:
         return text

@@ -43,17 +43,17 @@ class Budget:
         self._begun: dict[str, list[float]] = {}  # when each request in progress began
         self._watching: set[str] = set()
 
-    def left(self, client: str) -> float:
+    def seconds_left(self, client: str) -> float:
         """Seconds that a client has left now, less what its requests in progress have cost so far: many at once cannot
         all pass before the first is charged."""
         with self._changed:
-            return self._saved(client) - self._owed(client)
+            return self._balance(client) - self._debt(client)
 
-    def _saved(self, client: str) -> float:
+    def _balance(self, client: str) -> float:
         left, when = self._left.get(client, (self._limits.client_seconds, 0.0))
         return min(self._limits.client_seconds, left + (time.monotonic() - when) * self._limits.client_share)
 
-    def _owed(self, client: str) -> float:
+    def _debt(self, client: str) -> float:
         now = time.monotonic()
         return sum(max(self._limits.request_seconds, now - begun) for begun in self._begun.get(client, ()))
 
@@ -62,7 +62,7 @@ class Budget:
         most, share = self._limits.client_seconds, self._limits.client_share
         with self._changed:
             now = time.monotonic()
-            self._left[client] = self._saved(client) - seconds, now
+            self._left[client] = self._balance(client) - seconds, now
             if len(self._left) > 10_000:
                 self._left = {name: (x, t) for name, (x, t) in self._left.items() if x + (now - t) * share < most}
 
@@ -71,7 +71,7 @@ class Budget:
         """Charge a client for the time that passes inside. Raises TooBusyError where it has no more seconds left than
         the `reserve`."""
         with self._changed:
-            if self._saved(client) - self._owed(client) <= reserve:
+            if self._balance(client) - self._debt(client) <= reserve:
                 raise TooBusyError("expected fewer questions at once; try again in a few seconds")
             begun = time.monotonic()
             self._begun.setdefault(client, []).append(begun)

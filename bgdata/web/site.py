@@ -58,7 +58,7 @@ class Site:
         except FileNotFoundError:  # there is no warehouse, or a version is being removed
             return object() if kinds else None
 
-    def charged(self, client: str, reserve: float = 0.0) -> AbstractContextManager[None]:
+    def charge(self, client: str, reserve: float = 0.0) -> AbstractContextManager[None]:
         """What is done inside costs this client, where that is limited. Raises TooBusyError where it has no more
         seconds left than the `reserve`."""
         return self.budget.spending(client, reserve) if self.budget else nullcontext()
@@ -113,13 +113,13 @@ class Site:
 
     def rows(self, query: str, given: Mapping[str, Any] | None = None) -> list[Row]:
         """The rows of a query of our own, with `given` parameters. Raises QueryError, or TooBusyError."""
-        from bgdata.store.locked_sql import answered
+        from bgdata.store.locked_sql import run_query
 
         with self._alone(self._reading):
-            names, rows = answered(self._connected(), query, given or {})
+            names, rows = run_query(self._connection_now(), query, given or {})
         return [dict(zip(names, row, strict=True)) for row in rows]
 
-    def _connected(self) -> duckdb.DuckDBPyConnection:
+    def _connection_now(self) -> duckdb.DuckDBPyConnection:
         """A connection to the tables as they are now."""
         from bgdata.store.locked_sql import QueryLimits
 

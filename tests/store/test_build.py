@@ -23,7 +23,7 @@ from bgdata.store import storage
 from bgdata.store.arrays import save_array
 from bgdata.store.build import COMPUTED, Plan, check_estimate, readable_bytes
 from bgdata.store.context import Build, Computed
-from bgdata.store.job import sealed
+from bgdata.store.job import seal_record
 from bgdata.store.manifest import FILE_NAME, Manifest
 from bgdata.warehouse import Warehouse
 from tests.store import processes
@@ -239,7 +239,7 @@ def test_finished_arrays_of_another_recipe_are_computed_again(toys: Warehouse, m
     (marker,), (path,) = toys.staging.rglob(COMPUTED), toys.staging.rglob("square.npy")
     np.save(path, np.load(path) + 1)
     record = {"seconds": 1.0, "arrays": {"square": storage.sha256_file(path)}, "recipe": "another"}
-    marker.write_bytes(sealed(record))
+    marker.write_bytes(seal_record(record))
     notes = Notes()
     assert toys.build("squares", TEN, force=True, progress=notes).manifest.digest == expected
     assert "found those of another; the finished arrays are damaged and computed again" in notes.texts[0]

@@ -368,7 +368,7 @@ def test_a_flaw_is_told_as_any_error(client: TestClient, monkeypatch: pytest.Mon
     def fails(*_: object) -> None:
         raise ZeroDivisionError("a secret")
 
-    monkeypatch.setattr(Site, "charged", fails)
+    monkeypatch.setattr(Site, "charge", fails)
     for where, kind in (("/table", "text/html"), ("/table.json", "application/json")):
         answer = client.get(where)
         assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (500, kind)
@@ -458,13 +458,13 @@ def test_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr("bgdata.web.limits.time.monotonic", lambda: now[0])
     budget = Budget(Limits(client_seconds=10.0, client_share=0.5))
-    assert budget.left("a") == 10.0
+    assert budget.seconds_left("a") == 10.0
     budget.spend("a", 12.0)
-    assert (budget.left("a"), budget.left("b")) == (-2.0, 10.0)
+    assert (budget.seconds_left("a"), budget.seconds_left("b")) == (-2.0, 10.0)
     now[0] += 6.0
-    assert budget.left("a") == 1.0
+    assert budget.seconds_left("a") == 1.0
     now[0] += 1000.0
-    assert budget.left("a") == 10.0
+    assert budget.seconds_left("a") == 10.0
 
 
 def test_requests_in_progress_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -477,11 +477,11 @@ def test_requests_in_progress_count(monkeypatch: pytest.MonkeyPatch) -> None:
             budget.spending("a").__enter__()
         with budget.spending("b"):
             pass
-    assert budget.left("a") == 2.0
+    assert budget.seconds_left("a") == 2.0
     with budget.spending("a"):
         now[0] += 1.5
-        assert budget.left("a") == 0.5
-    assert budget.left("a") == 0.5
+        assert budget.seconds_left("a") == 0.5
+    assert budget.seconds_left("a") == 0.5
 
 
 def test_clients_from_elsewhere_have_a_budget(small_root: Path) -> None:

@@ -74,7 +74,7 @@ def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, 
 def print_kinds(warehouse: Warehouse, form: str = "table", scope: str | None = None) -> None:
     """One line for each kind, and one for each of its versions, or for those of KIND, KIND/VARIANT or
     KIND/VARIANT/VERSION; a `*` marks the current one of a variant. Raises what `Versions.named` raises."""
-    warehouse.named(scope)  # raises, for what is not there
+    warehouse.versions_in(scope)  # raises, for what is not there
     only, *parts = parse_scope(scope)
     kinds = [(only, warehouse.kind(only))] if only else list(warehouse.kinds.items())
 

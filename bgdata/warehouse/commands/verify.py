@@ -126,7 +126,7 @@ def verify_warehouse(
 
     if repair:
         put_back_current(warehouse)
-    tables = warehouse.named(scope)
+    tables = warehouse.versions_in(scope)
     if not tables and next(findings_beside(warehouse, scope, is_whole=False), None) is None:
         raise MissingTableError(f"expected at least one version in {warehouse.root}, found none; try: bgdata build")
     failed: dict[str, Table] = {}
