@@ -77,8 +77,8 @@ class Found(NamedTuple):
 
 
 def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
-    """The page of a position and of all that its address says. Raises what `PositionRequest` raises, TooBusyError, and what the
-    player raises."""
+    """The page of a position and of all that its address says. Raises what `PositionRequest`
+    and the player raise, and TooBusyError."""
     asked = PositionRequest(text, given)
     if not 1 <= asked.plays <= site.limits.plays:
         raise UsageError(f"expected 1 to {site.limits.plays} plays, got {asked.plays}")

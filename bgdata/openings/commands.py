@@ -125,7 +125,7 @@ def openings(
       bgdata openings --only 31 --until 0.01 --sensible-plays 0 --plot openings.svg
       bgdata openings --beside published --beside gnubg:2
     """
-    asked = PositionRequest(first_roll_of(roll) if roll else "", str(parse_roll(reply)) if reply else "", after)
+    asked = Asked(first_roll_of(roll) if roll else "", str(parse_roll(reply)) if reply else "", after)
     if asked.play and not asked.reply:
         raise UsageError(f"expected a reply with --after, such as 31 64 --after PLAY, got {shown(after)}")
     if asked.play:
@@ -149,7 +149,7 @@ def openings(
 Judge: TypeAlias = "Callable[[list[Any]], Iterable[Row]]"  # of the decisions of a book
 
 
-class PositionRequest(NamedTuple):
+class Asked(NamedTuple):
     """What is shown: all first rolls, the candidates of one, or those of a reply; empty texts for what is not asked."""
 
     roll: str
@@ -188,7 +188,7 @@ def open_table(warehouse: Warehouse, recipe: OpeningParameters, progress: Progre
     return found
 
 
-def print_book(tables: Sequence[Table], asked: PositionRequest, plot: Path | None, form: str) -> None:
+def print_book(tables: Sequence[Table], asked: Asked, plot: Path | None, form: str) -> None:
     """Print the part of a book that is asked for, and draw it. Raises UsageError for what it does not have, and
     StorageError."""
     from bgdata.openings.steps import decisions_of, find_first_roll, find_reply, first_rolls
@@ -209,7 +209,7 @@ def print_book(tables: Sequence[Table], asked: PositionRequest, plot: Path | Non
         draw_decisions(title, shown_decisions, plot)
 
 
-def title_of(row: Row, asked: PositionRequest) -> str:
+def title_of(row: Row, asked: Asked) -> str:
     """What is shown, and who rolled it out."""
     what = "first rolls"
     if asked.roll:

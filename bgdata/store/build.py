@@ -319,6 +319,25 @@ def finish(plan: Plan, saved: Mapping[str, Any], progress: Progress) -> Manifest
     return manifest
 
 
+def footer(
+    kind: Dataset[Any], shape: TableShape, variant: str, version: str, digest: str, recipe_key: str
+) -> dict[str, str]:
+    """What a Parquet file of a version says of itself."""
+    return {
+        "dataset": kind.name,
+        "variant": variant,
+        "version": version,
+        "table": shape.name,
+        "summary": shape.summary,
+        "row": shape.row,
+        "licence": kind.licence,
+        "source": kind.source,
+        "digest": digest,
+        "recipe_key": recipe_key,
+        "written_by": f"bgdata {installed_version('bgdata')}",
+    }
+
+
 def write_tables(
     kind: Dataset[Any],
     computed: Computed[Parameters],
@@ -335,19 +354,7 @@ def write_tables(
     rows = []
     variant, version = kind.slug(computed.parameters), version_name(kind.revision, digest)
     for shape in kind.tables_of(computed.parameters):
-        about = {  # what the file says of itself
-            "dataset": kind.name,
-            "variant": variant,
-            "version": version,
-            "table": shape.name,
-            "summary": shape.summary,
-            "row": shape.row,
-            "licence": kind.licence,
-            "source": kind.source,
-            "digest": digest,
-            "recipe_key": recipe_key,
-            "written_by": f"bgdata {installed_version('bgdata')}",
-        }
+        about = footer(kind, shape, variant, version, digest, recipe_key)
         batches = kind.computation.table_batches(shape, computed)
         rows.append(write_parquet(folder / shape.file, batches, shape, about, progress))
     return rows[0] if rows else kind.estimate(computed.parameters).rows

@@ -155,7 +155,7 @@ def last_plays() -> Boards:
     return plays[offsets[1:] - 1]
 
 
-class PositionRequest:
+class Asked:
     """The same answers from somebody that no kernel knows."""
 
     label = version = "asked"
@@ -197,7 +197,7 @@ def test_any_evaluator_finds_the_same() -> None:
     rows = slice(len(random_games().boards) - 12, None)
     boards, rolls, after = random_games().boards[rows], random_games().rolls[rows], last_plays()[rows].copy()
     after[3] = boards[3]  # nothing was played
-    by_kernel, asked = (turn_values(player, boards, rolls, after) for player in (random_player(0), PositionRequest()))
+    by_kernel, asked = (turn_values(player, boards, rolls, after) for player in (random_player(0), Asked()))
     for found, expected in zip(asked, by_kernel, strict=True):
         assert found == pytest.approx(expected, abs=1e-6)
     assert by_kernel.after[3] == by_kernel.best[3]
