@@ -35,7 +35,7 @@ from bgdata.game.position import Position
 from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kernel import threads
 from bgdata.rows import whole_rows
-from bgdata.store.names import identifier
+from bgdata.store.names import identifier, quoted
 from bgdata.web.answer import Page, address, position_path, shade
 from bgdata.web.position_request import BETWEEN, SHORT, PositionRequest, stakes_query, whole
 from bgdata.web.site import Row, Site
@@ -82,18 +82,17 @@ def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
     asked = PositionRequest(text, given)
     if not 1 <= asked.plays <= site.limits.plays:
         raise UsageError(f"expected 1 to {site.limits.plays} plays, got {asked.plays}")
-    if asked.verdict and asked.verdict.play is None:
-        return refusal(asked, asked.verdict)
+    if (verdict := asked.verdict) and verdict.play is None:
+        drawing = format_board_svg(asked.position, roll=asked.roll, stakes=asked.stakes)
+        shown_ = {"asked": asked, "verdict": verdict, "position": asked.position, "board": drawing}
+        return Page("illegal.html", shown_, {"error": verdict.error, **verdict_of(verdict, verdict.legal_plays)}, 400)
     with site.player(asked.ply) as player:
         found = found_by(site, player, asked)
-    return Page("position.html", shown_of(asked, found) | editor_of(site, asked), data_of(asked, found))
-
-
-def refusal(asked: PositionRequest, verdict: Verdict) -> Page:
-    """The page of a play that is illegal: why, and what could be played."""
-    board = format_board_svg(asked.position, roll=asked.roll, stakes=asked.stakes)
-    shown_ = {"asked": asked, "verdict": verdict, "position": asked.position, "board": board}
-    return Page("illegal.html", shown_, {"error": verdict.error, **verdict_of(verdict, verdict.legal_plays)}, 400)
+    own, _, theirs = asked.fields["away"].partition("-")
+    # what the fields of the editor have before anybody changes them
+    filled = {"q": asked.text if asked.match else asked.position.id, **asked.fields, "own": own, "theirs": theirs}
+    editor = {"mets": names_of(site), "filled": filled, "filled_text": urlencode(filled)}
+    return Page("position.html", shown_of(asked, found) | editor, data_of(asked, found))
 
 
 def verdict_of(verdict: Verdict | None, plays: Sequence[Play]) -> dict[str, object]:
@@ -139,12 +138,15 @@ def data_of(asked: PositionRequest, found: Found) -> dict[str, object]:
     legal = asked.verdict.legal_plays if asked.verdict else legal_plays(position, roll) if roll else []
     plays = [asked.play] if asked.play else [] if found.is_over else legal
     cubes = [cube_row(position, found.standing, asked.own_stakes, found.evaluation)] if found.standing else []
+    smallest: dict[str, Row] = {}  # the first answer of each method is that of its smallest table
+    for row in found.probed:
+        smallest.setdefault(row["method"], row)
     return {
         **verdict_of(asked.verdict, legal),
         "show": whole_rows(position_rows(position, asked.match, roll, plays)),
         "eval": whole_rows([evaluation_row(position, found.evaluation)]),
         "cube": whole_rows(cubes),
-        "probe": whole_rows(probe_rows(position, smallest_of(found.probed).values())),
+        "probe": whole_rows(probe_rows(position, smallest.values())),
         "hint": whole_rows(ranked_rows(position, roll, found.ranked[: asked.plays])) if roll else [],
         "rolls": whole_rows(found.rolls),
         "errors": {"cube": found.failed} if found.failed else {},
@@ -168,13 +170,6 @@ def shown_of(asked: PositionRequest, found: Found) -> dict[str, object]:
         "n_plays": len(found.ranked),
         "mean": sum(row["equity"] * row["weight"] for row in rolls) / 36 if rolls else None,
     }
-
-
-def editor_of(site: Site, asked: PositionRequest) -> dict[str, object]:
-    """What the editor chooses from, and what its fields have before anybody changes them."""
-    own, _, theirs = asked.fields["away"].partition("-")
-    filled = {"q": asked.text if asked.match else asked.position.id, **asked.fields, "own": own, "theirs": theirs}
-    return {"mets": names_of(site), "filled": filled, "filled_text": urlencode(filled)}
 
 
 def cube_states(player: LookaheadPlayer, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
@@ -206,14 +201,6 @@ def tables_of(site: Site, position: Position, most: int | None = None) -> Iterat
             yield from islice(find(kept_tables(site), on_roll, opponent), most)
         except BgdataError as error:
             yield {"source": site.public(error), "method": "damaged"}
-
-
-def smallest_of(probed: Sequence[Row]) -> dict[str, Row]:
-    """The first answer of each method, which is that of the smallest table."""
-    found: dict[str, Row] = {}
-    for row in probed:
-        found.setdefault(row["method"], row)
-    return found
 
 
 def step_of(loss: float) -> str:
@@ -353,22 +340,15 @@ def where(site: Site, request: Request) -> Page:
         rows += [{"table": name, **row, "address": "", "games": []} for row in found]
     games = site.rows(GAMES, {"id": asked.position.id}) if any(row["table"] == "turns" for row in rows) else []
     for row in (row for row in rows if row["rows"]):
-        row["address"] = address("/sql", {"q": rows_query(row["table"], row["variant"], asked.position.id)})
-        own = [game for game in games if (row["table"], row["variant"]) == ("turns", game["variant"])]
-        row["games"] = [game_path(game) for game in own]
+        of_variant = f"variant = {quoted(row['variant'])} and position_id = '{asked.position.id}'"
+        row["address"] = address("/sql", {"q": f"from {identifier(row['table'])} where {of_variant} limit {ROWS}"})
+        row["games"] = [
+            address(f"/game/{game['dataset']}/{game['variant']}/{game['game']}", {"turn": game["turn"]}) + "#board"
+            for game in games
+            if (row["table"], row["variant"]) == ("turns", game["variant"])
+        ]
     shown_ = {"asked": asked, "rows": rows, "names": names, "board": format_board_svg(asked.position)}
     return Page("where.html", shown_, rows)
-
-
-def rows_query(table: str, variant: str, position_id: str) -> str:
-    """The first rows about a position, as SQL."""
-    quoted = variant.replace("'", "''")
-    return f"from {identifier(table)} where variant = '{quoted}' and position_id = '{position_id}' limit {ROWS}"
-
-
-def game_path(row: Row) -> str:
-    """The address of a turn of a game."""
-    return address(f"/game/{row['dataset']}/{row['variant']}/{row['game']}", {"turn": row["turn"]}) + "#board"
 
 
 def probe(site: Site, request: Request) -> Page:
@@ -449,7 +429,7 @@ def exact_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterato
 
 
 def match_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
-    """The same by match tables, which stand in rows of their own: with their chances without a cube, too."""
+    """The best cube action by match tables, which have rows of their own: with their chances without a cube, too."""
     for table in kept_tables(site)("bearoff_match"):
         try:
             solved = MatchBearoff(table)

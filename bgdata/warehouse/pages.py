@@ -36,17 +36,18 @@ FLAT_ROWS: dict[str, Callable[[Table], list[dict[str, Any]]]] = {  # of tables t
     "bearoff_two_sided": lambda found: TwoSidedTable(found).middle_rows(SAMPLE),
     "contact_endgame": lambda found: EndgameTable(found).middle_rows(SAMPLE),
 }
+NAMES = ("dataset", "variant", "version")
 BOUNDS = ("error", "bound", "difference")  # in the names of figures that say how exact a table is
 
 
 def list_rows(site: Site) -> list[Row]:
     """A row for each version, and for each kind without any, as `bgdata list --format json` has them."""
-    return site.keep("listed", lambda: [public_row(site, row) for row in whole_rows(listed_rows(site.warehouse))])
 
+    def read() -> list[Row]:
+        rows = whole_rows(listed_rows(site.warehouse))
+        return [row | {"damage": site.public(row["damage"]) if row["damage"] else None} for row in rows]
 
-def public_row(site: Site, row: Row) -> Row:
-    """A row whose damage names no folder."""
-    return row | {"damage": site.public(row["damage"]) if row["damage"] else None}
+    return site.keep("listed", read)
 
 
 def kinds(site: Site, _: Request) -> Page:
@@ -101,7 +102,10 @@ def table_page(site: Site, found: Table) -> Page:
         damage, parameters = site.public(error), None
     is_flat = parameters is not None and not declared.tables_of(parameters)
     samples = [] if damage else [sample(site, found, shape, is_flat=is_flat) for shape in declared.tables]
-    current = next((row["is_current"] for row in list_rows(site) if row_name(row) == found.name), False)
+    current = next(
+        (row["is_current"] for row in list_rows(site) if tuple(row[name] for name in NAMES) == found.folder.parts[-3:]),
+        False,
+    )
     lineage = lineage_svg(site.warehouse, found)
     bounds = {name: value for name, value in manifest.statistics.items() if any(word in name for word in BOUNDS)}
     shown_ = {
@@ -144,11 +148,6 @@ def seen_at(declared: Dataset[Any], found: Table) -> list[tuple[str, str]]:
     }
     games = [("its games", f"/game/{kind}/{variant}")] if declared.tables[0].name == "games" else []
     return games + [own[name] for name in (kind,) if name in own]
-
-
-def row_name(row: Row) -> str:
-    """Kind, variant and version of a row of the list."""
-    return "/".join(str(row[name]) for name in ("dataset", "variant", "version"))
 
 
 def sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Row:
