@@ -105,7 +105,7 @@ def test_positions_with_chances_are_declared_as_labels(kind: Dataset[Any]) -> No
     assert is_benchmark(kind) == (is_shared or REFERENCE in kind.tags)
 
 
-def test_what_a_row_is() -> None:
+def test_row_sentence() -> None:
     rows = {name: kind.tables[0].row for name, kind in numbered().items()}
     assert rows["bearoff_two_sided"] == "One row for each on_roll_index and opponent_index, in this order."
     assert rows["bearoff_one_sided"] == "One row for each position_index, in this order."
@@ -140,7 +140,7 @@ def test_defaults_are_found_by_their_slug(kind: Dataset[Any]) -> None:
 
 
 @each_kind
-def test_a_default_build_needs_nothing_that_it_leaves_out(kind: Dataset[Any]) -> None:
+def test_default_variants_need_no_others(kind: Dataset[Any]) -> None:
     assert set(kind.more) <= set(kind.defaults)
     for parameters in kind.basic:
         for wanted in kind.inputs(parameters).values():

@@ -158,7 +158,7 @@ def rows_of(root: Path, query: str) -> list[dict[str, Any]]:
         return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
 
 
-def test_where_one_sided_tables_are_wrong(small_root: Path) -> None:
+def test_largest_errors_of_one_sided_tables(small_root: Path) -> None:
     """Rows of bearoff_error with the layouts of both indexes, and a Position ID of both."""
     found = rows_of(
         small_root,
@@ -191,7 +191,7 @@ def test_where_one_sided_tables_are_wrong(small_root: Path) -> None:
         "list_resize([1], 18, 1), list_resize([1], 18, 1)",
     ],
 )
-def test_no_board_of_two_layouts(small_root: Path, layouts: str) -> None:
+def test_invalid_layouts_have_no_board(small_root: Path, layouts: str) -> None:
     assert rows_of(small_root, f"select bearoff_board({layouts}) as board") == [{"board": None}]
 
 

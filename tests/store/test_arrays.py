@@ -97,7 +97,7 @@ def test_every_flipped_bit_of_the_header_is_refused_or_changes_shape_dtype_or_no
 
 @each("dtype", [np.float32, np.uint16, np.int8, np.bool_, np.int64, "S5"])
 @each("shape", [(0,), (5,), (3, 2), (2, 3, 4)])
-def test_whatever_numpy_writes_of_numbers_is_read(tmp_path: Path, dtype: str, shape: tuple[int, ...]) -> None:
+def test_headers_of_numpy_are_read(tmp_path: Path, dtype: str, shape: tuple[int, ...]) -> None:
     values = np.arange(np.prod(shape)).astype(dtype).reshape(shape)
     np.save(tmp_path / "x.npy", values)
     found = map_array(tmp_path / "x.npy")
@@ -128,7 +128,7 @@ def test_objects_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["folder", "link", "pipe", "socket"])
-def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, saved: Path, what: str) -> None:
+def test_special_file_is_refused_at_once(tmp_path: Path, saved: Path, what: str) -> None:
     path = tmp_path / "other.npy"
     if what == "folder":
         path.mkdir()

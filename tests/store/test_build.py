@@ -52,7 +52,7 @@ def test_a_version_and_its_inputs(toys: Warehouse) -> None:
     assert list(toys.staging.iterdir()) == []
 
 
-def test_nothing_to_do_the_second_time(toys: Warehouse) -> None:
+def test_second_build_does_nothing(toys: Warehouse) -> None:
     first = toys.build("squares", TEN)
     before = {path: path.stat().st_mtime_ns for path in toys.root.rglob("*")}
     notes = Notes()
@@ -121,7 +121,7 @@ def test_too_large_a_bearoff_table(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not (tmp_path / "none").exists()
 
 
-def test_a_warehouse_in_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+def test_build_creates_missing_folders(tmp_path: Path) -> None:
     warehouse = toy_warehouse(tmp_path / "a" / "b" / "c")
     assert warehouse.build("squares", TEN).folder.is_dir()
 
@@ -149,7 +149,7 @@ class WrongSquares(Squares):
 
 
 @pytest.mark.parametrize("slug", ["my--squares", "squares-", 201 * "n"])
-def test_a_variant_that_could_not_be_found_again_is_not_begun(
+def test_invalid_variant_name_is_refused_before_building(
     toys: Warehouse, monkeypatch: pytest.MonkeyPatch, slug: str
 ) -> None:
     monkeypatch.setattr(SquareSums, "slug", lambda *_: slug)
@@ -171,7 +171,7 @@ def test_a_failed_check_publishes_nothing_and_is_computed_anew(toys: Warehouse) 
     assert whole_versions(warehouse) == [table.name]
 
 
-def test_what_nobody_foresaw_is_computed_anew(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_failure_is_computed_anew(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where an input was damaged while it was read: without it, the same command comes to its end."""
     kind = WrongSquares()
     kind.is_wrong = False
@@ -246,7 +246,7 @@ def test_finished_arrays_of_another_recipe_are_computed_again(toys: Warehouse, m
 
 
 @pytest.mark.parametrize("make", [lambda path, other: path.symlink_to(other), lambda path, _: os.mkfifo(path)])
-def test_nothing_is_written_through_what_stands_in_place_of_an_array(
+def test_links_in_staging_are_not_written_through(
     toys: Warehouse, tmp_path: Path, make: Callable[[Path, Path], None]
 ) -> None:
     """In a staging folder that came with a warehouse from somebody else: a link to a file, a pipe that nobody reads."""
@@ -264,7 +264,7 @@ def test_nothing_is_written_through_what_stands_in_place_of_an_array(
     assert other.read_text() == "mine"
 
 
-def test_what_a_killed_build_left_counts_as_free_disk(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_staging_of_a_killed_build_counts_as_free_disk(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """Going on needs no more than is there, however little else is."""
     kind = toys.kind("squares")
     need = kind.estimate(TEN).building_bytes
@@ -371,7 +371,7 @@ def test_readable_bytes(count: float, text: str) -> None:
     assert readable_bytes(count) == text
 
 
-def test_the_time_that_is_told_is_all_of_it(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reported_time_is_complete(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writing and checking take longer than computing, as a rule; the manifest has the seconds of computing."""
     clock = iter(range(0, 10_000, 100))
     monkeypatch.setattr("bgdata.store.build.time.perf_counter", lambda: next(clock))

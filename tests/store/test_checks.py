@@ -36,7 +36,7 @@ def test_checks_of_a_kind(folder: Path) -> None:
     ]
 
 
-def test_what_breaks_a_check_is_not_published(folder: Path, warehouse: Warehouse) -> None:
+def test_failed_check_is_not_published(folder: Path, warehouse: Warehouse) -> None:
     (folder / "squares__below_fifty.sql").write_text("select number, square from squares where square >= 50;")
     message = r"expected below fifty in every row of squares/10, found \(8, 64\); the table is not published"
     with pytest.raises(CheckFailedError, match=message):

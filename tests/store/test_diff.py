@@ -66,7 +66,7 @@ def about(number: float) -> Any:
     return pytest.approx(number)
 
 
-def test_how_much_and_where(connection: duckdb.DuckDBPyConnection) -> None:
+def test_size_and_place_of_differences(connection: duckdb.DuckDBPyConnection) -> None:
     found = changes(
         connection,
         "(1, 0.5, [0, 1], 'a'), (2, 1.5, [1], 'b'), (3, 1, [], 'c'), (4, 1, [], '')",
@@ -79,7 +79,7 @@ def test_how_much_and_where(connection: duckdb.DuckDBPyConnection) -> None:
     ]
 
 
-def test_how_far_large_numbers_are_apart(toys: Warehouse) -> None:
+def test_difference_of_large_numbers(toys: Warehouse) -> None:
     """A column of BIGINT is a number like others."""
     with duckdb.connect() as connection:
         connection.execute("create view before as select 1 as number, 5::bigint as square")
@@ -88,7 +88,7 @@ def test_how_far_large_numbers_are_apart(toys: Warehouse) -> None:
     assert (change.largest_change, change.mean_absolute_change) == (3e9, 3e9)
 
 
-def test_no_row_in_common(connection: duckdb.DuckDBPyConnection) -> None:
+def test_versions_without_common_rows(connection: duckdb.DuckDBPyConnection) -> None:
     assert {(c.rows_compared, c.rows_changed) for c in changes(connection, "(1, 0, [0], '')", "(2, 0, [0], '')")} == {
         (0, 0)
     }

@@ -80,7 +80,7 @@ def test_progress_counts_what_was_done_before(tmp_path: Path) -> None:
     assert notes.texts == ["going on with counting after step 2 of 5"]
 
 
-def test_none_before_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_progress_before_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 1000.0)
     count_up(tmp_path, 4)
     assert list(tmp_path.iterdir()) == []
@@ -169,7 +169,7 @@ def test_writing_checkpoints_takes_a_small_share_of_the_time(tmp_path: Path, mon
     assert 10 * len(written) <= job_module.CHECKPOINT_SHARE * clock[0] + 10
 
 
-def test_an_older_whole_one_is_taken_instead(tmp_path: Path) -> None:
+def test_older_undamaged_version_is_used(tmp_path: Path) -> None:
     count_up(tmp_path, 2)
     (tmp_path / "checkpoint-000000002").rename(tmp_path / "kept")
     count_up(tmp_path, 4)

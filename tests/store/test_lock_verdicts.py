@@ -48,7 +48,7 @@ def test_all_is_there(warehouse: Warehouse) -> None:
     assert left_out(warehouse) == left_out(warehouse, "squares") == []
 
 
-def test_only_what_a_default_build_leaves_out_may_be_missing(warehouse: Warehouse, tables: list[Table]) -> None:
+def test_only_optional_variants_may_be_missing(warehouse: Warehouse, tables: list[Table]) -> None:
     for table in tables:
         table.folder.rename(warehouse.root.parent / table.folder.name)
     found = lock_verdicts(warehouse)
@@ -58,7 +58,7 @@ def test_only_what_a_default_build_leaves_out_may_be_missing(warehouse: Warehous
     assert advice(["squares/30", "x/y"]) == "not built: squares/30, x/y; try: bgdata build --all"
 
 
-def test_what_is_there_has_to_be_the_same_whoever_builds_it(warehouse: Warehouse, tables: list[Table]) -> None:
+def test_check_strict_on_existing_version(warehouse: Warehouse, tables: list[Table]) -> None:
     save_lock(warehouse.lock, [dataclasses.replace(table.manifest, digest="0" * 64) for table in tables])
     for each in lock_verdicts(warehouse):
         assert each.text.startswith("DIFFERS: current is ")

@@ -171,7 +171,7 @@ def test_numbers_that_are_none(path: Path) -> None:
         MANIFEST.save(path.parent)
 
 
-def test_no_json_has_numbers_that_are_none() -> None:
+def test_json_has_only_finite_numbers() -> None:
     for value in (float("nan"), float("inf")):
         with pytest.raises(ValueError, match="JSON"):
             canonical_json({"a": [value]})
@@ -198,7 +198,7 @@ def test_larger_than_any(path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["link", "pipe"])
-def test_no_regular_file(path: Path, what: str) -> None:
+def test_special_file_is_refused(path: Path, what: str) -> None:
     path.rename(path.with_name("other"))
     path.symlink_to(path.with_name("other")) if what == "link" else os.mkfifo(path)
     with pytest.raises(CorruptFileError, match=rf"expected a regular file in .*manifest\.json, found a {what}"):
@@ -206,13 +206,13 @@ def test_no_regular_file(path: Path, what: str) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[]", "5", "{", "\xff", "null"])
-def test_no_manifest_at_all(path: Path, content: str) -> None:
+def test_missing_manifest_is_an_error(path: Path, content: str) -> None:
     path.write_text(content, "latin-1")
     with pytest.raises(ManifestFormatError, match=r"manifest\.json"):
         load_manifest(path.parent)
 
 
-def test_one_without_a_seal_is_refused(path: Path) -> None:
+def test_record_without_a_seal_is_refused(path: Path) -> None:
     data = json.loads(path.read_bytes())
     del data[SEAL]
     path.write_bytes(json.dumps(data).encode())

@@ -44,7 +44,7 @@ def warehouse(memory_path: Path, shipped: Path) -> Warehouse:
     return toy_warehouse(memory_path / "warehouse", squares=Shipped(shipped))
 
 
-def test_it_is_copied(warehouse: Warehouse, shipped: Path) -> None:
+def test_published_version_is_copied(warehouse: Warehouse, shipped: Path) -> None:
     notes = Notes()
     table = warehouse.build("squares", TEN, progress=notes)
     assert notes.texts == [f"squares/10: comes with the package ({table.folder.name})"]
@@ -116,7 +116,7 @@ def test_damage_is_refused(warehouse: Warehouse, shipped: Path) -> None:
     assert not is_published(warehouse.kind("squares"), warehouse.build("squares", TEN, force=True))
 
 
-def test_a_damaged_manifest_is_not_taken_for_none(shipped: Path) -> None:
+def test_damaged_manifest_is_not_missing(shipped: Path) -> None:
     """What takes hours would begin without a word; other recipes and variants are not concerned."""
     package = shipped.parents[1]
     assert published_folder(package, TEN, "10") == shipped

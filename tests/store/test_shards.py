@@ -107,7 +107,7 @@ def test_shards_of_another_recipe_are_computed_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
-def test_what_is_no_file_is_computed_anew(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_special_file_is_computed_anew(tmp_path: Path, make: Callable[[Path], None]) -> None:
     computed(tmp_path, work())
     first, *_ = files(tmp_path)
     first.unlink()
@@ -175,6 +175,6 @@ def test_lost_workers(tmp_path: Path) -> None:
     assert notes.texts == ["going on with squares: 2 of 4 parts are there"]
 
 
-def test_a_function_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_function_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(AttributeError):
         computed(tmp_path, Work("tests.store.sharing:nothing", {}))

@@ -264,7 +264,7 @@ def test_rows_are_compared_as_they_are_written(toys: Warehouse) -> None:
         (1_540_000, 10**8, "1,540,000 of 100,000,000 rows: finds 1 bad one in 334,407 with 99%"),
     ],
 )
-def test_what_a_sample_can_find(count: int, total: int, text: str) -> None:
+def test_sample_text(count: int, total: int, text: str) -> None:
     """300 bad ones in 100 million are 1 in 333,333."""
     assert sampled(count, total) == text
 
@@ -278,7 +278,7 @@ def test_what_a_sample_can_find(count: int, total: int, text: str) -> None:
         (0, 10_000, "0 rows drawn of 10,000: finds 1 bad one in 0 with 99%"),
     ],
 )
-def test_what_rows_that_may_be_drawn_twice_can_find(count: int, total: int, text: str) -> None:
+def test_text_of_rows_drawn_with_repetition(count: int, total: int, text: str) -> None:
     """However many are drawn, they need not be all."""
     assert drawn(count, total) == text
 
@@ -327,7 +327,7 @@ def test_another_digest_than_the_lock_states(toys: Warehouse) -> None:
     assert f"expected the digest abababababababab... of {table.name}" in found.problem
 
 
-def test_a_lock_that_cannot_be_read_says_nothing_of_versions(toys: Warehouse) -> None:
+def test_unreadable_lock_leaves_versions_alone(toys: Warehouse) -> None:
     """It is wrong itself, once, and a repair leaves the versions alone."""
     table = toys.build("squares", TEN)
     toys.lock.write_text("<<<<<<< HEAD")
@@ -356,7 +356,7 @@ def test_repair(toys: Warehouse, name: str, capsys: pytest.CaptureFixture[str]) 
         assert f"repaired {table.name}; the damaged files are in {aside}" in capsys.readouterr().err
 
 
-def test_what_is_made_from_a_damaged_version_is_no_worse_for_it(toys: Warehouse) -> None:
+def test_damaged_input_skips_recomputing(toys: Warehouse) -> None:
     """From that it cannot be computed again; a repair mends the damaged one alone."""
     sums = toys.build("square_sums", TEN)
     squares = toys.open("squares", "10")
@@ -397,7 +397,7 @@ def test_nothing_is_repaired_from_damaged_versions(toys: Warehouse) -> None:
 
 
 @pytest.mark.parametrize("whole", [0, 10])
-def test_an_older_revision_had_other_values(toys: Warehouse, whole: int) -> None:
+def test_older_revision_is_skipped(toys: Warehouse, whole: int) -> None:
     """They cannot be told from wrong ones, but for their hashes: nothing failed."""
 
     class Later(Squares):
@@ -419,7 +419,7 @@ def test_an_older_revision_had_other_values(toys: Warehouse, whole: int) -> None
     assert [finding.check for finding in findings(later, None) if finding.problem] == ["file hashes"]
 
 
-def test_a_repair_takes_the_inputs_of_then(toys: Warehouse) -> None:
+def test_repair_uses_the_recorded_inputs(toys: Warehouse) -> None:
     """An older version is built again from the older one that it was made from, not from what is there now."""
 
     class Later(Squares):
@@ -451,7 +451,7 @@ def test_versions_that_name_each_other_are_repaired_in_the_order_given(
     assert in_order_of_repair(toys, tables) == list(tables.values())
 
 
-def test_a_repair_that_is_refused_moves_nothing(toys: Warehouse) -> None:
+def test_refused_repair_moves_nothing(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     flip(table.folder / "square.npy", random.Random(1))
 
@@ -503,7 +503,7 @@ def test_damaged_arrays_are_no_unreadable_parquet(toys: Warehouse) -> None:
         first_difference(table.parquet, rows())
 
 
-def test_a_manifest_of_json_that_is_none(toys: Warehouse) -> None:
+def test_newer_manifest_format_is_refused(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     damage(table.folder / "manifest.json", json.dumps({"format": 7}).encode())
     assert "found format 7; upgrade bgdata" in problem(toys).problem
@@ -521,7 +521,7 @@ WANTS = [
 
 
 @each("error", {str(error): error for error in WANTS})
-def test_what_cannot_be_checked_is_not_damaged(error: Exception) -> None:
+def test_unreadable_is_unchecked_not_failed(error: Exception) -> None:
     def check() -> None:
         raise error
 
@@ -529,7 +529,7 @@ def test_what_cannot_be_checked_is_not_damaged(error: Exception) -> None:
     assert (found.status, found.problem) == (Status.UNCHECKED, "")
 
 
-def test_what_could_not_be_checked_is_not_moved(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchecked_version_is_not_moved(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither where files are read, nor where rows are compared; and the whole has not passed."""
     table = toys.build("squares", TEN)
 
@@ -552,7 +552,7 @@ def test_files_that_cannot_be_read_for_want_of_memory(toys: Warehouse, monkeypat
     def fails(*_: Any, **__: Any) -> NoReturn:
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
-    for place in ("arrays.mapped", "storage.os.open", "parquet.pq.ParquetFile"):
+    for place in ("arrays.map_bytes", "storage.os.open", "parquet.pq.ParquetFile"):
         with monkeypatch.context() as patch:
             patch.setattr(f"bgdata.store.{place}", fails)
             (found,) = (each for each in findings(toys) if each.status is not Status.PASSED)
@@ -565,7 +565,7 @@ def test_files_that_cannot_be_read_for_want_of_memory(toys: Warehouse, monkeypat
 
 
 @each("how", ["raises", "is killed"])
-def test_a_version_that_is_set_aside_comes_back(memory_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+def test_version_set_aside_is_put_back(memory_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     """Where the repair does not end: at once, or by the next one."""
     toys = toy_warehouse(memory_path / "warehouse")
     table = toys.build("squares", TEN)
@@ -588,7 +588,7 @@ def test_a_version_that_is_set_aside_comes_back(memory_path: Path, monkeypatch: 
     assert (aside / "table.parquet").read_bytes() == damaged
 
 
-def test_a_current_version_that_is_not_there_fails(toys: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_fails_without_the_current_version(toys: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
     """Of the whole, of its kind and of its variant; a repair builds it again."""
     table, other = toys.build("squares", Count(20)), toys.build("squares", TEN)
     shutil.rmtree(table.folder)
@@ -614,7 +614,7 @@ def test_a_damaged_current_is_mended(toys: Warehouse) -> None:
         verify_warehouse(toys, "squares", 0, 0, repair=True)
 
 
-def test_a_disk_that_is_not_there_is_not_repaired(toys: Warehouse) -> None:
+def test_missing_disk_is_not_repaired(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     disk = toys.root.with_name("disk")
     shutil.move(table.folder.parent, disk)
@@ -626,7 +626,7 @@ def test_a_disk_that_is_not_there_is_not_repaired(toys: Warehouse) -> None:
     assert table.folder.parent.is_symlink()
 
 
-def test_what_the_lock_lists_is_there(toys: Warehouse) -> None:
+def test_locked_variant_that_is_missing_fails(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     save_lock(toys.lock, [table.manifest])
     assert verify_warehouse(toys, None, 0, 0, repair=False)

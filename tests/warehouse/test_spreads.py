@@ -27,5 +27,5 @@ def test_groups_are_those_of_positions_one_by_one(small_root: Path, kind: str, a
     assert np.sum(spread.percents) == pytest.approx(100, abs=0.1)
 
 
-def test_a_version_without_positions_has_none(small_root: Path) -> None:
+def test_version_without_positions_has_no_spread(small_root: Path) -> None:
     assert pip_spread(next(iter(bgdata.open_warehouse(small_root).current("bearoff_gammon")))) is None

@@ -132,7 +132,7 @@ def test_no_more_is_kept_than_there_is_room_for(small_root: Path, monkeypatch: p
     assert made == [1, 2, 3, 4, 5, 2]
 
 
-def test_what_no_page_needs_is_refused(client: TestClient) -> None:
+def test_invalid_requests_are_refused(client: TestClient) -> None:
     assert client.request("GET", "/", content=b"x").status_code == 413
     assert client.get("/search?q=" + "x" * 9000).status_code == 414
     assert client.get("/", headers={"host": "evil.example"}).status_code == 421
@@ -362,7 +362,7 @@ def test_folders_that_may_not_be_read_are_passed_over(monkeypatch: pytest.Monkey
     assert folders_in(tmp_path) == []
 
 
-def test_a_flaw_is_told_as_any_error(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_is_told_like_others(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the headers of every answer, and as JSON where that is asked for; the log has the rest."""
 
     def fails(*_: object) -> None:

@@ -73,7 +73,7 @@ def test_buttons_that_lead_nowhere_go() -> None:
     )
 
 
-def test_no_two_pages_are_one_file() -> None:
+def test_file_names_of_pages_are_distinct() -> None:
     names = file_names(["/players?player=a%3Ab", "/players?player=a_b", "/players?player=../../x"])
     assert list(names.values()) == ["players-a_b.html", "players-a_b_.html", "players-.._.._x.html"]
 

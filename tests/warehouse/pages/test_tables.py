@@ -134,7 +134,7 @@ def test_files_are_those_of_the_manifest(client: TestClient, site_root: Path) ->
         ("/game/selfplay/pubeval-20-seed-3/99", "expected a game of"),
     ],
 )
-def test_what_is_not_there(client: TestClient, where: str, said: str) -> None:
+def test_missing_names_are_errors(client: TestClient, where: str, said: str) -> None:
     assert said in read(client, where, 404).text
 
 
