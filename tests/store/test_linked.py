@@ -32,7 +32,7 @@ from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.verify import put_back_current, repair_version
 from tests.store import processes
 from tests.store.test_build import MoreSquares, WrongSquares
-from tests.store.test_published import Shipped
+from tests.store.test_table import Shipped
 from tests.store.toy import Count, Notes, Squares, problems, toy_warehouse, whole_versions
 
 pytestmark = pytest.mark.catalog

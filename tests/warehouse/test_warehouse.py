@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bgdata
 from bgdata.errors import QueryError
+from bgdata.game.position import Position
+from bgdata.warehouse.rows import BOARDS, GROUP_PIPS, pip_spread
 
 
 def test_sums_are_added_in_one_order(small_root: Path) -> None:
@@ -19,3 +22,22 @@ def test_sums_are_added_in_one_order(small_root: Path) -> None:
 def test_missing_table_is_an_error(small_root: Path) -> None:
     with pytest.raises(QueryError, match=r"^expected tables that can be read, got Catalog Error: .*nothing"):
         bgdata.open_warehouse(small_root).rows("from nothing_of_that_name")
+
+
+@pytest.mark.parametrize(
+    ("kind", "array"), list(zip(("position_sample", "selfplay", "gnubg_benchmark"), BOARDS, strict=True))
+)
+def test_groups_are_those_of_positions_one_by_one(small_root: Path, kind: str, array: str) -> None:
+    table = next(iter(bgdata.open_warehouse(small_root).current(kind)))
+    pips = [Position(board).pip_count for board in table.array(array)]
+    spread = pip_spread(table)
+    assert spread is not None
+    assert spread.pips == list(range(0, max(pips) + 1, GROUP_PIPS))
+    for first, percent in zip(spread.pips, spread.percents, strict=True):
+        inside = sum(first <= each < first + GROUP_PIPS for each in pips)
+        assert percent == pytest.approx(100 * inside / len(pips), abs=0.005)
+    assert np.sum(spread.percents) == pytest.approx(100, abs=0.1)
+
+
+def test_version_without_positions_has_no_spread(small_root: Path) -> None:
+    assert pip_spread(next(iter(bgdata.open_warehouse(small_root).current("bearoff_gammon")))) is None
