@@ -85,8 +85,7 @@ def check_removable(warehouse: Versions, table: Table) -> None:
             f"expected a version that this warehouse put where it is, got {table.name}, to which a link leads; "
             f"delete the link, or the version in the warehouse of {table.folder.resolve()}"
         )
-    who = needed_by(warehouse, table)
-    if who:
+    if who := needed_by(warehouse, table):
         named = ", ".join(who[:MOST_NAMED]) + (f" and {len(who) - MOST_NAMED} more" if len(who) > MOST_NAMED else "")
         raise VersionInUseError(f"expected a version that nothing depends on, got {table.name}, needed by {named}")
 
@@ -180,17 +179,13 @@ def no_builds(warehouse: Versions) -> Iterator[None]:
     """While the block deletes, no build begins: those that want to wait, and look for what they are made from again.
     Raises VersionInUseError if one is running: it may need what is about to be deleted."""
     with deleting(warehouse):
-        held = [lock.stem for lock in staged_paths(warehouse) if is_of_a_build(lock) and is_held(lock)]
+        locks = [path for path in staged_paths(warehouse) if path.suffix == ".lock"]
+        held = [lock.stem for lock in locks if lock.stem not in ("catalog", DELETING) and is_held(lock)]
         if held:
             raise VersionInUseError(
                 f"expected no running build in {warehouse.root}, found {', '.join(held)}; try again then"
             )
         yield
-
-
-def is_of_a_build(path: Path) -> bool:
-    """Whether something in the staging folder is the lock of a build."""
-    return path.suffix == ".lock" and path.stem not in ("catalog", DELETING)
 
 
 def is_held(path: Path) -> bool:

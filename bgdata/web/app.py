@@ -23,9 +23,8 @@ from bgdata.errors import BgdataError
 from bgdata.warehouse import Warehouse
 from bgdata.web.answer import FOLDER, UNTOUCHED, Endpoint, client_of, respond, respond_error, status_of
 from bgdata.web.home import home
-from bgdata.web.limits import Limits
 from bgdata.web.query_process import QueryProcess
-from bgdata.web.site import Site
+from bgdata.web.site import Limits, Site
 
 LOG = logging.getLogger("uvicorn.error")
 FAILURE = "the server could not make this page; its log says why"

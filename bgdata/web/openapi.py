@@ -28,9 +28,8 @@ from bgdata.studies.pages import races, register
 from bgdata.warehouse import pages as tables
 from bgdata.web import home
 from bgdata.web.answer import STATUS_WORDS, UNTOUCHED, Endpoint, as_json
-from bgdata.web.limits import Limits
 from bgdata.web.position_request import LONGEST, PLAYS
-from bgdata.web.site import Site
+from bgdata.web.site import Limits, Site
 
 Schema: TypeAlias = dict[str, Any]  # JSON Schema of 2020-12, which OpenAPI 3.1 has
 

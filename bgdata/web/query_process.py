@@ -26,7 +26,7 @@ from bgdata.errors import BgdataError, QueryError, TooBusyError, shown
 from bgdata.process import data_bytes
 from bgdata.rows import as_cell, plain
 from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
-from bgdata.web.limits import Limits
+from bgdata.web.site import Limits
 
 if TYPE_CHECKING:
     import duckdb

@@ -18,9 +18,8 @@ from bgdata.selfplay import pages as rollouts
 from bgdata.selfplay.pages import ROUND, estimates
 from bgdata.selfplay.rollout import roll_out, rolling
 from bgdata.web.app import create_app
-from bgdata.web.limits import Budget, Limits
 from bgdata.web.position_request import PositionRequest
-from bgdata.web.site import Site
+from bgdata.web.site import Budget, Limits, Site
 from tests.command_line import POSITION, position_id, succeeds
 from tests.web.reading import read
 from tests.web.servers import asked as asked_of

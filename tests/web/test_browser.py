@@ -14,7 +14,7 @@ import pytest
 import bgdata
 from bgdata.game.position import Position
 from bgdata.web.app import create_app
-from bgdata.web.limits import Limits
+from bgdata.web.site import Limits
 from tests.command_line import POSITION
 from tests.web.servers import serving
 

@@ -25,9 +25,8 @@ from bgdata.store.locked_sql import QueryLimits, lock, open_memory
 from bgdata.warehouse.pages import EXAMPLES, FILES
 from bgdata.web.answer import address
 from bgdata.web.app import create_app
-from bgdata.web.limits import Limits
 from bgdata.web.query_process import QueryProcess
-from bgdata.web.site import Site
+from bgdata.web.site import Limits, Site
 from tests.command_line import succeeds
 from tests.together import each
 from tests.web.reading import open_client, read

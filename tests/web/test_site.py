@@ -29,9 +29,8 @@ from bgdata.web import app as web_app
 from bgdata.web import connections
 from bgdata.web import site as site_module
 from bgdata.web.app import HEADERS, create_app
-from bgdata.web.limits import Budget, Limits
 from bgdata.web.openapi import ADDRESSES
-from bgdata.web.site import Site, folders_in
+from bgdata.web.site import Budget, Limits, Site, folders_in
 from tests.command_line import POSITION
 from tests.kept import own
 from tests.together import each
@@ -456,7 +455,7 @@ def test_the_site_loads_nothing_that_it_does_not_need() -> None:
 
 def test_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("bgdata.web.limits.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("bgdata.web.site.time.monotonic", lambda: now[0])
     budget = Budget(Limits(client_seconds=10.0, client_share=0.5))
     assert budget.seconds_left("a") == 10.0
     budget.spend("a", 12.0)
@@ -470,7 +469,7 @@ def test_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_requests_in_progress_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many at once do not all pass before the first is charged."""
     now = [1000.0]
-    monkeypatch.setattr("bgdata.web.limits.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("bgdata.web.site.time.monotonic", lambda: now[0])
     budget = Budget(Limits(client_seconds=2.0, request_seconds=1.0, client_share=0.0))
     with budget.spending("a"), budget.spending("a"):
         with pytest.raises(bgdata.errors.TooBusyError, match="expected fewer questions at once"):
