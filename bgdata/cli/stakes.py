@@ -57,7 +57,7 @@ def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
         return jump(DEFAULT_VOLATILITY if volatility is None else volatility)
     if volatility is not None:
         raise UsageError(f"expected --volatility with --model jump, got it with janowski: {volatility:g}")
-    model = janowski_first if number == JANOWSKI_FIRST else janowski
+    model = {JANOWSKI: janowski, JANOWSKI_FIRST: janowski_first}[number]
     return model(DEFAULT_INDEX if index is None else index)
 
 

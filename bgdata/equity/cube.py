@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bgdata.equity.cube_models import CUBE_MODELS, JANOWSKI_FIRST, JUMP, MODEL_NAMES
+from bgdata.equity.cube_models import CUBE_MODELS, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
 from bgdata.equity.curves import NEVER, OPPONENT, OWNER_CODES, Points
 from bgdata.equity.doubling import (
     DEFAULT_STRATEGY,
@@ -272,5 +272,5 @@ def describe_model(rules: CubeRules) -> str:
         return f"jump model, volatility {strategy.volatility:g}{here}{table}"
     own, other = strategy.cube_life_index, strategy.opponent_cube_life_index
     indexes = f"{own:g}" if own == other else f"{own:g} (opponent {other:g})"
-    first = " as first published" if strategy.model == JANOWSKI_FIRST else ""
+    first = {JANOWSKI: "", JANOWSKI_FIRST: " as first published"}[strategy.model]
     return f"Janowski's model{first}, cube life index {indexes}{table}"

@@ -216,8 +216,8 @@ def parquet_parts(small: Path, folder: Path, chance: random.Random) -> Words:
 KEEPERS: dict[str, Callable[[Path, Path, random.Random], Words] | None] = {
     "store/build.py": None,
     "store/download.py": downloads,
-    "cli/kept_rollout.py": rollouts,
-    "computations/common/two_sided_parquet.py": parquet_parts,
+    "selfplay/commands/kept_rollout.py": rollouts,
+    "bearoff/kinds/shared/two_sided_parquet.py": parquet_parts,
 }
 
 

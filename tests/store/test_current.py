@@ -273,7 +273,7 @@ class Histories(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
         (views := Path(self.folder.name) / "sql" / "views").mkdir(parents=True)
-        shutil.copy(SQL / "views" / "versions.sql", views)  # others would take most of the time
+        shutil.copy(SQL / "warehouse" / "views" / "versions.sql", views)  # others would take most of the time
         kinds = Kinds({POSITIONS.name: POSITIONS}, sql=[views.parent])
         kinds |= {"powers": Powers(), "power_sums": PowerSums()}
         self.warehouse = Warehouse(Path(self.folder.name) / "warehouse", kinds)

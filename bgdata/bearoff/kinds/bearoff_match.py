@@ -35,7 +35,7 @@ class MatchBearoffParameters(Parameters):
     `is_crawford` is true for the Crawford game.
 
     `met` is the name of a match equity table. `met_source` is the kind/variant that holds it, match_equity/MET by
-    default, and `met_recipe` its parameters for `common.sources.variant_input`.
+    default, and `met_recipe` its parameters for `selfplay.kinds.shared.sources.variant_input`.
     """
 
     size_names = ("points", "checkers")

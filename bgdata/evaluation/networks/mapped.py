@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import CorruptFileError
+from bgdata.errors import CorruptFileError, OlderTableError
 from bgdata.evaluation.answers import NETWORK_CLASSES
 from bgdata.evaluation.networks.inference import ACTIVATION, LAYERS, OUTPUTS, SIZES, Activation, Networks
 from bgdata.evaluation.networks.input_sets import InputSet
@@ -20,7 +20,15 @@ _DTYPES = {"shapes": np.int64, "weights": np.int16, "biases": np.int32}
 
 def open_networks(table: Table) -> Networks:
     """The networks of a version, mapped read-only. Raises MissingTableError or CorruptFileError for an array that is
-    missing, truncated, or does not fit the others."""
+    missing, truncated, or does not fit the others, and OlderTableError for networks of older inputs."""
+    for features in table.manifest.parameters.get("features") or ():
+        label, _, revision = str(features).partition("@")
+        present = {each.label: str(each.revision) for each in InputSet}.get(label)
+        if revision != present:
+            raise OlderTableError(
+                f"expected networks with the inputs {label}@{present} in {table.name}, found {features}, whose values "
+                "were others; try: train it again"
+            )
     shapes, weights, biases = (table.array(name) for name in Networks._fields)
     networks = Networks(with_activations(shapes), weights, biases)
     flaw = find_flaw(networks)

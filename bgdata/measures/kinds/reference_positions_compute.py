@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +14,8 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.named import KIND, find_network
 from bgdata.evaluation.networks.player import MappedNetwork
-from bgdata.evaluation.player import RandomPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import RandomPlayer, open_named_player
+from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.themes import position_themes
 from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
@@ -144,10 +145,10 @@ def sources_of(context: Context[ReferenceParameters]) -> Sources:
     roller = open_roller(context)
 
     def chooser(name: str) -> Chooser:
-        if name == "pubeval":
-            return PubEval().chooser
-        if name == "random":
-            return RandomPlayer(context.parameters.seed).chooser
+        if name in PLAIN_PLAYERS:
+            player: Any = RandomPlayer(context.parameters.seed) if name == "random" else open_named_player(name)
+            found: Chooser = player.chooser
+            return found
         named = NAMED_NETWORK.fullmatch(name)
         if not named:
             return roller.chooser

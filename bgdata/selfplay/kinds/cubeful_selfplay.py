@@ -20,7 +20,7 @@ MOST_PLY = 2
 
 @dataclass(frozen=True)
 class CubefulParameters(CubePlayerParameters):
-    """The cube models as text (see `common.cube_players.side_of`): one for both sides, or those of player 0 and player
+    """The cube models as text (see `shared.cube_players.side_of`): one for both sides, or those of player 0 and player
     1. The games of a seed are money games if `length` is 0, with or without the Jacoby rule, else matches. Both sides
     look `ply` rolls ahead, to choose plays and to handle the cube."""
 

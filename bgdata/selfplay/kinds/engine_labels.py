@@ -30,9 +30,9 @@ MOST_PLY = max(player.most_ply for player in PLAYERS.values())
 @dataclass(frozen=True)
 class EngineParameters(Parameters):
     """The source of the positions, and the engine: a program with the version that it reports and its ply (0 is
-    static), or `network` with its bearoff tables, as in `common.rollouts.NetworkChoice`.
+    static), or `network` with its bearoff tables, as in `shared.rollouts.NetworkChoice`.
 
-    `source_recipe` has the parameters of the source for `common.sources.source_input`.
+    `source_recipe` has the parameters of the source for `shared.sources.source_input`.
     """
 
     source: VersionRef = UNNAMED

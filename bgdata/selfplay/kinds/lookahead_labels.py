@@ -28,7 +28,7 @@ from bgdata.store.parameters import NONE_GIVEN, Given, VersionRef, number_text
 class LookaheadParameters(NetworkChoice):
     """The source of the positions, and the network that evaluates them.
 
-    `source_recipe` has the parameters of the source for `common.sources.source_input`. Positions whose equity changes
+    `source_recipe` has the parameters of the source for `shared.sources.source_input`. Positions whose equity changes
     by less than `least_change` points, a number as text, are left out; empty keeps all.
     """
 

@@ -15,9 +15,8 @@ from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.named import find_network
 from bgdata.evaluation.networks.player import MappedNetwork
-from bgdata.evaluation.player import RandomPlayer
+from bgdata.evaluation.player import open_named_player
 from bgdata.evaluation.players import PLAIN_PLAYERS
-from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.move_kernels import checker_moves_of
 from bgdata.game.plays import CheckerMove, Play, format_play
@@ -155,7 +154,7 @@ def tables_of(name: str, warehouse: Versions) -> dict[str, Table]:
 def open_seat(name: str, folders: Mapping[str, str]) -> tuple[str, str, Chooser]:
     """(label, version, chooser) of a player. Raises CorruptFileError."""
     if name in PLAIN_PLAYERS:
-        player = PubEval() if name == "pubeval" else RandomPlayer()
+        player: Any = open_named_player(name)
         return player.label, player.version, player.chooser
     tables = {role: Table(Path(folders[role])) for role in ("network", *TABLES) if role in folders}
     network = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))

@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bgdata.errors import CorruptFileError, MissingTableError
+from bgdata.errors import CorruptFileError, MissingTableError, OlderTableError
+from bgdata.evaluation.networks import input_sets
 from bgdata.evaluation.networks.inference import NO_NETWORKS, Networks
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.mapped import find_flaw, layer_sizes, open_networks
+from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
 from bgdata.store.arrays import save_array
 from bgdata.store.table import Table
 from tests.evaluation.network_versions import HIDDEN, random_networks, write_network
@@ -114,6 +116,14 @@ def test_flaws(tmp_path: Path, name: str) -> None:
     assert text.startswith(start)
     assert text.endswith(end)
     assert re.match(message, text.removeprefix(start)), text
+
+
+def test_networks_of_older_inputs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder,) = (SHIPPED / DEFAULT_NETWORK).iterdir()
+    open_networks(Table(folder))
+    monkeypatch.setitem(input_sets._REVISIONS, InputSet.CONTACT, 2)
+    with pytest.raises(OlderTableError, match=r"expected networks with the inputs contact@2 in .*, found contact@1"):
+        open_networks(Table(folder))
 
 
 def test_missing_and_cut_arrays_are_refused(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_the_command_plays_gnubg(player_root: Path, tmp_path: Path) -> None:
         assert process.returncode == 0
     rows = [json.loads(line) for line in record.read_text().splitlines()]
     assert printed.endswith(f"\ngnubg has gone after {len(rows)} questions\n")
-    assert said.splitlines()[-1] == f"saved {saved}"
+    assert f"saved {saved}" in said.splitlines()  # what was compiled may be said after it
     assert {row["asked"] for row in rows} >= {"play", "turn"}
     assert not any(row["reply"].startswith("Error") for row in rows)
     (ours,), (theirs,) = parse_mat(read_bytes(saved)).matches, parse_sgf(read_bytes(tmp_path / "match.sgf")).matches
