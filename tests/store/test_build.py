@@ -28,6 +28,7 @@ from bgdata.store.manifest import FILE_NAME, Manifest
 from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, Squares, SquareSums, toy_warehouse, whole_versions
+from tests.together import each
 
 pytestmark = pytest.mark.catalog
 
@@ -121,11 +122,6 @@ def test_too_large_a_bearoff_table(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not (tmp_path / "none").exists()
 
 
-def test_build_creates_missing_folders(tmp_path: Path) -> None:
-    warehouse = toy_warehouse(tmp_path / "a" / "b" / "c")
-    assert warehouse.build("squares", TEN).folder.is_dir()
-
-
 def test_bad_parameters(toys: Warehouse) -> None:
     with pytest.raises(InvalidParameterError, match="expected at least 1 number, got 0"):
         toys.build("square_sums", Count(0))
@@ -171,40 +167,21 @@ def test_a_failed_check_publishes_nothing_and_is_computed_anew(toys: Warehouse) 
     assert whole_versions(warehouse) == [table.name]
 
 
-def test_unexpected_failure_is_computed_anew(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where an input was damaged while it was read: without it, the same command comes to its end."""
+@each(("error", "times"), [(IndexError("Index 100 out of bounds"), 2), (StorageError("the disk is full"), 1)])
+def test_failed_writing(memory_path: Path, error: Exception, times: int) -> None:
+    """Arrays are kept where the disk was full, and computed anew after anything else: an input may have been damaged
+    while it was read."""
     kind = WrongSquares()
     kind.is_wrong = False
-    warehouse = toy_warehouse(toys.root, squares=kind)
-
-    def out_of_bounds(*_: Any) -> int:
-        raise IndexError("Index 100 out of bounds")
-
-    monkeypatch.setattr("bgdata.store.parquet.write_parquet", out_of_bounds)
-    with pytest.raises(IndexError):
-        warehouse.build("squares", TEN)
-    monkeypatch.undo()
-    warehouse.build("squares", TEN)
-    assert kind.times == 2
-
-
-def test_a_full_disk_keeps_what_is_computed(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any) -> int:
-        raise StorageError("cannot write: the disk is full")
-
-    kind = WrongSquares()
-    kind.is_wrong = False
-    warehouse = toy_warehouse(toys.root, squares=kind)
-    monkeypatch.setattr("bgdata.store.parquet.write_parquet", full)
-    for _ in range(2):
-        with pytest.raises(StorageError, match="the disk is full"):
+    warehouse = toy_warehouse(memory_path / str(times), squares=kind)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bgdata.store.parquet.write_parquet", Mock(side_effect=error))
+        with pytest.raises(type(error), match=str(error)):
             warehouse.build("squares", TEN)
-    assert [path.name for path in warehouse.staging.rglob(COMPUTED)] == [COMPUTED]
-    monkeypatch.undo()
     notes = Notes()
     warehouse.build("squares", TEN, progress=notes)
-    assert notes.texts[0] == "going on with squares/10 from finished arrays"
-    assert kind.times == 1
+    assert (notes.texts[0] == "going on with squares/10 from finished arrays") == (times == 1)
+    assert kind.times == times
 
 
 def test_finished_arrays_that_changed_are_computed_again(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,12 +340,9 @@ def test_manifest(toys: Warehouse) -> None:
     assert str(os.cpu_count()) in manifest.machine
 
 
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [(0, "0 B"), (999, "999 B"), (1234, "1.23 kB"), (5e6, "5 MB"), (23.5e9, "23.5 GB"), (5e15, "5e+03 TB")],
-)
-def test_readable_bytes(count: float, text: str) -> None:
-    assert readable_bytes(count) == text
+def test_readable_bytes() -> None:
+    sizes = {0: "0 B", 999: "999 B", 1234: "1.23 kB", 5e6: "5 MB", 23.5e9: "23.5 GB", 5e15: "5e+03 TB"}
+    assert {count: readable_bytes(count) for count in sizes} == sizes
 
 
 def test_reported_time_is_complete(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
