@@ -28,7 +28,8 @@ class Quantity:
 
     def text(self, value: float, error: float | None = None) -> str:
         """A value, with its standard error if there is one: `+0.1234 +/- 0.0012`."""
-        found = f"{self.scale * value:{self.sign},.{self.digits}f}{self.unit}"
+        group = "" if self.digits else ","
+        found = f"{self.scale * value:{self.sign}{group}.{self.digits}f}{self.unit}"
         return found if error is None else f"{found} +/- {self.scale * error:.{self.digits}f}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +14,8 @@ from bgdata.bearoff.kinds.race_error import COMBINATIONS, RaceErrorParameters
 from bgdata.bearoff.kinds.race_error import DATASET as RACE_ERROR
 from bgdata.cli.charts import new_figure, write_figure
 from bgdata.cli.options import force_option, format_option, plot_option, table_option, threads_option
-from bgdata.cli.output import show_rows
+from bgdata.cli.output import build_version, show_rows
 from bgdata.rows import COUNT, Column, Quantity, Row, table_lines
-from bgdata.store.names import quoted
-from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
@@ -64,33 +62,18 @@ def race_error(
       bgdata race-error --table 6x9 --plot error.png
       bgdata query "from race_error where grouping = 'wastage'"
     """
-    found = compared_tables(warehouse, table, combination, force=force)
-    rows = error_rows(warehouse, found)
+    from bgdata.measures.steps.scores import table_size
+
+    points, checkers = table_size(warehouse, table, "to compare one-sided tables with")
+    found = build_version(warehouse, RACE_ERROR, RaceErrorParameters(points, checkers, combination), force=force)
+    query = "select * exclude variant from race_error where variant = $variant order by all"
+    rows = warehouse.rows(query, {"variant": found.manifest.variant})
     show_rows(rows, form, error_lines(found, rows))
     if plot is not None:
         draw_errors(found, rows, plot)
 
 
-def compared_tables(warehouse: Warehouse, size: str, combination: str, *, force: bool) -> Table:
-    """The version of `race_error` for the two-sided table of this size (the largest if empty). Raises UsageError for a
-    text that is no size, and MissingTableError for a missing table."""
-    from bgdata.measures.steps.scores import table_size
-
-    points, checkers = table_size(warehouse, size, "to compare one-sided tables with")
-    with progress_bars() as progress:
-        parameters = RaceErrorParameters(points, checkers, combination)
-        return warehouse.build(RACE_ERROR.name, parameters, progress=progress, force=force)
-
-
-def error_rows(warehouse: Warehouse, table: Table) -> list[Row]:
-    """The rows of a version, in order."""
-    query = f"select * exclude variant from race_error where variant = {quoted(table.manifest.variant)} order by all"
-    with warehouse.connect(for_query=query) as connection:
-        found = connection.sql(query)
-        return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
-
-
-def error_lines(table: Table, rows: list[Row]) -> Iterator[str]:
+def error_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
     """All pairs, those with as many checkers on both sides, and the two worst pairs."""
     (everything,) = (row for row in rows if row["grouping"] == "all")
     yield f"{table.name}: {everything['pairs']:,} pairs of layouts"
@@ -109,7 +92,7 @@ def error_lines(table: Table, rows: list[Row]) -> Iterator[str]:
         yield f"{which}: {own} on roll against {other} (checkers on each point, the ace point first)"
 
 
-def draw_errors(table: Table, rows: list[Row], path: Path) -> None:
+def draw_errors(table: Table, rows: Sequence[Row], path: Path) -> None:
     """Draw the mean and the mean size of the differences by pips of both sides. Raises StorageError."""
     with new_figure(9.4, 4.2) as figure:
         mean, size = figure.subplots(1, 2)
@@ -119,7 +102,7 @@ def draw_errors(table: Table, rows: list[Row], path: Path) -> None:
         write_figure(figure, path)
 
 
-def draw_grid(axes: Axes, rows: list[Row], column: str, title: str, colours: str) -> None:
+def draw_grid(axes: Axes, rows: Sequence[Row], column: str, title: str, colours: str) -> None:
     """Draw a figure by pips of both sides."""
     chosen = [row for row in rows if row["grouping"] == "pips"]
     most = max(row["on_roll_group"] for row in chosen)

@@ -75,12 +75,14 @@ PICTURE = OutputFile(".png", ".svg")
 Decorated = Callable[..., None]
 
 
-def format_option(function: Decorated) -> Decorated:
-    """Add --format: table, csv or json."""
-    forms = click.Choice(["table", "csv", "json"])
-    return click.option("--format", "form", type=forms, default="table", show_default=True, help="Output format.")(
-        function
-    )
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "json"]),
+    default="table",
+    show_default=True,
+    help="Output format.",
+)
 
 
 def score_options(function: Decorated) -> Decorated:
@@ -90,69 +92,43 @@ def score_options(function: Decorated) -> Decorated:
     return function
 
 
-def away_option(function: Decorated) -> Decorated:
-    """Add --away: the points that both sides need."""
-    return click.option(
-        "--away", metavar="A-B", help="Points that the player on roll and the opponent need to win the match."
-    )(function)
-
-
-def crawford_option(function: Decorated) -> Decorated:
-    """Add --crawford: this is the Crawford game."""
-    return click.option(
-        "--crawford", is_flag=True, help="This is the Crawford game.  [default: post-Crawford if a side is 1-away]"
-    )(function)
-
-
-def cube_option(function: Decorated) -> Decorated:
-    """Add --cube: the value of the cube."""
-    return click.option(
-        "--cube",
-        "cube_value",
-        type=click.IntRange(1),
-        metavar="VALUE",
-        help="Value of the cube.  [default: that of the position, or 1]",
-    )(function)
-
-
-def owner_option(function: Decorated) -> Decorated:
-    """Add --owner: who may turn the cube."""
-    return click.option(
-        "--owner",
-        type=click.Choice(["centered", "on_roll", "opponent"]),
-        help="Who owns the cube.  [default: as in the position; centered at 1, else on_roll]",
-    )(function)
-
-
-def met_option(function: Decorated) -> Decorated:
-    """Add --met: the match equity table to use."""
-    return click.option(
-        "--met",
-        default="",
-        metavar="MET",
-        shell_complete=complete_mets,
-        help="Match equity table of the warehouse.  [default: the one built here]",
-    )(function)
-
-
-def jacoby_option(function: Decorated) -> Decorated:
-    """Add --jacoby: gammons count only once the cube is turned."""
-    return click.option(
-        "--jacoby/--no-jacoby",
-        default=None,
-        help="In money play, gammons count only once the cube is turned.  "
-        "[default: as the position or record says, or not]",
-    )(function)
-
-
-def beavers_option(function: Decorated) -> Decorated:
-    """Add --beavers: a taker may double at once."""
-    return click.option(
-        "--beavers/--no-beavers",
-        default=None,
-        help="In money play, a taker may double at once and keep the cube.  "
-        "[default: as the position or record says, or not]",
-    )(function)
+away_option = click.option(
+    "--away", metavar="A-B", help="Points that the player on roll and the opponent need to win the match."
+)
+crawford_option = click.option(
+    "--crawford", is_flag=True, help="This is the Crawford game.  [default: post-Crawford if a side is 1-away]"
+)
+cube_option = click.option(
+    "--cube",
+    "cube_value",
+    type=click.IntRange(1),
+    metavar="VALUE",
+    help="Value of the cube.  [default: that of the position, or 1]",
+)
+owner_option = click.option(
+    "--owner",
+    type=click.Choice(["centered", "on_roll", "opponent"]),
+    help="Who owns the cube.  [default: as in the position; centered at 1, else on_roll]",
+)
+met_option = click.option(
+    "--met",
+    default="",
+    metavar="MET",
+    shell_complete=complete_mets,
+    help="Match equity table of the warehouse.  [default: the one built here]",
+)
+jacoby_option = click.option(
+    "--jacoby/--no-jacoby",
+    default=None,
+    help="In money play, gammons count only once the cube is turned.  "
+    "[default: as the position or record says, or not]",
+)
+beavers_option = click.option(
+    "--beavers/--no-beavers",
+    default=None,
+    help="In money play, a taker may double at once and keep the cube.  "
+    "[default: as the position or record says, or not]",
+)
 
 
 def match_length_option(note: str) -> Callable[[Decorated], Decorated]:
@@ -200,16 +176,14 @@ def ply_option(most: int | None = None, *, default: int = 0) -> Callable[[Decora
     )
 
 
-def network_option(function: Decorated) -> Decorated:
-    """Add --network: the network that plays."""
-    return click.option(
-        "--network",
-        default="",
-        metavar="NAME",
-        shell_complete=complete_networks,
-        help="Network of the warehouse, or to evaluate and play a file NAME.onnx.  "
-        "[default: the one that comes with bgdata]",
-    )(function)
+network_option = click.option(
+    "--network",
+    default="",
+    metavar="NAME",
+    shell_complete=complete_networks,
+    help="Network of the warehouse, or to evaluate and play a file NAME.onnx.  "
+    "[default: the one that comes with bgdata]",
+)
 
 
 def player_option(default: str | None = "network", note: str = "") -> Callable[[Decorated], Decorated]:
@@ -225,11 +199,9 @@ def player_option(default: str | None = "network", note: str = "") -> Callable[[
     )
 
 
-def luck_option(function: Decorated) -> Decorated:
-    """Add --luck: measure the luck of every roll."""
-    return click.option(
-        "--luck", is_flag=True, help="Measure the luck of every roll: much slower, and much more accurate."
-    )(function)
+luck_option = click.option(
+    "--luck", is_flag=True, help="Measure the luck of every roll: much slower, and much more accurate."
+)
 
 
 def on_option(note: str = "") -> Callable[[Decorated], Decorated]:
@@ -245,24 +217,18 @@ def on_option(note: str = "") -> Callable[[Decorated], Decorated]:
     )
 
 
-def reference_option(function: Decorated) -> Decorated:
-    """Add --reference: the reference positions."""
-    return click.option(
-        "--reference",
-        default="",
-        metavar="NAME",
-        help="Set of reference positions, its current version.  [default: the one with the most positions]",
-    )(function)
-
-
-def table_option(function: Decorated) -> Decorated:
-    """Add --table: the exact table to use, by size."""
-    return click.option(
-        "--table",
-        default="",
-        metavar="POINTSxCHECKERS",
-        help="Exact two-sided table, such as 6x9.  [default: the largest]",
-    )(function)
+reference_option = click.option(
+    "--reference",
+    default="",
+    metavar="NAME",
+    help="Set of reference positions, its current version.  [default: the one with the most positions]",
+)
+table_option = click.option(
+    "--table",
+    default="",
+    metavar="POINTSxCHECKERS",
+    help="Exact two-sided table, such as 6x9.  [default: the largest]",
+)
 
 
 def seed_option(default: int | None, note: str = "") -> Callable[[Decorated], Decorated]:
@@ -299,19 +265,11 @@ def plays_option(least: int = 1) -> Callable[[Decorated], Decorated]:
     )
 
 
-def force_option(function: Decorated) -> Decorated:
-    """Add --force: compute again what is there."""
-    return click.option("--force", is_flag=True, help="Build again even what is there.")(function)
+force_option = click.option("--force", is_flag=True, help="Build again even what is there.")
 
+yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 
-def yes_option(function: Decorated) -> Decorated:
-    """Add --yes: go on without asking."""
-    return click.option("--yes", is_flag=True, help="Do not ask.")(function)
-
-
-def plot_option(function: Decorated) -> Decorated:
-    """Add --plot: the file of a picture."""
-    return click.option("--plot", type=PICTURE, metavar="FILE", help="Draw a picture, as PNG or SVG.")(function)
+plot_option = click.option("--plot", type=PICTURE, metavar="FILE", help="Draw a picture, as PNG or SVG.")
 
 
 def output_option(
@@ -360,18 +318,6 @@ def most_trials_of(options: Mapping[str, Any]) -> int:
     return most if is_given or trials < 1 else max(most // trials, 1) * trials
 
 
-def threads_option(function: Decorated) -> Decorated:
-    """Add --threads: how many threads kernels may use while the command runs."""
-    return click.option(
-        "--threads",
-        type=click.IntRange(1),
-        metavar="N",
-        expose_value=False,
-        callback=use_threads,
-        help="Number of threads.  [default: one per core]",
-    )(function)
-
-
 def use_threads(context: click.Context, _: click.Parameter, count: int | None) -> None:
     """Let kernels run on this many threads until the command ends."""
     if count is not None and not context.resilient_parsing:  # as it is while the shell completes
@@ -380,27 +326,29 @@ def use_threads(context: click.Context, _: click.Parameter, count: int | None) -
         context.with_resource(threads(count))
 
 
-def executor_option(function: Decorated) -> Decorated:
-    """Add --executor: where builds that come in parts are computed."""
-    return click.option(
-        "--executor",
-        default="local",
-        show_default=True,
-        metavar="NAME",
-        help="Where work in parts, such as games, is computed: local, processes:N, or dask://HOST:PORT.",
-    )(function)
-
-
-def gnubg_option(function: Decorated) -> Decorated:
-    """Add --bd: bearoff files of gnubg, looked up beside our tables."""
-    return click.option(
-        "--bd",
-        "gnubg_files",
-        multiple=True,
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="A bearoff file of gnubg to read as well; can be given several times.",
-    )(function)
+threads_option = click.option(
+    "--threads",
+    type=click.IntRange(1),
+    metavar="N",
+    expose_value=False,
+    callback=use_threads,
+    help="Number of threads.  [default: one per core]",
+)
+executor_option = click.option(
+    "--executor",
+    default="local",
+    show_default=True,
+    metavar="NAME",
+    help="Where work in parts, such as games, is computed: local, processes:N, or dask://HOST:PORT.",
+)
+gnubg_option = click.option(
+    "--bd",
+    "gnubg_files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A bearoff file of gnubg to read as well; can be given several times.",
+)
 
 
 def player_options(function: Decorated) -> Decorated:
@@ -408,17 +356,13 @@ def player_options(function: Decorated) -> Decorated:
     return network_option(ply_option(3)(function))
 
 
-def against_option(function: Callable[..., None]) -> Callable[..., None]:
-    """Add --against: opponents by name."""
-    return click.option(
-        "--against",
-        multiple=True,
-        metavar="PLAYER[:PLY]",
-        shell_complete=complete_players,
-        help="Play against PLAYER, such as network/NAME, or gnubg:1 for 1-ply.",
-    )(function)
-
-
+against_option = click.option(
+    "--against",
+    multiple=True,
+    metavar="PLAYER[:PLY]",
+    shell_complete=complete_players,
+    help="Play against PLAYER, such as network/NAME, or gnubg:1 for 1-ply.",
+)
 within_option = click.option(
     "--within",
     default=0.16,

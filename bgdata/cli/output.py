@@ -1,4 +1,4 @@
-"""How commands print data: rows as CSV and JSON, and the figures of a build."""
+"""What commands share that build and print: one body for building a version, rows as text, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -6,13 +6,27 @@ import csv
 import json
 import sys
 from collections.abc import Iterable
+from typing import Any
 
 import click
 
 from bgdata.evaluation.rows.stakes import left_out
 from bgdata.game.match_state import MatchState
 from bgdata.rows import Row, as_cell, whole_rows
+from bgdata.store.dataset import Dataset
+from bgdata.store.executors import open_executor
+from bgdata.store.parameters import Parameters
+from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+
+
+def build_version(
+    warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, executor: str = "local", force: bool = False
+) -> Table:
+    """Build a version, or find it, with bars of its progress. Raises what `Warehouse.build` and `open_executor` do."""
+    with open_executor(executor) as workers, progress_bars() as progress:
+        return warehouse.build(kind.name, parameters, progress=progress, force=force, executor=workers)
 
 
 def show_rows(rows: Iterable[Row], form: str, lines: Iterable[str]) -> None:

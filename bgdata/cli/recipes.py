@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -36,19 +36,6 @@ TD_RECIPE = {  # what each parameter of the recipe does; `name` is an argument
 }
 
 
-def td_options(function: Command) -> Command:
-    """An option for each parameter of a recipe, with its default."""
-    for field in reversed([field for field in fields(NetworkParameters) if field.name in TD_RECIPE]):
-        option = field.name.replace("_", "-")
-        settings: dict[str, Any] = {"type": type(field.default), "default": field.default}
-        settings["metavar"] = "TEXT" if isinstance(field.default, str) else "N"
-        if field.name == "tables":
-            option, settings = "tables/--no-tables", {"default": bool(field.default)}
-        add = click.option(f"--{option}", field.name, show_default=True, help=TD_RECIPE[field.name], **settings)
-        function = add(function)
-    return function
-
-
 SL_RECIPE = {  # what each parameter of the recipe does
     "epochs": "Number of passes over the labels.",
     "epoch_rows": "Positions of an epoch, rounded up to batches of 65,536, 0 for all; fewer mean more frequent tests.",
@@ -74,26 +61,27 @@ SL_RECIPE = {  # what each parameter of the recipe does
 }
 METAVARS = {  # of options that are no numbers
     **dict.fromkeys(("hidden", "crashed_hidden", "race_hidden"), "UNITS"),
-    **dict.fromkeys(("inputs", "add_inputs"), "NAME"),
+    **dict.fromkeys(("inputs", "race_inputs", "add_inputs"), "NAME"),
 }
 
 
-def sl_options(recipe: type, names: Collection[str] = SL_RECIPE) -> Callable[[Command], Command]:
-    """An option for each parameter of a recipe among `names`, with its default there."""
+def recipe_options(recipe: type, helps: Mapping[str, str], names: Collection[str] = ()) -> Callable[[Command], Command]:
+    """An option for each parameter of a recipe that `helps` describes (or of those, for `names`), with its default."""
 
     def decorate(function: Command) -> Command:
-        for field in reversed([field for field in fields(recipe) if field.name in names]):
-            kind = click.Choice(CHOICES[field.name]) if field.name in CHOICES else type(field.default)
-            function = click.option(
-                f"--{field.name.replace('_', '-')}",
-                field.name,
-                type=kind,
-                is_flag=kind is bool,
-                default=field.default,
-                show_default=field.default != "",
-                metavar=None if field.name in CHOICES else METAVARS.get(field.name, "N"),
-                help=SL_RECIPE[field.name],
-            )(function)
+        wanted = names or helps
+        for field in reversed([field for field in fields(recipe) if field.name in wanted]):
+            option = f"--{field.name.replace('_', '-')}"
+            settings: dict[str, Any] = {"default": field.default, "show_default": field.default != ""}
+            if field.name in CHOICES and helps is SL_RECIPE:
+                settings["type"] = click.Choice(CHOICES[field.name])
+            elif field.name == "tables":
+                option, settings["default"] = "--tables/--no-tables", bool(field.default)
+            elif isinstance(field.default, bool):
+                settings["is_flag"] = True
+            else:
+                settings |= {"type": type(field.default), "metavar": METAVARS.get(field.name, "N")}
+            function = click.option(option, field.name, help=helps[field.name], **settings)(function)
         return function
 
     return decorate

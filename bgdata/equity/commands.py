@@ -22,7 +22,7 @@ from bgdata.cli.options import (
     ply_option,
     refuse_beside,
 )
-from bgdata.cli.output import print_built, write_rows
+from bgdata.cli.output import build_version, print_built, show_rows
 from bgdata.cli.stakes import find_met_or_file
 from bgdata.equity.kinds.match_equity import DATASET, MatchEquityParameters
 from bgdata.equity.match_equity import MatchEquity
@@ -34,7 +34,6 @@ from bgdata.formats.lines import write_bytes
 from bgdata.formats.met_xml import MetTable, format_met
 from bgdata.game.match import MatchScore
 from bgdata.rows import CHANCE, COUNT, Column, Quantity, table_lines
-from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -91,9 +90,21 @@ def build(warehouse: Warehouse, /, network: str, form: str, **options: Any) -> N
       bgdata met build --network better --ply 1
       bgdata met build --row "0.5 0.486 0.319 0.306" --gammon-rate 0.276 --length 4
     """
+    from bgdata.training.steps.networks import network_parameters
+
     if options["row"]:
         refuse_beside("--row", "network", "ply")
-    build_met(warehouse, network, options, form)
+    given = {} if options["row"] else network_parameters(warehouse, network)
+    read = {name: MatchEquityParameters.parse(name, value) for name, value in options.items() if isinstance(value, str)}
+    parameters = MatchEquityParameters(**(options | read | given))
+    table = build_version(warehouse, DATASET, parameters)
+    if form != "table":
+        print_built(table, (), form)
+        return
+    found = find_met(warehouse, DATASET.slug(parameters))
+    rate = CHANCE.text(table.manifest.statistics["gammon_rate"])
+    click.echo(f"{found.name}: to {found.length}-away, gammon rate {rate}")
+    click.echo("\n".join(post_crawford_lines(found, found.length)))
 
 
 @met.command()
@@ -114,11 +125,22 @@ def show(warehouse: Warehouse, met: str, length: int | None, away: str | None, c
     """
     if away is None and crawford:
         raise UsageError("expected --away with --crawford, got none")
-    if away is None:
-        show_met(find_met_or_file(warehouse, met), length, form)
-    else:
+    if away is not None:
         refuse_beside("--away", "length")
-        show_score(find_met_or_file(warehouse, met), away, form, is_crawford=crawford)
+        found, score = find_met_or_file(warehouse, met), parse_away(away, is_crawford=crawford)
+        show_rows(score_rows(found, score), form, score_lines(found, score))
+        return
+    found = find_met_or_file(warehouse, met)
+    shown = min(length or found.length, found.length)
+    rows = ({"met": found.name} | row for row in cell_rows({"mwc": found.cells[:, 1:, 1:]}, shown))
+    lines = (
+        f"{found.name}: chance (%) of winning the match before a game, who needs so many points (rows)",
+        "against so many of the opponent (columns); 1-away is the Crawford game\n",
+        *grid_lines(found.cells[0, 1 : shown + 1, 1 : shown + 1], Quantity(2, 100)),
+        "",
+        *post_crawford_lines(found, shown),
+    )
+    show_rows(rows, form, lines)
 
 
 @met.command()
@@ -135,7 +157,18 @@ def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form
     \b
       bgdata met compare diverse-19-1ply-25 published-12 --length 6
     """
-    compare_mets(find_met_or_file(warehouse, met), find_met_or_file(warehouse, other), length, form)
+    one, two = find_met_or_file(warehouse, met), find_met_or_file(warehouse, other)
+    shown = min(length or MOST_SHOWN, one.length, two.length)
+    own, others = (table.cells[:, 1 : shown + 1, 1 : shown + 1] for table in (one, two))
+    names, columns = {"met": one.name, "other_met": two.name}, {"mwc": own, "other_mwc": others}
+    rows = (names | row for row in cell_rows(columns | {"difference": own - others}, shown))
+    lines = (
+        f"{one.name} less {two.name}, in percentage points, to {shown}-away\n",
+        *grid_lines((own - others)[0], Quantity(2, 100, sign="+")),
+        "",
+        *difference_lines(100 * (own - others)),
+    )
+    show_rows(rows, form, lines)
 
 
 @met.command()
@@ -164,62 +197,6 @@ def plot(warehouse: Warehouse, met: str, minus: str, length: int | None, output:
 
 SIDES = 1e-9  # tables whose chances for both sides differ by less are the same for both
 MOST_SHOWN = 15  # points to go of a comparison that nobody asked more of
-
-
-def build_met(warehouse: Warehouse, network: str, options: dict[str, Any], form: str) -> None:
-    """Build a table and print its figures. Raises InvalidParameterError, and MissingTableError for a network that is
-    not there."""
-    from bgdata.training.steps.networks import network_parameters
-
-    given = {} if options["row"] else network_parameters(warehouse, network)
-    read = {name: MatchEquityParameters.parse(name, value) for name, value in options.items() if isinstance(value, str)}
-    parameters = MatchEquityParameters(**(options | read | given))
-    DATASET.check_parameters(parameters)
-    with progress_bars() as progress:
-        table = warehouse.build(DATASET.name, parameters, progress=progress)
-    if form != "table":
-        print_built(table, (), form)
-        return
-    met = find_met(warehouse, DATASET.slug(parameters))
-    figures = table.manifest.statistics
-    click.echo(f"{met.name}: to {met.length}-away, gammon rate {100 * figures['gammon_rate']:.2f} %")
-    click.echo("\n".join(post_crawford_lines(met, met.length)))
-
-
-def show_score(met: MatchEquity, away: str, form: str, *, is_crawford: bool) -> None:
-    """Print the stakes of a game at one score, in percent. Raises UsageError or InvalidScoreError."""
-    score = parse_away(away, is_crawford=is_crawford)
-    if form != "table":
-        write_rows(score_rows(met, score), form)
-        return
-    click.echo("\n".join(score_lines(met, score)))
-
-
-def show_met(met: MatchEquity, length: int | None, form: str) -> None:
-    """Print a table, for people in percent."""
-    shown = min(length or met.length, met.length)
-    if form != "table":
-        write_rows(({"met": met.name} | row for row in cell_rows({"mwc": met.cells[:, 1:, 1:]}, shown)), form)
-        return
-    click.echo(f"{met.name}: chance (%) of winning the match before a game, who needs so many points (rows)")
-    click.echo("against so many of the opponent (columns); 1-away is the Crawford game\n")
-    cells = met.cells[0, 1 : shown + 1, 1 : shown + 1]
-    click.echo("\n".join([*grid_lines(cells, Quantity(2, 100)), "", *post_crawford_lines(met, shown)]))
-
-
-def compare_mets(one: MatchEquity, other: MatchEquity, length: int | None, form: str) -> None:
-    """Print the differences of two tables in percentage points, and how large they are."""
-    shown = min(length or MOST_SHOWN, one.length, other.length)
-    own, others = (table.cells[:, 1 : shown + 1, 1 : shown + 1] for table in (one, other))
-    differences = own - others
-    if form != "table":
-        names = {"met": one.name, "other_met": other.name}
-        columns = {"mwc": own, "other_mwc": others, "difference": differences}
-        write_rows((names | row for row in cell_rows(columns, shown)), form)
-        return
-    click.echo(f"{one.name} less {other.name}, in percentage points, to {shown}-away\n")
-    click.echo("\n".join(grid_lines(differences[0], Quantity(2, 100, sign="+"))))
-    click.echo("\n" + "\n".join(difference_lines(100 * differences)))
 
 
 def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
@@ -331,7 +308,7 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
 
 
 def write_numbers(axes: Axes, image: AxesImage, values: NDArray[np.float64], form: str) -> None:
-    """Write the value of each cell into it, in a light colour where the cell is dark."""
+    """Write the value of each cell into it, light on dark."""
     for (row, column), value in np.ndenumerate(values):
         if np.isfinite(value):
             red, green, blue, _ = image.to_rgba(np.array(value))

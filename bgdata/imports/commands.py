@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from bgdata.imports.steps import Published
+    pass
 
 
 @click.command(name="import")
@@ -69,14 +70,19 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
       bgdata fetch gnubg
       bgdata fetch gnubg contact.bm.bz2
     """
-    from bgdata.imports.steps import published_files
+    from bgdata.imports.steps import RAW, fetch_file, published_files
 
     files = published_files(address)
     known = [file.name for file in files]
     for name in names:
         if name not in known:
             raise UsageError(f"expected a file among {', '.join(known)}, got {shown(name)}")
-    fetch_files(warehouse, [file for file in files if not names or file.name in names])
+    wanted = [file for file in files if not names or file.name in names]
+    with progress_bars() as progress:
+        for file in wanted:
+            fetch_file(warehouse, file, progress)
+    for file in wanted:
+        click.echo(f"next: bgdata import {file.kind} {warehouse.root / RAW / file.name}")
 
 
 NOTES, FIRST_NOTES = "notes", 5  # the statistic that counts them, and those printed
@@ -93,20 +99,14 @@ def import_files(
     from bgdata.imports import steps
 
     parameters = steps.import_parameters(warehouse, kind, files, name)
-    before = current_version(warehouse, kind, warehouse.kind(kind).slug(parameters))
+    before = None
+    with suppress(MissingTableError, MissingWarehouseError):
+        before = warehouse.open(kind, warehouse.kind(kind).slug(parameters))
     with progress_bars() as progress:
         table = steps.import_files(warehouse, kind, files, progress, name=name, strict=strict, force=force)
     if before is not None and before.folder != table.folder:
         click.echo(f"replaces {before.folder.name}; `bgdata use {before.name}` goes back to it", err=True)
     return table
-
-
-def current_version(warehouse: Warehouse, kind: str, variant: str) -> Table | None:
-    """The current version of a variant, or None."""
-    try:
-        return warehouse.open(kind, variant)
-    except (MissingTableError, MissingWarehouseError):
-        return None
 
 
 def print_report(table: Table, form: str = "table", *, err: bool = False) -> None:
@@ -144,19 +144,3 @@ def print_notes(table: Table, *, err: bool) -> None:
     if len(notes) > FIRST_NOTES:
         click.echo(f"  ... and {len(notes) - FIRST_NOTES:,} more", err=err)
     click.echo('  see them: bgdata query "from game_notes"', err=err)
-
-
-def fetch_files(warehouse: Warehouse, files: Sequence[Published]) -> None:
-    """Download files into `raw/` of the warehouse check each, and print how to import them.
-
-    Raises DownloadError, StorageError, CorruptFileError, or DigestMismatchError for a file whose hash is not the known
-    one.
-    """
-    from bgdata.imports.steps import RAW, fetch_file
-
-    folder = warehouse.root / RAW
-    with progress_bars() as progress:
-        for file in files:
-            fetch_file(warehouse, file, progress)
-    for file in files:
-        click.echo(f"next: bgdata import {file.kind} {folder / file.name}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import click
 
@@ -23,7 +24,6 @@ from bgdata.openings.kinds.openings import DATASET, FIRST_ROLLS, OBJECTIVES, Ope
 from bgdata.rows import COUNT, EQUITY, LOSS, Column, Row, table_lines
 from bgdata.selfplay.commands.labels import roller_parameters
 from bgdata.store.build import refresh_catalog
-from bgdata.store.progress import Progress
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -125,103 +125,82 @@ def openings(
       bgdata openings --only 31 --until 0.01 --sensible-plays 0 --plot openings.svg
       bgdata openings --beside published --beside gnubg:2
     """
-    asked = Asked(first_roll_of(roll) if roll else "", str(parse_roll(reply)) if reply else "", after)
-    if asked.play and not asked.reply:
+    from bgdata.openings.steps import decisions_of
+
+    first = first_roll_of(roll) if roll else ""
+    second = str(parse_roll(reply)) if reply else ""
+    if after and not second:
         raise UsageError(f"expected a reply with --after, such as 31 64 --after PLAY, got {shown(after)}")
-    if asked.play:
-        play = parse_play(after, START, parse_roll(asked.roll))  # raises, before anything is rolled out
-        asked = asked._replace(play=str(play))
+    if after:
+        after = str(parse_play(after, START, parse_roll(first)))  # raises, before anything is rolled out
     if plot and options["beside"]:
         raise UsageError("expected either --plot or --beside, got both")
-    if asked.reply and options["beside"]:
+    if second and options["beside"]:
         raise UsageError("expected either a reply or --beside, got both")
     judges = [judge_of(warehouse, name, options["objective"]) for name in options["beside"]]
     only = dict.fromkeys(map(first_roll_of, options.pop("only")))
-    if only and asked.roll and asked.roll not in only:
-        raise UsageError(f"expected a first roll of --only ({', '.join(only)}), got {asked.roll}")
-    tables = built_book(warehouse, only or ((asked.roll,) if asked.roll else FIRST_ROLLS), options)
+    if only and first and first not in only:
+        raise UsageError(f"expected a first roll of --only ({', '.join(only)}), got {first}")
+    tables = build_book(warehouse, only or ((first,) if first else FIRST_ROLLS), options)
     if judges:
-        print_differences(tables, judges, form)
+        decisions = decisions_of(tables)
+        rows: list[Row] = [row for judge in judges for row in judge(decisions)]
+        show_rows(rows, form, difference_lines(decisions, rows))
     else:
-        print_book(tables, asked, plot, form)
+        print_book(tables, (first, after, second), plot, form)
 
 
 Judge: TypeAlias = "Callable[[list[Any]], Iterable[Row]]"  # of the decisions of a book
 
 
-class Asked(NamedTuple):
-    """What is shown: all first rolls, the candidates of one, or those of a reply; empty texts for what is not asked."""
-
-    roll: str
-    reply: str
-    play: str
-
-
-def built_book(warehouse: Warehouse, first_rolls: Iterable[str], options: dict[str, Any]) -> list[Table]:
+def build_book(warehouse: Warehouse, first_rolls: Iterable[str], options: dict[str, Any]) -> list[Table]:
     """The tables of these options for some first rolls, built where they are missing. Raises InvalidParameterError, and
     MissingTableError for a network that is not there."""
     roller = roller_parameters(warehouse, options["network"], options, DEFAULTS.until)
     if not roller["until"] > 0:
         raise InvalidParameterError(f"expected a standard error above 0, got {roller['until']}")
-    parameters = OpeningParameters(
-        **roller,
-        objective=options["objective"],
-        sensible=options["sensible"],
-        sensible_plays=options["sensible_plays"],
-        reply_until=options["reply_until"],
-        seed=options["seed"],
-    )
+    names = ("objective", "sensible", "sensible_plays", "reply_until", "seed")
+    parameters = OpeningParameters(**roller, **{name: options[name] for name in names})
     parameters.check_types()
     DATASET.check_parameters(parameters)
-    recipes = [replace(parameters, first_roll=roll) for roll in first_rolls]
+    tables = []
     with progress_bars() as progress:
-        return [open_table(warehouse, recipe, progress) for recipe in recipes]
+        for first_roll in first_rolls:
+            recipe = replace(parameters, first_roll=first_roll)
+            table = warehouse.find(DATASET, recipe)
+            if table is None:
+                table = warehouse.build(DATASET.name, recipe, progress=progress)
+            elif warehouse.use(table):
+                refresh_catalog(warehouse)
+            tables.append(table)
+    return tables
 
 
-def open_table(warehouse: Warehouse, recipe: OpeningParameters, progress: Progress) -> Table:
-    """The table of a first roll, built if it is missing; it becomes current."""
-    found = warehouse.find(DATASET, recipe)
-    if found is None:
-        return warehouse.build(DATASET.name, recipe, progress=progress)
-    if warehouse.use(found):
-        refresh_catalog(warehouse)
-    return found
-
-
-def print_book(tables: Sequence[Table], asked: Asked, plot: Path | None, form: str) -> None:
-    """Print the part of a book that is asked for, and draw it. Raises UsageError for what it does not have, and
-    StorageError."""
+def print_book(tables: Sequence[Table], place: tuple[str, str, str], plot: Path | None, form: str) -> None:
+    """Print the part of a book at a place, and draw it: all first rolls, the candidates of one (first roll, "", ""), or
+    those of a reply (first roll, first play, reply). Raises UsageError for what the book does not have."""
     from bgdata.openings.steps import decisions_of, find_first_roll, find_reply, first_rolls
 
+    first, play, reply = place
     decisions = decisions_of(tables)
-    if asked.reply:
-        shown_decisions = [find_reply(decisions, asked.roll, asked.play, asked.reply)]
+    if reply:
+        chosen = [find_reply(decisions, first, play, reply)]
     else:
-        shown_decisions = [find_first_roll(decisions, asked.roll)] if asked.roll else first_rolls(decisions)
-    title = title_of(shown_decisions[0][0], asked)
-    rows = [row for each in shown_decisions for row in each] if asked.roll else list(map(best_row, shown_decisions))
-    if asked.roll:
-        lines = [title, *candidate_lines(shown_decisions[0])]
+        chosen = [find_first_roll(decisions, first)] if first else first_rolls(decisions)
+    row = chosen[0][0]
+    what = f"reply {reply} to {row['first_roll']} {row['first_play']}" if reply else f"first roll {first}"
+    title = f"{what if first else 'first rolls'}, {row['objective']}, rolled out by {row['network']}"
+    if first:
+        rows, lines = chosen[0], candidate_lines(chosen[0])
     else:
-        lines = [title, *table_lines(BOOK_COLUMNS, rows), *missed_lines(tables)]
-    show_rows(rows, form, lines)
+        rows = [best_row(each) for each in chosen]
+        lines = chain(table_lines(BOOK_COLUMNS, rows), missed_lines(tables))
+    show_rows(rows, form, chain([title], lines))
     if plot:
-        draw_decisions(title, shown_decisions, plot)
+        draw_decisions(title, chosen, plot)
 
 
-def title_of(row: Row, asked: Asked) -> str:
-    """What is shown, and who rolled it out."""
-    what = "first rolls"
-    if asked.roll:
-        what = (
-            f"reply {asked.reply} to {row['first_roll']} {row['first_play']}"
-            if asked.reply
-            else f"first roll {asked.roll}"
-        )
-    return f"{what}, {row['objective']}, rolled out by {row['network']}"
-
-
-def best_row(decision: Sequence[Row]) -> Row:
+def best_row(decision: Sequence[Row]) -> dict[str, Any]:
     """The best and the second best play of a decision, named as in the view `opening_book`."""
     best, second = decision[0], decision[1] if len(decision) > 1 else {}
     return {
@@ -275,15 +254,6 @@ def judge_of(warehouse: Warehouse, name: str, objective: str) -> Judge:
     return lambda decisions: evaluator_differences(decisions, name, evaluator)
 
 
-def print_differences(tables: Iterable[Table], judges: Sequence[Judge], form: str) -> None:
-    """Print what judges say otherwise than a book, by more than three standard errors."""
-    from bgdata.openings.steps import decisions_of
-
-    decisions = decisions_of(tables)
-    rows: list[Row] = [row for judge in judges for row in judge(decisions)]
-    show_rows(rows, form, difference_lines(decisions, rows))
-
-
 def difference_lines(decisions: Sequence[Sequence[Row]], rows: Sequence[Row]) -> Iterator[str]:
     """A line for each difference."""
     what = f"{len(decisions)} decisions rolled out by {decisions[0][0]['network']}"
@@ -301,28 +271,15 @@ def difference_texts(row: Row) -> Row:
     return {**row, "decision": decision, "amount": amount}
 
 
-class Drawn(NamedTuple):
-    """What is drawn of candidates: a line for each label, from top to bottom, and the place of each row."""
-
-    labels: Sequence[str]
-    rows: Sequence[Row]
-    places: Sequence[int]
-    names: Sequence[tuple[int, Row]]  # rows whose play is written beside them, with their places
-
-
-def drawn(decisions: Sequence[Sequence[Row]]) -> Drawn:
-    """A line for each roll with all of its candidates; of a single roll, a line for each candidate."""
-    rows = [row for decision in decisions for row in decision]
-    if len(decisions) == 1:
-        return Drawn([row["play"] for row in rows], rows, range(len(rows)), ())
-    labels, places = [each[0]["first_roll"] for each in decisions], enumerate(decisions)
-    names = [(place, each[0]) for place, each in enumerate(decisions)]
-    return Drawn(labels, rows, [place for place, each in places for _ in each], names)
-
-
 def draw_decisions(title: str, decisions: Sequence[Sequence[Row]], path: Path) -> None:
     """Write a picture, PNG or SVG, of what candidates are worth, the best of each roll in red. Raises StorageError."""
-    labels, rows, places, names = drawn(decisions)
+    rows = [row for decision in decisions for row in decision]
+    is_single = len(decisions) == 1  # then a line for each candidate, else one for each roll with all of its candidates
+    if is_single:
+        labels, places = [row["play"] for row in rows], list(range(len(rows)))
+    else:
+        labels = [best["first_roll"] for best, *_ in decisions]
+        places = [place for place, each in enumerate(decisions) for _ in each]
     with new_figure(7.5, 0.34 * len(labels) + 1.4) as figure:
         axes = figure.subplots()
         for label, is_best, colour in (("other candidates", False, TEAL), ("best play", True, RED)):
@@ -330,7 +287,7 @@ def draw_decisions(title: str, decisions: Sequence[Sequence[Row]], path: Path) -
             equities, errors = ([row[name] for row, _ in points] for name in ("equity", "standard_error"))
             heights = [place for _, place in points]
             axes.errorbar(equities, heights, xerr=errors, fmt="o", color=colour, label=label)
-        for place, row in names:
+        for place, (row, *_) in () if is_single else enumerate(decisions):
             offset: Any = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center", "va": "bottom"}
             axes.annotate(row["play"], (row["equity"], place), color=GREY, fontsize=8, **offset)
         axes.set_yticks(range(len(labels)), labels)

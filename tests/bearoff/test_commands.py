@@ -65,5 +65,5 @@ def test_picture(root: Path, tmp_path: Path) -> None:
         (("--combination", "best"), 2, "invalid value for '--combination'"),
     ],
 )
-def test_what_cannot_be(root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+def test_invalid_arguments_are_refused(root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
     assert message in error_of(run(root, "race-error", *arguments), code)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bgdata.warehouse.commands.export import write_gnubg_bearoff
+from bgdata.warehouse.commands.export import describe_file, write_gnubg_bearoff
 
 ONE_SIDED = [
     (2, {}, 2_452, "b6e61c1625ae4b3b164e93ab064192b9"),
@@ -58,6 +58,6 @@ def test_two_sided_files(tmp_path: Path, variant: str, options: dict[str, Any], 
     ],
 )
 def test_the_files_that_gnubg_ships(tmp_path: Path, one_sided: int | None, two_sided: str | None, digest: str) -> None:
-    said = write_gnubg_bearoff(one_sided, two_sided, tmp_path / "file.bd")
+    write_gnubg_bearoff(one_sided, two_sided, tmp_path / "file.bd")
     assert hashlib.sha256((tmp_path / "file.bd").read_bytes()).hexdigest() == digest
-    assert digest in said
+    assert digest in describe_file(tmp_path / "file.bd", with_hash=True)

@@ -71,7 +71,7 @@ def test_two_lines_have_a_legend_and_a_mark() -> None:
     )
 
 
-def test_what_is_not_finite_is_left_out() -> None:
+def test_infinite_values_are_left_out() -> None:
     assert "nothing learned" not in texts(Chart("a", "b", [0, 1, 2], (Line("c", [nan, 1.0, 2.0]),)))
     assert "nothing learned" in texts(Chart("a", "b", [0, 1], (Line("c", [nan, nan]),)))
 

@@ -216,7 +216,7 @@ def test_truncated_gnubg_files(small_root: Path, tmp_path: Path, size: int) -> N
         assert "x.bd" in error_of(run(small_root, *arguments), 1)
 
 
-def test_disks_that_are_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_only_disks_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def read_only(*_: Any, **__: Any) -> None:
         raise OSError(errno.EROFS, "read-only")
 

@@ -52,7 +52,9 @@ def test_without_any_extra(small_root: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["empty.onnx"]
 
 
-def test_every_picture_is_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pictures_without_matplotlib_are_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with Together() as together:
         for words, command in every_command(main):

@@ -150,7 +150,7 @@ def test_many_words_are_cut_in_the_middle() -> None:
     assert short.endswith("word ; try: that")
 
 
-def test_what_is_near_a_command(tmp_path: Path) -> None:
+def test_similar_commands_are_suggested(tmp_path: Path) -> None:
     assert error_of(run(tmp_path, "cub"), 2) == "expected a command, got cub; do you mean cube?"
     assert error_of(run(tmp_path, "xyzzy"), 2) == "expected a command, got xyzzy; see: bgdata --help"
 
@@ -256,7 +256,9 @@ def fails_early(arguments: list[str]) -> bool:
         ["--warehouse", "caf\udce9", "list"],
     ],
 )
-def test_bytes_that_are_no_text(tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_other_than_utf_8_are_refused(
+    tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither SQL nor JSON can hold them, and no file is read or written by such a name."""
     monkeypatch.chdir(tmp_path)  # long names are cut in errors, as that of this folder may be
     error = error_of(run(tmp_path, *arguments), 2)

@@ -46,7 +46,7 @@ def root(network_root: Path) -> Path:
 
 @each("change", list(CHANGES))
 @each("command", list(COMMANDS))
-def test_what_a_position_says_is_used_or_left_out_in_words(root: Path, command: str, change: str) -> None:
+def test_unused_parts_of_an_identifier_are_named(root: Path, command: str, change: str) -> None:
     first, second, words = CHANGES[change]
     arguments, used = COMMANDS[command]
     if (command, change) == ("hint", "roll"):

@@ -22,7 +22,7 @@ def test_the_crawford_game() -> None:
 
 
 @each("text", ["", "3", "3:5", "3-", "-3-5", "3-5-7", "3-5\n", " 3-5", "a-b", "٣-٥", "1000-5"])
-def test_what_is_no_score(text: str) -> None:
+def test_invalid_scores_are_refused(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_away(text, is_crawford=False)
     assert (
@@ -30,6 +30,6 @@ def test_what_is_no_score(text: str) -> None:
     )
 
 
-def test_nobody_needs_no_points() -> None:
+def test_a_score_of_no_points_is_refused() -> None:
     with pytest.raises(InvalidScoreError, match="expected at least 1 point to go for each side, got 0-away 5-away"):
         parse_away("0-5", is_crawford=False)

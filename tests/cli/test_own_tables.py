@@ -31,7 +31,7 @@ def ask(*arguments: str) -> Result:
     return result
 
 
-def test_the_own_folder_is_where_data_of_users_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_own_folder_follows_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ann")
     for named in ("", "not/absolute"):
         monkeypatch.setenv("XDG_DATA_HOME", named)
@@ -59,7 +59,7 @@ def test_a_probe_builds_what_is_missing_and_says_where(home: Path) -> None:
 
 
 @pytest.mark.usefixtures("home")
-def test_only_what_is_missing_is_built() -> None:
+def test_only_missing_tables_are_built() -> None:
     ask("build", "bearoff_one_sided", "--points", "6")
     said = ask("eval", BEAROFF).stderr.splitlines()[0]
     assert said.startswith("building bearoff_two_sided/6x6, bearoff_gammon/6x15: ")
@@ -81,7 +81,7 @@ def test_a_match_has_its_table() -> None:
 
 @pytest.mark.parametrize("command", [["eval", START], ["hint", START, "31"], ["probe", BEAROFF]])
 @pytest.mark.usefixtures("home")
-def test_nothing_is_built_in_a_folder_that_is_named(command: list[str]) -> None:
+def test_nothing_is_built_in_a_named_folder(command: list[str]) -> None:
     result = CliRunner().invoke(main, [*command, "--warehouse", "typo"])
     assert result.exit_code == 1
     assert "expected a warehouse in typo, found no such folder" in result.stderr
@@ -97,7 +97,7 @@ def test_nothing_is_built_in_the_folder_of_a_checkout() -> None:
     assert not own_folder().exists()
 
 
-def test_a_folder_that_cannot_be_written_is_said(home: Path) -> None:
+def test_an_unwritable_folder_is_reported(home: Path) -> None:
     (home / "data").write_text("a file")
     result = CliRunner().invoke(main, ["probe", BEAROFF])
     assert result.exit_code == 1

@@ -163,5 +163,5 @@ def test_failures(root: Path, tmp_path: Path, arguments: list[str], code: int, m
         ),
     ],
 )
-def test_options_that_say_nothing_beside_others(root: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_options_without_effect_are_refused(root: Path, arguments: tuple[str, ...], message: str) -> None:
     assert error_of(run(root, "met", *arguments), 2).startswith(f"{message}, got ")

@@ -237,7 +237,7 @@ def test_a_lock_of_pins_alone_locks_nothing(server: Server, root: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"<html>pay for your network first</html>", b"", TRAINING[:-1], TRAINING + b"x"])
-def test_what_is_no_packed_file_is_not_pinned(server: Server, root: Path, data: bytes) -> None:
+def test_an_invalid_archive_is_not_pinned(server: Server, root: Path, data: bytes) -> None:
     """A page of the network's, or a file that was cut without anybody noticing."""
     server.says_length = False
     name = serve_training(server, data)
@@ -279,12 +279,12 @@ def test_offline(root: Path) -> None:
 
 
 @pytest.mark.parametrize("address", ["nonsense", "http://", "http://[", "ftp://", "http://a b", "http://127.0.0.1:x"])
-def test_addresses_that_are_none(root: Path, address: str) -> None:
+def test_invalid_addresses_are_refused(root: Path, address: str) -> None:
     message = error_of(run(root, "fetch", "gnubg", "race.bm.bz2", "--address", address), 1)
     assert message.startswith(f"cannot download {address.rstrip('/')}/race.bm.bz2: ")
 
 
-def test_names_that_are_none(root: Path) -> None:
+def test_unknown_names_are_refused(root: Path) -> None:
     message = error_of(run(root, "fetch", "gnubg", "race.bm"), 2)
     assert message.startswith("expected a file among contact.bm.bz2, contact-train-data.bz2, ")
     assert message.endswith(", got 'race.bm'")

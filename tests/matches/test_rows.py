@@ -45,7 +45,7 @@ def test_losses_are_those_of_ranked_plays(small_root: Path, game: int) -> None:
     assert max(loss for loss in losses if loss is not None) > 0.02
 
 
-def test_what_cannot_be_judged(small_root: Path) -> None:
+def test_turns_without_a_judgement(small_root: Path) -> None:
     """No play, a play that the rules do not know, and one whose board the record does not have."""
     warehouse = bgdata.open_warehouse(small_root)
     evaluator, turns = map_player(warehouse).evaluator, turns_of(warehouse, 3)
@@ -119,7 +119,7 @@ def test_a_money_game_is_judged_in_points(small_root: Path) -> None:
     assert cube_verdicts(player, CubeRules(), money, [turns[0], theirs]) == [None, None]
 
 
-def test_cube_decisions_that_there_are_not(small_root: Path) -> None:
+def test_turns_without_a_cube_decision(small_root: Path) -> None:
     """A double that could gain nothing lost nothing; a score that there is not, and a match without a match equity
     table, are refused."""
     warehouse = bgdata.open_warehouse(small_root)

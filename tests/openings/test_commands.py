@@ -108,7 +108,7 @@ def test_the_game_alone(warehouse: Warehouse) -> None:
         assert row["equity"] == pytest.approx(2 * row["win"] - 1, abs=1e-6)
 
 
-def test_what_others_say(warehouse: Warehouse) -> None:
+def test_differences_of_players_and_published_tables(warehouse: Warehouse) -> None:
     others = ("--beside", "published", "--beside", "pubeval-like")
     assert error_of(run(warehouse.root, *FEW, *others), 2).startswith("expected a player among ")
     given = (*FEW, "--beside", "published", "--beside", "network/tiny:1")
@@ -126,7 +126,7 @@ def test_what_others_say(warehouse: Warehouse) -> None:
     assert money == "expected --objective money beside published tables, got double-match-point"
 
 
-def test_what_is_not_as_exact_as_wanted(warehouse: Warehouse) -> None:
+def test_unreached_standard_errors_are_reported(warehouse: Warehouse) -> None:
     given = (*TINY, "--truncate", "2", "--until", "1e-30", "--most-trials", "72", "--sensible-plays", "0")
     *_, line = succeeds(warehouse.root, *given).splitlines()
     assert line.startswith("expected all candidates as exact as was wanted, got larger standard errors for ")
@@ -159,11 +159,11 @@ def test_what_is_not_as_exact_as_wanted(warehouse: Warehouse) -> None:
         (1, ("--network", "none"), "no network/none in"),
     ],
 )
-def test_what_is_wrong(small_root: Path, code: int, arguments: tuple[str, ...], message: str) -> None:
+def test_invalid_arguments_are_refused(small_root: Path, code: int, arguments: tuple[str, ...], message: str) -> None:
     assert error_of(run(small_root, "openings", *arguments), code).startswith(message)
 
 
-def test_what_the_book_does_not_have(warehouse: Warehouse) -> None:
+def test_plays_outside_the_book_are_refused(warehouse: Warehouse) -> None:
     wrong = run(warehouse.root, *FEW, "62")
     assert wrong.exit_code == 2
     assert wrong.stderr == "error: expected a first roll of --only (31, 21), got 62\n"  # before anything is rolled out
@@ -172,7 +172,7 @@ def test_what_the_book_does_not_have(warehouse: Warehouse) -> None:
         assert line.startswith("error: expected a play of 31 that this book answers (none), got ")
 
 
-def test_only_what_is_asked_for_is_rolled_out(warehouse: Warehouse) -> None:
+def test_only_rolls_out_named_first_rolls(warehouse: Warehouse) -> None:
     given = (*FEW[:7], "--until", "9", "--sensible-plays", "0")
     assert succeeds(warehouse.root, *given, "4-1").startswith("first roll 41, money, ")
     found = {table.name.split("/")[1] for table in warehouse.versions("openings")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from bgdata.cli.options import (
     player_options,
     score_options,
 )
-from bgdata.cli.output import say_left_out, write_rows
+from bgdata.cli.output import say_left_out, show_rows
 from bgdata.cli.own_tables import open_player
 from bgdata.cli.stakes import chosen_rules
 from bgdata.errors import UsageError
@@ -29,7 +28,7 @@ from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import CubeOwner, Stakes
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
-from bgdata.rows import CHANCE, EQUITY, LOSS, Column, Quantity, table_lines
+from bgdata.rows import CHANCE, EQUITY, LOSS, PERCENT, Column, Quantity, table_lines
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -70,28 +69,22 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     their score and cube. All other positions are answered by a model of the cube, from the five chances that `bgdata
     eval` prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
     """
-    print_cube(open_player(warehouse, network, ply), warehouse, position, options, form)
-
-
-def print_cube(player: LookaheadPlayer, warehouse: Warehouse, text: str, options: Mapping[str, Any], form: str) -> None:
-    """Print a cube decision. Raises InvalidPositionError, and UsageError or InvalidScoreError for options that do not
-    fit together or with the identifier."""
-    position, match = parse_identifier(text)
-    check_in_progress(position)
-    check_offer(match, text)
+    player = open_player(warehouse, network, ply)
+    board, match = parse_identifier(position)
+    check_in_progress(board)
+    check_offer(match, position)
     say_left_out(match, "score", "cube", "jacoby", "beavers", "offer")
-    has_beavers = match is not None and match.has_beavers
     stakes = chosen_stakes(match, options)
-    rules = chosen_rules(warehouse, stakes, options, has_beavers=has_beavers)
+    rules = chosen_rules(warehouse, stakes, options, has_beavers=match is not None and match.has_beavers)
     if options["local"]:
-        rules = with_local_volatility(rules, player, position)
-    decision, evaluation = player.decide_cube(position, stakes, rules), player.evaluate(position)
-    if form != "table":
-        write_rows([cube_row(position, decision, stakes, evaluation)], form)
-        return
-    click.echo(format_board_text(position, stakes=stakes))
-    click.echo("\n" + describe_decision(decision, stakes, rules))
-    click.echo("\n" + describe_evaluation(evaluation))
+        rules = with_local_volatility(rules, player, board)
+    decision, evaluation = player.decide_cube(board, stakes, rules), player.evaluate(board)
+    lines = (
+        format_board_text(board, stakes=stakes),
+        "\n" + describe_decision(decision, stakes, rules),
+        "\n" + describe_evaluation(evaluation),
+    )
+    show_rows([cube_row(board, decision, stakes, evaluation)], form, lines)
 
 
 def with_local_volatility(rules: CubeRules, player: LookaheadPlayer, position: Position) -> CubeRules:
@@ -111,11 +104,14 @@ def with_local_volatility(rules: CubeRules, player: LookaheadPlayer, position: P
 def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> str:
     """The best action, a table of all actions, what doubling and taking gain, the winning chances at which decisions
     change, and the source of the answer."""
-    from bgdata.equity.cube import Method, describe_model
+    from bgdata.equity.cube import Method, Unit, describe_model
 
     lines = [best_words(decision, stakes), "", *describe_table(decision, stakes, rules), ""]
     if decision.may_double:
-        lines.append(describe_gains(decision))
+        quantity = Quantity(2, 100, unit=" % mwc") if decision.unit == Unit.MWC else LOSS
+        gains = {"doubling": decision.double_gain, "to the opponent, taking": decision.take_gain}
+        verbs = {what: "gains" if gain >= 0 else "costs" for what, gain in gains.items()}
+        lines.append("; ".join(f"{what} {verbs[what]} {quantity.text(abs(gain))}" for what, gain in gains.items()))
     lines.append(decision.accuracy)
     if decision.method == Method.EXACT:
         lines.append("winning chances are those of " + describe_model(rules))
@@ -153,17 +149,6 @@ def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> 
     )
 
 
-def describe_gains(decision: CubeDecision) -> str:
-    """One sentence about what doubling and taking gain or cost."""
-    from bgdata.equity.cube import Unit
-
-    quantity = Quantity(2, 100, unit=" % mwc") if decision.unit == Unit.MWC else LOSS
-    sentences = []
-    for what, gain in (("doubling", decision.double_gain), ("to the opponent, taking", decision.take_gain)):
-        sentences.append(f"{what} {'gains' if gain >= 0 else 'costs'} {quantity.text(abs(gain))}")
-    return "; ".join(sentences)
-
-
 def describe_points(points: Points, stakes: Stakes) -> str:
     """The winning chances, in percent, at which decisions change."""
     from bgdata.equity.curves import NEVER
@@ -172,5 +157,7 @@ def describe_points(points: Points, stakes: Stakes) -> str:
     if stakes.may_double:
         verb = "redouble" if stakes.cube.owner == CubeOwner.ON_ROLL else "double"
         named |= {verb: points.double_point, "cash": points.cash_point, "too good": points.too_good_point}
-    words = [f"{name} {'never' if chance >= NEVER else f'from {100 * chance:.1f} %'}" for name, chance in named.items()]
+    words = [
+        f"{name} {'never' if chance >= NEVER else f'from {PERCENT.text(chance)} %'}" for name, chance in named.items()
+    ]
     return "winning chances: " + ", ".join(words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from bgdata.cli.options import (
     plays_option,
     score_options,
 )
-from bgdata.cli.output import say_left_out, write_rows
+from bgdata.cli.output import say_left_out, show_rows, write_rows
 from bgdata.cli.own_tables import open_player
 from bgdata.cli.stakes import chosen_rules
 from bgdata.errors import UsageError, shown
@@ -43,7 +43,7 @@ from bgdata.store.storage import write_file
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer
+    from bgdata.evaluation.lookahead_player import Evaluation
 
 
 @click.command()
@@ -63,7 +63,29 @@ def show(position: str, roll: str | None, play: str | None, svg: Path | None, fo
       bgdata show 4HPwATDgc/ABMA
       bgdata show 4HPwATDgc/ABMA --roll 31 --svg opening.svg
     """
-    show_position(position, roll, play, svg, form)
+    board, match = parse_identifier(position)
+    check_occurs(board)
+    dice = parse_roll(roll) if roll else match.roll if match else None
+    chosen = parse_play(play, board, dice) if play else None
+    stakes = match.stakes if match else None
+    plays = [chosen] if chosen else legal_plays(board, dice) if dice else []
+    if form != "table":
+        write_rows(position_rows(board, match, dice, plays), form)
+    else:
+        click.echo(format_board_text(board, roll=dice, stakes=stakes, with_id=False) + "\n")
+        for name, value in position_facts(board, match).items():
+            click.echo(f"{name:<12} {value.replace('_', ' ') if name == 'class' else value}")
+        if chosen:
+            click.echo(f"\nafter {chosen}, seen by the opponent: {chosen.next_position.id}")
+        elif dice:
+            click.echo(f"\n{len(plays)} plays of {dice}")
+            for each in plays:
+                click.echo(f"  {each!s:<24} {each.next_position.id}")
+    if unsaid := unsaid_words(match):
+        click.echo(unsaid, err=True)
+    if svg:
+        write_file(svg, format_board_svg(board, roll=dice, play=chosen, stakes=stakes).encode())
+        click.echo(f"wrote {svg}", err=True)
 
 
 @click.command(name="eval")
@@ -82,7 +104,12 @@ def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str
       bgdata eval 4HPwATDgc/ABMA
       bgdata eval CgAAEAEAAAAAAA --format json
     """
-    print_evaluation(open_player(warehouse, network, ply), position, form)
+    player = open_player(warehouse, network, ply)
+    board, match = parse_identifier(position)
+    evaluation = player.evaluate(board)
+    say_left_out(match, step="; see: bgdata hint, bgdata cube")
+    text = format_board_text(board, stakes=match.stakes if match else None)
+    show_rows([evaluation_row(board, evaluation)], form, [text, "\n" + describe_evaluation(evaluation)])
 
 
 @click.command()
@@ -122,54 +149,26 @@ def hint(
       bgdata hint 4HPwATDgc/ABMA 21 --cube 2 --owner opponent
       bgdata hint 4HPwATDgc/ABMA 21 --away 2-4
     """
-    print_hint(open_player(warehouse, network, ply), warehouse, (position, roll), options, plays, form)
-
-
-def show_position(
-    text: str, roll_text: str | None, play_text: str | None, svg: Path | None, form: str = "table"
-) -> None:
-    """Print a position, its identifiers and class, and with a roll the legal plays; draw it into a file, a play with
-    arrows.
-
-    As data it is one row, or with a roll one row for each play (or for the one play that is given). Standard error says
-    what identifiers of its match leave out. Raises InvalidPositionError, InvalidRollError, IllegalPlayError or
-    StorageError.
-    """
-    position, match = parse_identifier(text)
-    check_occurs(position)
-    roll = parse_roll(roll_text) if roll_text else match.roll if match else None
-    play = parse_play(play_text, position, roll) if play_text else None
+    player = open_player(warehouse, network, ply)
+    board, match = parse_identifier(position)
+    check_in_progress(board)
+    dice = parse_roll(roll) if roll else match.roll if match else None
+    if dice is None:
+        raise UsageError(f"expected a roll after the position, such as 31, got none with {shown(position)}")
     stakes = match.stakes if match else None
-    plays = [play] if play else legal_plays(position, roll) if roll else []
-    if form == "table":
-        click.echo(format_board_text(position, roll=roll, stakes=stakes, with_id=False) + "\n")
-        for name, value in position_facts(position, match).items():
-            click.echo(f"{name:<12} {value.replace('_', ' ') if name == 'class' else value}")
-        if play:
-            click.echo(f"\nafter {play}, seen by the opponent: {play.next_position.id}")
-        elif roll:
-            click.echo(f"\n{len(plays)} plays of {roll}")
-            for each in plays:
-                click.echo(f"  {each!s:<24} {each.next_position.id}")
+    say_left_out(match, "score", "cube", "jacoby", "roll")
+    if stakes is None and not is_cubeful(options):
+        ranked = player.rank_plays(board, dice)
     else:
-        write_rows(position_rows(position, match, roll, plays), form)
-    if unsaid := unsaid_words(match):
-        click.echo(unsaid, err=True)
-    if svg:
-        write_file(svg, format_board_svg(position, roll=roll, play=play, stakes=stakes).encode())
-        click.echo(f"wrote {svg}", err=True)
-
-
-def print_evaluation(player: LookaheadPlayer, text: str, form: str) -> None:
-    """Print the chances and equity of a position, and their source. Raises InvalidPositionError."""
-    position, match = parse_identifier(text)
-    evaluation = player.evaluate(position)
-    say_left_out(match, step="; see: bgdata hint, bgdata cube")
-    if form != "table":
-        write_rows([evaluation_row(position, evaluation)], form)
-        return
-    click.echo(format_board_text(position, stakes=match.stakes if match else None))
-    click.echo("\n" + describe_evaluation(evaluation))
+        stakes = chosen_stakes(match, options)
+        ranked = player.rank_plays(board, dice, stakes, chosen_rules(warehouse, stakes, options, has_beavers=False))
+    rows = list(ranked_rows(board, dice, ranked[:plays]))
+    lines = (
+        format_board_text(board, roll=dice, stakes=stakes),
+        "\n" + describe_plays(rows, len(ranked) - plays),
+        "\n" + describe_source(ranked[0].evaluation),
+    )
+    show_rows(rows, form, lines)
 
 
 def describe_evaluation(evaluation: Evaluation) -> str:
@@ -178,10 +177,10 @@ def describe_evaluation(evaluation: Evaluation) -> str:
         ("win", evaluation.win, evaluation.win_gammon, evaluation.win_backgammon),
         ("lose", 1 - evaluation.win, evaluation.lose_gammon, evaluation.lose_backgammon),
     )
-    lines = [
-        f"{name:<5}{100 * any_:6.2f} %   with a gammon {100 * gammon:6.2f} %   backgammon {100 * backgammon:5.2f} %"
-        for name, any_, gammon, backgammon in rows
-    ]
+    lines = []
+    for name, *chances in rows:
+        any_, gammon, backgammon = map(CHANCE.text, chances)
+        lines.append(f"{name:<5}{any_:>8}   with a gammon {gammon:>8}   backgammon {backgammon:>7}")
     lines.append(f"cubeless equity {EQUITY.text(evaluation.cubeless_equity)}\n")
     return "\n".join([*lines, describe_source(evaluation)])
 
@@ -191,38 +190,6 @@ def describe_source(evaluation: Evaluation) -> str:
     who = source_words(evaluation)
     said = f"{who}: {evaluation.accuracy}" if evaluation.accuracy else who
     return textwrap.fill(said, 118, subsequent_indent="  ", break_on_hyphens=False)
-
-
-def print_hint(
-    player: LookaheadPlayer,
-    warehouse: Warehouse,
-    asked: tuple[str, str | None],
-    options: Mapping[str, Any],
-    count: int,
-    form: str,
-) -> None:
-    """Print the best plays of a position and a roll. Raises InvalidPositionError, InvalidRollError, UsageError without
-    a roll or for options that do not fit together, InvalidParameterError or InvalidScoreError."""
-    text, roll_text = asked
-    position, match = parse_identifier(text)
-    check_in_progress(position)
-    roll = parse_roll(roll_text) if roll_text else match.roll if match else None
-    if roll is None:
-        raise UsageError(f"expected a roll after the position, such as 31, got none with {shown(text)}")
-    stakes = match.stakes if match else None
-    say_left_out(match, "score", "cube", "jacoby", "roll")
-    if stakes is None and not is_cubeful(options):
-        ranked = player.rank_plays(position, roll)
-    else:
-        stakes = chosen_stakes(match, options)
-        ranked = player.rank_plays(position, roll, stakes, chosen_rules(warehouse, stakes, options, has_beavers=False))
-    rows = list(ranked_rows(position, roll, ranked[:count]))
-    if form != "table":
-        write_rows(rows, form)
-        return
-    click.echo(format_board_text(position, roll=roll, stakes=stakes))
-    click.echo("\n" + describe_plays(rows, len(ranked) - count))
-    click.echo("\n" + describe_source(ranked[0].evaluation))
 
 
 def describe_plays(rows: Sequence[Row], more: int) -> str:

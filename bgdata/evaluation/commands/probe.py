@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import click
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, position_index
 from bgdata.bearoff.kinds.bearoff_match import DATASET, MatchBearoffParameters
-from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner
+from bgdata.bearoff.match_table import MatchTable, checked_owner
 from bgdata.bearoff.race_study import measured_error
 from bgdata.bearoff.tables import Equities, fit_layout
 from bgdata.cli.options import format_option, gnubg_option, score_options
@@ -49,23 +49,20 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
       bgdata probe CgAAEAEAAAAAAA --away 3-5 --cube 2
       bgdata probe CgAAEAEAAAAAAA --bd gnubg_ts0.bd --format csv
     """
-    stakes = match_stakes(position, options)
-    say_left_out(parse_identifier(position)[1], *(("cube",) if stakes is None else ("score", "cube")))
-    if stakes is None:
-        print_probe(warehouse, position, gnubg_files, form)
+    _, match = parse_identifier(position)
+    if options["away"] is not None or (match is not None and isinstance(match.stakes.score, MatchScore)):
+        if gnubg_files:
+            raise UsageError("expected --bd in money play only, got it at a match score")
+        stakes = chosen_stakes(match, options)
+        checked_owner(stakes.cube.value, stakes.cube.owner)
+        say_left_out(match, "score", "cube")
+        probe_match(warehouse, Position(position), stakes, options["met"], form)
         return
-    if gnubg_files:
-        raise UsageError("expected --bd in money play only, got it at a match score")
-    print_match_probe(warehouse, position, stakes, options["met"], form)
-
-
-def print_probe(warehouse: Warehouse, text: str, gnubg_files: tuple[Path, ...] = (), form: str = "table") -> None:
-    """Print what each table, and each of the given gnubg files, has for a position.
-
-    Raises InvalidPositionError, NotCoveredError, or CorruptFileError for a file.
-    """
-    position = Position(text)
-    on_roll, opponent = rows_of(position)
+    if options["crawford"] or options["cube_value"] or options["owner"] or options["met"]:
+        raise UsageError("expected --away beside --crawford, --cube, --owner or --met")
+    say_left_out(match, "cube")
+    board = Position(position)
+    on_roll, opponent = rows_of(board)
     build_small_tables(warehouse)
     warehouse.require()
     found = list(smallest_rows(warehouse, on_roll, opponent))
@@ -75,11 +72,15 @@ def print_probe(warehouse: Warehouse, text: str, gnubg_files: tuple[Path, ...] =
         place = "the bar" if furthest == BAR else f"point {furthest}"
         raise NotCoveredError(f"expected a position that a table covers, got a checker on {place}; see: bgdata list")
     if form != "table":
-        write_rows(probe_rows(position, found), form)
+        write_rows(probe_rows(board, found), form)
         return
-    print_layouts(position)
+    print_layouts(board)
     for row in found:
-        click.echo("\n" + "\n".join(described(warehouse, row)))
+        if row["method"] == "exact":
+            lines = exact_lines(row, row["equities"])
+        else:
+            lines = one_sided_lines(warehouse, row) if row["method"] == "combined" else gnubg_lines(row)
+        click.echo("\n" + "\n".join(lines))
 
 
 def print_layouts(position: Position) -> None:
@@ -110,15 +111,6 @@ def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
     return found | dict(means) | {"win": win, "cubeless": 2 * win - 1}
 
 
-def described(warehouse: Warehouse, row: Found) -> Iterator[str]:
-    """What one table has for the position, as lines of text."""
-    if row["method"] == "exact":
-        return exact_lines(row, row["equities"])
-    if row["method"] == "combined":
-        return one_sided_lines(warehouse, row)
-    return gnubg_lines(row)
-
-
 def exact_lines(row: Found, equities: Equities) -> Iterator[str]:
     """Equities and cube actions of a two-sided table, as lines of text."""
     chance = "" if row["win"] is None else f"  (win chance {row['win']:.6f})"
@@ -137,7 +129,8 @@ def one_sided_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
         mean, sd = row[f"{side}mean_rolls"], row[f"{side}sd_rolls"]
         yield f"  {name:<9} mean {mean:.5f}, standard deviation {sd:.5f}, EPC {mean * PIPS_PER_ROLL:.2f}"
     yield f"  combined: win chance {row['win']:.6f}, cubeless equity {row['cubeless']:+.6f}"
-    yield from known_error(warehouse)
+    *_, error = (None, *covering(warehouse, "bearoff_error"))
+    yield f"  ({measured_error(error, 'combined equity')})"
     if "corrected" in row:
         yield f"  less what the leader is overrated by on average: cubeless equity {row['corrected']:+.6f}"
     for name in ("win_gammon", "lose_gammon"):
@@ -158,29 +151,8 @@ def gnubg_lines(row: Found) -> Iterator[str]:
     yield f"  combined: win chance {row['win']:.6f}, cubeless equity {row['cubeless']:+.6f}"
 
 
-def known_error(warehouse: Warehouse) -> Iterator[str]:
-    """A line with the error that `bearoff_error` measured."""
-    *_, error = (None, *covering(warehouse, "bearoff_error"))
-    yield f"  ({measured_error(error, 'combined equity')})"
-
-
-def match_stakes(text: str, options: Mapping[str, Any]) -> Stakes | None:
-    """The match score and cube, from the position or the options; None for money play. Raises InvalidPositionError,
-    InvalidScoreError, and UsageError for options that need a score."""
-    _, match = parse_identifier(text)
-    if options["away"] is None and (match is None or not isinstance(match.stakes.score, MatchScore)):
-        if options["crawford"] or options["cube_value"] or options["owner"] or options["met"]:
-            raise UsageError("expected --away beside --crawford, --cube, --owner or --met")
-        return None
-    stakes = chosen_stakes(match, options)
-    checked_owner(stakes.cube.value, stakes.cube.owner)
-    return stakes
-
-
-def print_match_probe(warehouse: Warehouse, text: str, stakes: Stakes, met: str, form: str = "table") -> None:
-    """Print exact MWC and the right cube action. Raises UsageError, InvalidScoreError, InvalidParameterError,
-    NotCoveredError or MissingTableError."""
-    position = Position(text)
+def probe_match(warehouse: Warehouse, position: Position, stakes: Stakes, met: str, form: str) -> None:
+    """Print exact MWC and the right cube action. Raises InvalidParameterError, NotCoveredError or MissingTableError."""
     on_roll, opponent = rows_of(position)
     if not met:
         build_default_met(warehouse)
@@ -191,35 +163,33 @@ def print_match_probe(warehouse: Warehouse, text: str, stakes: Stakes, met: str,
     with progress_bars(notes=False) as progress:
         reader = MatchTable(warehouse.build(DATASET.name, parameters, progress=progress))
     decision = reader.probe_layouts(on_roll, opponent, owner)
+    bound = reader.table.manifest.statistics["mwc_error_bound"]
     if form != "table":
-        write_rows([{"position_id": position.id} | as_row(reader, decision, owner)], form)
+        row = {
+            "position_id": position.id,
+            **{name: getattr(reader.score, name) for name in ("away", "opponent_away", "is_crawford")},
+            "cube_value": reader.cube_value,
+            "cube_owner": str(owner),
+            "met": reader.met,
+            "source": reader.table.name,
+            "error_bound": bound,
+            **decision._asdict(),
+            "mwc": decision.mwc,
+            "cube_action": decision.action,
+        }
+        write_rows([row], form)
         return
     print_layouts(position)
     held = "centered" if owner == CubeOwner.CENTERED else f"owned by {owner.replace('_', ' ')}"
-    bound = reader.table.manifest.statistics["mwc_error_bound"]
     click.echo(f"\n{reader.score}, cube {reader.cube_value} {held}, by {reader.met}")
     click.echo(f"exact, {reader.table.name} (each within {bound:.2g})")
-    print_decision(reader, decision)
-
-
-def as_row(reader: MatchTable, decision: MatchDecision, owner: CubeOwner) -> dict[str, Any]:
-    """A decision as one row of data: chances of winning the match."""
-    score = {name: getattr(reader.score, name) for name in ("away", "opponent_away", "is_crawford")}
-    cube = {"cube_value": reader.cube_value, "cube_owner": str(owner), "met": reader.met}
-    bound = reader.table.manifest.statistics["mwc_error_bound"]
-    found = {"source": reader.table.name, "error_bound": bound, **decision._asdict()}
-    return score | cube | found | {"mwc": decision.mwc, "cube_action": decision.action}
-
-
-def print_decision(reader: MatchTable, decision: MatchDecision) -> None:
-    """Print the mwc of each action, the normalised equities beside them, and the right action."""
-    lines = {
+    actions = {
         "cube never turned": decision.cubeless,
         "no double": decision.no_double,
         "double, take": decision.double_take,
         "double, pass": decision.double_pass if decision.double_take is not None else None,
     }
-    for name, mwc in lines.items():
+    for name, mwc in actions.items():
         if mwc is not None:
             click.echo(f"  {name:<18} mwc {mwc:.6f}  equity {reader.equity(mwc):+.6f}")
     click.echo(f"  right: {decision.action}, mwc {decision.mwc:.6f}")

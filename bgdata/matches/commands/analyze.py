@@ -28,7 +28,6 @@ from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
-    from bgdata.formats.matches import Match
     from bgdata.matches.commands.analysis_rows import MatchAnalysis
 
 
@@ -77,6 +76,8 @@ def analyze(
     """
     from bgdata.matches.commands.analysis_page import write_page
     from bgdata.matches.commands.analysis_plot import draw_analysis
+    from bgdata.matches.commands.analysis_rows import game_row, player_rows, turn_row
+    from bgdata.matches.commands.analysis_text import describe_match
 
     if options["by_game"] and options["by_player"]:
         raise UsageError("expected one of --by-game and --by-player, got both")
@@ -85,7 +86,19 @@ def analyze(
         draw_analysis(found, plot)
     if page:
         write_page(found, page, options["errors"])
-    print_analysis(found, form, options)
+    if form == "table":
+        is_short = options["by_game"] or options["by_player"]
+        texts = (
+            describe_match(each, options["errors"], with_turns=not is_short, with_games=not options["by_player"])
+            for each in found
+        )
+        click.echo("\n\n".join(texts))
+    elif options["by_player"]:
+        write_rows((row for each in found for row in player_rows(each)), form)
+    elif options["by_game"]:
+        write_rows((game_row(each, game) for each in found for game in each.games), form)
+    else:
+        write_rows((turn_row(each, turn) for each in found for turn in each.turns), form)
 
 
 def analyse(
@@ -100,7 +113,12 @@ def analyse(
     from bgdata.matches.steps import judge_all, matches_at, situations
 
     matches = matches_at(warehouse, source)
-    check_options(matches, options)
+    lengths = [match.length for match in matches]
+    if lengths and not any(lengths) and options["met"]:
+        raise UsageError("expected a match with --met, got money play")
+    for name in ("jacoby", "beavers"):
+        if options[name] and lengths and all(lengths):
+            raise UsageError(f"expected money play with --{name}, got a match to {lengths[0]}")
     found = situations(matches, source, is_jacoby=options["jacoby"])
     has_beavers = options["beavers"]
     if has_beavers is None:
@@ -119,34 +137,3 @@ def say_notes(players: Sequence[str], notes: Iterable[Sequence[str]]) -> None:
     the match."""
     for note in (note for found in notes for note in found):
         click.echo(f"note on {players[0]} against {players[1]}: {note}", err=True)
-
-
-def check_options(matches: Sequence[Match], options: Mapping[str, Any]) -> None:
-    """Raise UsageError for rules of money play with matches alone, and the other way round."""
-    lengths = [match.length for match in matches]
-    if lengths and not any(lengths) and options["met"]:
-        raise UsageError("expected a match with --met, got money play")
-    for name in ("jacoby", "beavers"):
-        if options[name] and lengths and all(lengths):
-            raise UsageError(f"expected money play with --{name}, got a match to {lengths[0]}")
-
-
-def print_analysis(found: Sequence[MatchAnalysis], form: str, options: dict[str, Any]) -> None:
-    """Print every match for people; as csv or json its turns, games or players."""
-    from bgdata.matches.commands.analysis_rows import game_row, player_rows, turn_row
-    from bgdata.matches.commands.analysis_text import describe_match
-
-    if form == "table":
-        is_short = options["by_game"] or options["by_player"]
-        texts = (
-            describe_match(each, options["errors"], with_turns=not is_short, with_games=not options["by_player"])
-            for each in found
-        )
-        click.echo("\n\n".join(texts))
-        return
-    if options["by_player"]:
-        write_rows((row for each in found for row in player_rows(each)), form)
-    elif options["by_game"]:
-        write_rows((game_row(each, game) for each in found for game in each.games), form)
-    else:
-        write_rows((turn_row(each, turn) for each in found for turn in each.turns), form)

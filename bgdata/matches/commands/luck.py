@@ -78,12 +78,22 @@ def luck(warehouse: Warehouse, /, match: str, form: str, plot: Path | None, **op
         if options[name] not in (None, ""):
             raise UsageError(f"expected --cubeful with --{name}, got none")
     games = analyse_matches(warehouse, match, options["player"], options["ply"])
+    matches = by_match(games)
     if plot:
-        count = len(by_match(games))
-        if count > 1:
-            raise UsageError(f"expected one match with --plot, got {count}")
+        if len(matches) > 1:
+            raise UsageError(f"expected one match with --plot, got {len(matches)}")
         draw_luck(games, plot)
-    print_luck(games, form, by_game=options["by_game"])
+    if form != "table":
+        rows = map(game_row, games) if options["by_game"] else (row for each in games for row in turn_rows(each))
+        write_rows(rows, form)
+        return
+    for number, of_match in enumerate(matches, start=1):
+        if len(matches) > 1:
+            click.echo(f"match {number} of {len(matches)}: {' against '.join(of_match[0].match.players)}")
+        for analysed in () if options["by_game"] else of_match:
+            click.echo("\n".join(turn_lines(analysed)) + "\n")
+        click.echo("\n".join(game_lines(of_match)) + ("\n" if number < len(matches) else ""))
+    click.echo(NOTE)
 
 
 NOTE = (
@@ -161,21 +171,6 @@ def recorded(game: Game, replayed: ReplayedGame) -> RecordedGame:
         ),
         result,
     )
-
-
-def print_luck(games: Sequence[Analysed], form: str, *, by_game: bool) -> None:
-    """Print every turn and every game; as csv or json the turns, or with `by_game` the games."""
-    if form == "table":
-        matches = by_match(games)
-        for number, of_match in enumerate(matches, start=1):
-            if len(matches) > 1:
-                click.echo(f"match {number} of {len(matches)}: {' against '.join(of_match[0].match.players)}")
-            for analysed in () if by_game else of_match:
-                click.echo("\n".join(turn_lines(analysed)) + "\n")
-            click.echo("\n".join(game_lines(of_match)) + ("\n" if number < len(matches) else ""))
-        click.echo(NOTE)
-        return
-    write_rows(map(game_row, games) if by_game else (row for each in games for row in turn_rows(each)), form)
 
 
 def by_match(games: Iterable[Analysed]) -> list[list[Analysed]]:

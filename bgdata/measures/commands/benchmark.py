@@ -20,6 +20,7 @@ from bgdata.cli.options import (
     seed_option,
     table_option,
 )
+from bgdata.cli.output import build_version
 from bgdata.endgames.kinds.contact_endgame import POINTS as ANYWHERE
 from bgdata.errors import UsageError
 from bgdata.game.dice import roll_of
@@ -30,6 +31,7 @@ from bgdata.imports.kinds.gnubg_benchmark import DATASET as BENCHMARK
 from bgdata.measures.kinds.game_scores import DATASET as GAMES
 from bgdata.measures.kinds.game_scores import GameParameters
 from bgdata.measures.kinds.referee_scores import DATASET, RefereeParameters
+from bgdata.rows import CHANCE, EQUITY, LOSS, PERCENT, Column, Quantity, table_lines
 from bgdata.store.names import quoted
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
@@ -70,11 +72,11 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
       bgdata benchmark pubeval --on contact --bm contact.bm
       bgdata benchmark network --ply 1 --games 400 --against network
     """
-    from bgdata.measures.steps.scores import opponent_of
+    from bgdata.measures.steps.scores import opponent_of, series_parameters
 
-    games, against, sets, files = (options[name] for name in ("games", "against", "sets", "files"))
+    games, against, sets, files, luck = (options[name] for name in ("games", "against", "sets", "files", "luck"))
     if games is None and not against:
-        if options["luck"]:
+        if luck:
             raise UsageError("expected games (--games, --against) with --luck, got none")
         refuse_without("games (--games, --against)", "seed")
         score_player(warehouse, player, ply, sets, files, form)
@@ -84,8 +86,16 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
     if len(against) > 1:
         raise UsageError(f"expected one opponent, got {len(against)}; try: bgdata score")
     opponent = opponent_of(*against) if against else ("pubeval", 0)
-    count, seed, luck = 40_000 if games is None else games, options["seed"], options["luck"]
-    play_series(warehouse, (player, ply), opponent, count, seed, form, with_luck=luck)
+    with progress_bars() as progress:
+        parameters = series_parameters(
+            warehouse, (player, ply), opponent, 40_000 if games is None else games, options["seed"], progress,
+            with_luck=luck,
+        )  # fmt: skip
+        table = warehouse.build(GAMES.name, parameters, progress=progress)
+    if form == "table":  # too wide for one, and a single row
+        click.echo(result_text(parameters, table.manifest.statistics))
+        return
+    run_query(warehouse, SERIES.format(**quoted_values(vars(parameters))), form, None)
 
 
 @click.command()
@@ -117,8 +127,22 @@ def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables
       bgdata referee network --no-tables --decisions 1000
       bgdata referee gnubg --contact 3
     """
-    chosen = {"referee": options.pop("table"), **options}
-    judge_player(warehouse, player, ply, form, tables=not no_tables, **chosen)
+    from bgdata.evaluation.player import open_named_player
+    from bgdata.measures.steps.scores import full_name, table_size
+
+    size, contact, decisions, seed = (options[name] for name in ("table", "contact", "decisions", "seed"))
+    if contact and size:
+        raise UsageError("expected either --table or --contact, got both")
+    points, checkers = (ANYWHERE, contact) if contact else table_size(warehouse, size, "to judge by")
+    name, tables = full_name(player), not no_tables
+    version = open_named_player(name, ply, warehouse, tables=tables).version
+    parameters = RefereeParameters(name, ply, version, tables, points, checkers, decisions, seed)
+    table = build_version(warehouse, DATASET, parameters)
+    if form == "table":
+        click.echo("\n".join([*judgement_lines(parameters, table.manifest.statistics), *worst_decisions(table)]))
+        return
+    wanted = vars(parameters) | {"referee": f"{points}x{checkers}"}
+    run_query(warehouse, BEAROFFS.format(**quoted_values(wanted)), form, None)
 
 
 DECISIONS = """
@@ -158,7 +182,9 @@ def score_player(
     from bgdata.measures.steps.benchmarks import build_benchmark_scores, chosen_sets
     from bgdata.measures.steps.scores import full_name
 
-    imported = [import_benchmark(warehouse, path) for path in files]
+    imported = [import_files(warehouse, BENCHMARK.name, [path], None, strict=False, force=False) for path in files]
+    for table in imported:
+        print_report(table, err=True)
     name = full_name(name)
     open_named_player(name, ply, warehouse)
     chosen = chosen_sets(warehouse, sets, imported)
@@ -168,60 +194,39 @@ def score_player(
     run_query(warehouse, DECISIONS.format(scores=listed), form, None)
 
 
-def import_benchmark(warehouse: Warehouse, path: Path) -> Table:
-    """Import a benchmark file as a version, and print the report on standard error. Raises as imports do."""
-    table = import_files(warehouse, BENCHMARK.name, [path], None, strict=False, force=False)
-    print_report(table, err=True)
-    return table
-
-
-def play_series(
-    warehouse: Warehouse,
-    player: tuple[str, int],
-    opponent: tuple[str, int],
-    games: int,
-    seed: int,
-    form: str,
-    *,
-    with_luck: bool = False,
-) -> None:
-    """Play games between two players, each given as (name, ply), and print the result of the first one.
-
-    Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a network that is not there.
-    """
-    from bgdata.measures.steps.scores import series_parameters
-
-    with progress_bars() as progress:
-        parameters = series_parameters(warehouse, player, opponent, games, seed, progress, with_luck=with_luck)
-        table = warehouse.build(GAMES.name, parameters, progress=progress)
-    if form == "table":  # too wide for one, and a single row
-        click.echo(result_text(parameters, table.manifest.statistics))
-        return
-    wanted = {key: quoted(value) if isinstance(value, str) else value for key, value in vars(parameters).items()}
-    run_query(warehouse, SERIES.format(**wanted), form, None)
+def quoted_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as SQL has them."""
+    return {name: quoted(value) if isinstance(value, str) else value for name, value in values.items()}
 
 
 def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:
     """The result of a series in two lines, and the luck-adjusted result in a third where luck was measured."""
-    percent = {name: f"{100 * value:.1f} %" for name, value in found.items() if name.endswith("_share")}
-    return (
+
+    def percent(name: str) -> str:
+        return f"{PERCENT.text(found[f'{name}_share'])} %"
+
+    text = (
         f"{parameters.player} ({parameters.ply}-ply) against {parameters.opponent} ({parameters.opponent_ply}-ply): "
-        f"{found['points_per_game']:+.4f} +/- {found['standard_error']:.4f} points per game in "
+        f"{EQUITY.text(found['points_per_game'], found['standard_error'])} points per game in "
         f"{parameters.games:,} games of {found['turns_per_game']:.1f} turns\n"
-        f"won {percent['win_share']}, with a gammon or more {percent['win_gammon_share']}, with a backgammon "
-        f"{percent['win_backgammon_share']}; lost a gammon or more {percent['lose_gammon_share']}, a backgammon "
-        f"{percent['lose_backgammon_share']}" + (luck_adjusted_text(found) if parameters.luck else "")
+        f"won {percent('win')}, with a gammon or more {percent('win_gammon')}, with a backgammon "
+        f"{percent('win_backgammon')}; lost a gammon or more {percent('lose_gammon')}, a backgammon "
+        f"{percent('lose_backgammon')}"
     )
-
-
-def luck_adjusted_text(found: Mapping[str, float]) -> str:
-    """The line with the luck-adjusted result."""
-    points, error = found["hedged_points_per_game"], found["hedged_standard_error"]
+    if not parameters.luck:
+        return text
+    error = found["hedged_standard_error"]
     factor = f", {found['standard_error'] / error:.1f} times less noise" if error else ""
-    return f"\nluck-adjusted: {points:+.4f} +/- {error:.4f} points per game{factor}"
+    return f"{text}\nluck-adjusted: {EQUITY.text(found['hedged_points_per_game'], error)} points per game{factor}"
 
 
-KIND = "bearoff_two_sided"
+WORST_COLUMNS = (
+    Column("position", width=14),
+    Column("roll", heading="", width=2),
+    Column("loss", LOSS),
+    Column("played", width=22),
+    Column("best"),
+)
 BEAROFFS = """
 select player, ply, has_tables, referee, decisions, mean_loss, standard_error, error_share, loss_of_worst_tenth,
        loss_of_worst_hundredth, loss_of_worst_thousandth, largest_loss, loss_error_bound
@@ -230,62 +235,27 @@ from referee_summary where player = {player} and ply = {ply} and has_tables = {t
 """
 
 
-def judge_player(
-    warehouse: Warehouse,
-    name: str,
-    ply: int,
-    form: str,
-    *,
-    decisions: int,
-    seed: int,
-    referee: str,
-    contact: int | None,
-    tables: bool,
-) -> None:
-    """Judge a player by the two-sided table `referee` (such as 6x9; the largest if empty), or by contact endgames of so
-    many checkers, and print the result.
-
-    Raises UsageError for both, UnknownPlayerError, InvalidParameterError, and MissingTableError for a table or network
-    that is not there.
-    """
-    from bgdata.evaluation.player import open_named_player
-    from bgdata.measures.steps.scores import full_name, table_size
-
-    if contact and referee:
-        raise UsageError("expected either --table or --contact, got both")
-    points, checkers = (ANYWHERE, contact) if contact else table_size(warehouse, referee, "to judge by")
-    name = full_name(name)
-    version = open_named_player(name, ply, warehouse, tables=tables).version
-    parameters = RefereeParameters(name, ply, version, tables, points, checkers, decisions, seed)
-    with progress_bars() as progress:
-        table = warehouse.build(DATASET.name, parameters, progress=progress)
-    if form == "table":
-        click.echo("\n".join([*described(parameters, table.manifest.statistics), *worst_decisions(table)]))
-        return
-    wanted = {key: quoted(value) if isinstance(value, str) else value for key, value in vars(parameters).items()}
-    wanted |= {"referee": quoted(f"{points}x{checkers}"), "tables": tables}
-    run_query(warehouse, BEAROFFS.format(**wanted), form, None)
-
-
-def described(parameters: RefereeParameters, found: Mapping[str, float]) -> Iterator[str]:
+def judgement_lines(parameters: RefereeParameters, found: Mapping[str, float]) -> Iterator[str]:
     """The result as lines of text."""
     without = "" if parameters.tables else ", without tables"
     is_contact = parameters.points == ANYWHERE
     judge = (
-        f"contact_endgame/{parameters.checkers}" if is_contact else f"{KIND}/{parameters.points}x{parameters.checkers}"
+        f"contact_endgame/{parameters.checkers}"
+        if is_contact
+        else f"bearoff_two_sided/{parameters.points}x{parameters.checkers}"
     )
     yield (
         f"{parameters.player} ({parameters.ply}-ply{without}) in {parameters.decisions:,} "
         f"{'contact' if is_contact else 'bearoff'} decisions judged by {judge}:"
     )
     yield (
-        f"mean loss {found['mean_loss']:.6f} +/- {found['standard_error']:.6f} points a decision, "
-        f"{100 * found['error_share']:.2f} % of the choices wrong"
+        f"mean loss {Quantity(6).text(found['mean_loss'], found['standard_error'])} points a decision, "
+        f"{CHANCE.text(found['error_share'])} of the choices wrong"
     )
     yield (
-        f"one in 10 loses at least {found['loss_of_worst_tenth']:.4f}, one in 100 "
-        f"{found['loss_of_worst_hundredth']:.4f}, one in 1000 {found['loss_of_worst_thousandth']:.4f}, the worst "
-        f"{found['largest_loss']:.4f}; the table's rounding {found['loss_error_bound']:.1g} at most"
+        f"one in 10 loses at least {LOSS.text(found['loss_of_worst_tenth'])}, one in 100 "
+        f"{LOSS.text(found['loss_of_worst_hundredth'])}, one in 1000 {LOSS.text(found['loss_of_worst_thousandth'])}, "
+        f"the worst {LOSS.text(found['largest_loss'])}; the table's rounding {found['loss_error_bound']:.1g} at most"
     )
 
 
@@ -293,17 +263,16 @@ def worst_decisions(table: Table, count: int = 5) -> Iterator[str]:
     """Lines about the decisions that lost most, each position and roll once; empty where none lost anything."""
     losses, ranks = table.array("losses"), table.array("ranks")
     rows = sorted((row for row in range(len(losses)) if ranks[row] > 0), key=lambda row: -losses[row])
-    lines: list[str] = []
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in rows:
-        if len(lines) == count:
+        if len(found) == count:
             break
         position = Position(table.array("boards")[row].tolist())
         roll = roll_of(*table.array("rolls")[row].tolist())
         plays = {tuple(play.next_position.board): str(play) for play in legal_plays(position, roll)}
         chosen, best = (plays[tuple(table.array(name)[row].tolist())] for name in ("chosen", "best"))
-        line = f"{position.id}  {roll}  {losses[row]:.4f}  {chosen:<22}  {best}"
-        if line not in lines:
-            lines.append(line)
-    if lines:
-        yield f"\n{'position':<14}  {'':<2}  {'loss':<6}  {'played':<22}  best"
-        yield from lines
+        shown = {"position": position.id, "roll": str(roll), "loss": losses[row], "played": chosen, "best": best}
+        found.setdefault((position.id, str(roll), chosen), shown)
+    if found:
+        yield ""
+        yield from table_lines(WORST_COLUMNS, found.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,7 +78,8 @@ def ladder(
     for play in plays:
         match_length(play)
     tables = [(play, build(warehouse, players, play, games, seed, alone=alone)) for play in dict.fromkeys(plays)]
-    rows = {play: ladder_rows(table) for play, table in tables}
+    query = "from {} order by rank"  # of this version, best player first
+    rows = {play: warehouse.rows(query.format(parquet_source(table.parquet)), {}) for play, table in tables}
     lines = ("\n".join(ladder_lines(table, rows[play])) for play, table in tables)
     show_rows(({"play": play, **row} for play, found in rows.items() for row in found), form, ["\n\n".join(lines)])
     if plot is not None:
@@ -99,15 +100,6 @@ def build(
     for line in left_out:
         click.echo(f"left out of {play}: {line}", err=True)
     return table
-
-
-def ladder_rows(table: Table) -> list[Row]:
-    """The rows of this version, best player first."""
-    import duckdb
-
-    with duckdb.connect() as connection:
-        found = connection.sql(f"from {parquet_source(table.parquet)} order by rank")
-        return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
 
 
 def name_of(row: Row) -> str:
@@ -137,7 +129,7 @@ def ladder_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
     yield f"chi-square {found['chi_square']:.1f} with {freedom:.0f} degrees of freedom"
 
 
-def draw_ladders(ladders: dict[str, list[Row]], path: Path) -> None:
+def draw_ladders(ladders: Mapping[str, Sequence[Row]], path: Path) -> None:
     """Draw the ratings of each play with their 95 % intervals, best player on top. Raises StorageError."""
     most = max(map(len, ladders.values()))
     with new_figure(3.6 * len(ladders) + 0.6, 0.26 * most + 1.2) as figure:

@@ -10,13 +10,12 @@ import click
 
 from bgdata.cli.completion import complete_players
 from bgdata.cli.options import format_option, reference_option, rollout_options, threads_option
-from bgdata.cli.output import show_rows
+from bgdata.cli.output import build_version, show_rows
 from bgdata.measures.kinds.reference_checks import DATASET as CHECKS
 from bgdata.measures.kinds.reference_checks import ReferenceCheckParameters
 from bgdata.measures.kinds.reference_positions import DATASET, THEMES, ReferenceParameters
 from bgdata.rows import COUNT, EQUITY, LOSS, Column, Quantity, Row, table_lines
 from bgdata.selfplay.commands.labels import describe_missed, roller_parameters
-from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
 THEME_COLUMNS = (
@@ -89,29 +88,15 @@ def reference(
       bgdata reference --positions 20 --until 0.02 --source network --source pubeval+random
       bgdata query "select theme, count(*) from reference_positions group by theme"
     """
-    make_reference(
-        warehouse,
-        network,
-        options,
-        form,
+    roller = roller_parameters(warehouse, network, options, ReferenceParameters.until)
+    parameters = ReferenceParameters(
+        **roller,
         positions=positions,
         sources=sources or ReferenceParameters.sources,
         most_games=most_games,
         seed=options["seed"],
     )
-
-
-def make_reference(warehouse: Warehouse, network: str, options: Mapping[str, Any], form: str, **sample: Any) -> None:
-    """Build a set of reference positions, and print a row for each theme.
-
-    Raises InvalidParameterError, also for a theme of which the games have too few positions, and MissingTableError for
-    a network that is not there.
-    """
-    roller = roller_parameters(warehouse, network, options, ReferenceParameters.until)
-    parameters = ReferenceParameters(**roller, **sample)
-    DATASET.check_parameters(parameters)
-    with progress_bars() as progress:
-        table = warehouse.build(DATASET.name, parameters, progress=progress)
+    table = build_version(warehouse, DATASET, parameters)
     statistics = table.manifest.statistics
     rows = theme_rows(statistics)
     missed = describe_missed(table.manifest.rows, "positions", statistics, parameters)
@@ -173,32 +158,13 @@ def check_reference(
       bgdata check-reference gnubg --checked 56 --trials 360
       bgdata query "select row, equity_difference, z_score from reference_checks order by abs(z_score) desc limit 5"
     """
-    check_positions(warehouse, player, reference, network, options, form, positions=checked)
-
-
-def check_positions(
-    warehouse: Warehouse,
-    player: str,
-    reference: str,
-    network: str,
-    options: Mapping[str, Any],
-    form: str,
-    *,
-    positions: int,
-) -> None:
-    """Roll out the sample, and print a row for each theme and one for all.
-
-    Raises UnknownPlayerError, UsageError, InvalidParameterError, and MissingTableError for reference positions or a
-    network that are not there.
-    """
     from bgdata.measures.steps.references import check_parameters, check_rows, find_references
     from bgdata.measures.steps.scores import full_name, opponent_of
 
     name, ply = opponent_of(player)
     references = find_references(warehouse, reference)
-    how = {**roller_parameters(warehouse, network, options), "seed": options["seed"], "positions": positions}
+    how = {**roller_parameters(warehouse, network, options), "seed": options["seed"], "positions": checked}
     parameters = check_parameters(warehouse, references, full_name(name), ply, how)
-    with progress_bars() as progress:
-        table = warehouse.build(CHECKS.name, parameters, progress=progress)
+    table = build_version(warehouse, CHECKS, parameters)
     rows = check_rows(warehouse, table)
     show_rows(rows, form, [str(table.folder), *table_lines(CHECK_COLUMNS, rows)])

@@ -17,9 +17,7 @@ from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from bgdata.measures.steps.benchmarks import Player
     from bgdata.measures.steps.score_rows import ByTheme
-    from bgdata.measures.steps.scores import Amount
 
 
 @click.command()
@@ -68,41 +66,22 @@ def score(warehouse: Warehouse, /, player: str, ply: int, plot: Path | None, for
       bgdata score network --quick --plot network.svg
       bgdata score network/better --against network --no-programs
     """
-    from bgdata.measures.steps.scores import QUICK, Amount
+    from bgdata.measures.steps.score_rows import figure_rows, score_lines
+    from bgdata.measures.steps.scores import PUBEVAL, QUICK, Amount, build_rivals, build_scores, opponent_of
 
     given = {name: options[name] for name in Amount._fields if options[name] is not None}
     amount = (QUICK if options["quick"] else Amount())._replace(**given)
-    print_scores(warehouse, (player, ply), options["against"], amount, form, plot, programs=not options["no_programs"])
-
-
-def print_scores(
-    warehouse: Warehouse,
-    player: Player,
-    against: Sequence[str],
-    amount: Amount,
-    form: str,
-    plot: Path | None,
-    *,
-    programs: bool,
-) -> None:
-    """Measure what has not been measured yet, print the table, and draw it.
-
-    Raises what `build_scores` raises, StorageError, and with `plot`, before anything is measured, UsageError for a
-    player that only chooses plays and MissingTableError where there are no reference positions.
-    """
-    from bgdata.measures.steps.score_rows import figure_rows, score_lines
-    from bgdata.measures.steps.scores import PUBEVAL, build_rivals, build_scores, opponent_of
-
-    opponents = [PUBEVAL, *map(opponent_of, against)]
-    references = references_to_draw(warehouse, *player) if plot else ""
+    opponents = [PUBEVAL, *map(opponent_of, options["against"])]
+    programs = not options["no_programs"]
+    references = references_to_draw(warehouse, player, ply) if plot else ""  # raises, before anything is measured
     with progress_bars() as progress:
-        table, left_out = build_scores(warehouse, player, opponents, amount, progress, programs=programs)
-        rivals = build_rivals(warehouse, player, opponents, progress, programs=programs)
+        table, left_out = build_scores(warehouse, (player, ply), opponents, amount, progress, programs=programs)
+        rivals = build_rivals(warehouse, (player, ply), opponents, progress, programs=programs)
     rows = figure_rows(warehouse, table, rivals)
     for line in left_out:
         click.echo(f"left out: {line}", err=True)
     show_rows(rows, form, score_lines(table, rows))
-    for line in speed_lines(warehouse, *player):
+    for line in speed_lines(warehouse, player, ply):
         click.echo(line, err=True)
     if plot:
         draw_values(rows, references, plot)

@@ -202,39 +202,26 @@ def serve(
 ) -> None:
     """Answer one connection to its end, print every exchange, and keep it in a record if there is one. What was played
     is saved, however it ends. Raises StorageError where it cannot be."""
-    try:
-        count = tell_exchanges(connection, player, patience, record, saver)
-        click.echo(f"\ngnubg has gone after {count} question{'s' * (count != 1)}")
-    finally:
-        if saver:
-            saver.write()
-
-
-def tell_exchanges(
-    connection: socket.socket,
-    player: ExternalPlayer,
-    patience: int | None,
-    record: IO[str] | None,
-    saver: Saver | None,
-) -> int:
-    """Answer one connection, and how many questions it had."""
     from bgdata.evaluation.talk import Talk
 
     heading, count = "", 0
-    try:
-        for exchange in player.exchanges(Talk(connection.fileno(), connection.fileno(), "gnubg"), patience):
-            if exchange.question and (told := headline(exchange.question)) != heading:
-                heading = told
-                click.echo(f"\n{heading}")
-            click.echo(f"  {describe(exchange)}")
-            if record:
-                record.write(json.dumps(as_row(exchange)) + "\n")
-            if saver:
-                saver.add(exchange)
-            count += 1
-    except ExternalProgramError as error:
-        click.echo(f"error: {error}", err=True)
-    return count
+    with ExitStack() as stack:
+        if saver:
+            stack.callback(saver.write)
+        try:
+            for exchange in player.exchanges(Talk(connection.fileno(), connection.fileno(), "gnubg"), patience):
+                if exchange.question and (now := headline(exchange.question)) != heading:
+                    heading = now
+                    click.echo(f"\n{heading}")
+                click.echo(f"  {describe(exchange)}")
+                if record:
+                    record.write(json.dumps(as_row(exchange)) + "\n")
+                if saver:
+                    saver.add(exchange)
+                count += 1
+        except ExternalProgramError as error:
+            click.echo(f"error: {error}", err=True)
+        click.echo(f"\ngnubg has gone after {count} question{'s' * (count != 1)}")
 
 
 def headline(question: Question) -> str:

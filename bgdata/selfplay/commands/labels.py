@@ -18,11 +18,12 @@ from bgdata.cli.options import (
     threads_option,
     within_option,
 )
-from bgdata.cli.output import print_built
+from bgdata.cli.output import build_version, print_built
 from bgdata.errors import UsageError, shown
 from bgdata.evaluation.players import PROGRAMS
 from bgdata.measures.kinds.rollout_decisions import DATASET as DECISIONS
 from bgdata.measures.kinds.rollout_decisions import DecisionParameters
+from bgdata.rows import LOSS
 from bgdata.selfplay.commands.selfplay import found_corpus
 from bgdata.selfplay.kinds.bearoff_labels import DATASET as BEAROFFS
 from bgdata.selfplay.kinds.bearoff_labels import BearoffParameters
@@ -34,10 +35,6 @@ from bgdata.selfplay.kinds.rollout_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.rollout_labels import RolloutLabelParameters
 from bgdata.selfplay.kinds.shared.rollouts import RollerParameters
 from bgdata.selfplay.kinds.shared.sources import find_source
-from bgdata.store.dataset import Dataset
-from bgdata.store.parameters import Parameters
-from bgdata.store.progress_bars import progress_bars
-from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 
@@ -95,7 +92,19 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
       bgdata label bearoff_one_sided/10x15 --engine tables
     """
     given = {name for name in options if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
-    label_positions(context.obj, source, engine, options, given, form)
+    warehouse: Warehouse = context.obj
+    wrong = sorted(given - OPTIONS[engine])
+    if wrong:
+        known = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(OPTIONS[engine]))
+        raise UsageError(f"expected options of --engine {engine}: {known}, got --{wrong[0].replace('_', '-')}")
+    if engine == "rollout":
+        label_by_rollouts(warehouse, source, options, form)
+    elif engine == "tables":
+        label_by_tables(warehouse, source, options["pairs"], options["seed"], form)
+    elif engine == "lookahead" and options["ply"] in (None, 1):
+        label_by_lookahead(warehouse, source, options["network"], options["least_change"], form)
+    else:
+        label_by_engine(warehouse, source, engine, options, form)
 
 
 @click.command()
@@ -155,7 +164,23 @@ def decisions(
       bgdata benchmark network --on rollout_decisions/NAME
       bgdata export text rollout_decisions/NAME --format gnubg-benchmark -o contact.bm
     """
-    make_decisions(warehouse, corpus, position_class, count, network, options, form)
+    roller = roller_parameters(warehouse, network, options, UNTIL)
+    parameters = DecisionParameters(
+        **vars(found_corpus(warehouse, corpus)),
+        **roller,
+        position_class=position_class,
+        decisions=count,
+        sample_seed=options["seed"],
+        within=options["within"],
+        most_plays=options["plays"],
+        one_per_game=options["one_per_game"],
+        settled_at=options["settled_at"],
+    )
+    table = build_version(warehouse, DECISIONS, parameters)
+    rows, found = table.manifest.rows, table.manifest.statistics
+    plays = round(found["plays"])
+    line = f"{rows:,} decisions, {plays:,} plays, {found['games']:,.0f} games: {exactness(found)}"
+    print_built(table, [line + describe_missed(plays, "plays", found, parameters)], form)
 
 
 # options of the command line that an engine takes beside those that all take
@@ -166,37 +191,11 @@ OPTIONS = {
     **{program: {"ply"} for program in PROGRAMS},
 }
 ONE_SIDED = "bearoff_one_sided"
-
-
-def label_positions(
-    warehouse: Warehouse, source: str, engine: str, options: dict[str, Any], given: set[str], form: str
-) -> None:
-    """Build a table of labels and print a summary; `given` names the options that are not defaults.
-
-    Raises UsageError for options of another engine, InvalidParameterError, UnknownPlayerError for a program that is not
-    installed, and MissingTableError for a source or a network that is not there.
-    """
-    check_options(engine, given)
-    if engine == "rollout":
-        label_by_rollouts(warehouse, source, options["network"], options, form)
-    elif engine == "tables":
-        label_by_tables(warehouse, source, options["pairs"], options["seed"], form)
-    elif engine == "lookahead" and options["ply"] in (None, 1):
-        label_by_lookahead(warehouse, source, options["network"], options["least_change"], form)
-    else:
-        label_by_engine(warehouse, source, engine, options, form)
-
-
-def check_options(engine: str, given: set[str]) -> None:
-    """Raise UsageError for an option that the engine does not take."""
-    wrong = sorted(given - OPTIONS[engine])
-    if wrong:
-        known = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(OPTIONS[engine]))
-        raise UsageError(f"expected options of --engine {engine}: {known}, got --{wrong[0].replace('_', '-')}")
+UNTIL = 0.005  # points: the standard error of plays of a benchmark
 
 
 def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_change: float, form: str) -> None:
-    """Build a version of `lookahead_labels`, and print a summary. Raises as `label_positions` does."""
+    """Build a version of `lookahead_labels`, and print a summary."""
     from bgdata.training.steps.networks import network_parameters
 
     place, recipe = find_source(warehouse, source)
@@ -206,19 +205,19 @@ def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_ch
         source_recipe=recipe,
         least_change=least_change,
     )
-    table = built(warehouse, LOOKAHEADS, parameters)
+    table = build_version(warehouse, LOOKAHEADS, parameters)
     found = table.manifest.statistics
     line = f"{table.manifest.rows:,} positions, {found['lookahead']:,.0f} of them looked into"
     if found["lookahead"]:
         line += (
-            f": the equity changes by {found['mean_absolute_change']:.4f} on average, at most "
-            f"{found['largest_absolute_change']:.4f}"
+            f": the equity changes by {LOSS.text(found['mean_absolute_change'])} on average, at most "
+            f"{LOSS.text(found['largest_absolute_change'])}"
         )
     print_built(table, [line], form)
 
 
 def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Mapping[str, Any], form: str) -> None:
-    """Build a version of `engine_labels`, and print a summary. Raises as `label_positions` does."""
+    """Build a version of `engine_labels`, and print a summary."""
     from bgdata.evaluation.lookahead import MOST_PLY
     from bgdata.evaluation.player import open_named_player
     from bgdata.training.steps.networks import network_parameters
@@ -234,13 +233,13 @@ def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Map
     else:
         version = open_named_player(engine, ply).version
         parameters = EngineParameters(place, engine, ply, version, source_recipe=recipe)
-    table = built(warehouse, ENGINES, parameters)
+    table = build_version(warehouse, ENGINES, parameters)
     who = table.array("engine").tobytes().decode()
     print_built(table, [f"{table.manifest.rows:,} positions by {who}, {ply}-ply"], form)
 
 
 def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, form: str) -> None:
-    """Build a version of `bearoff_labels`, and print a summary. Raises as `label_positions` does."""
+    """Build a version of `bearoff_labels`, and print a summary."""
     from bgdata.evaluation.bearoff import SIZE
     from bgdata.measures.steps.scores import table_size
 
@@ -253,7 +252,7 @@ def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, fo
     parameters = BearoffParameters(int(named[1]), points, checkers, pairs, exact_pairs, seed)
     BEAROFFS.check_parameters(parameters)
     warehouse.open(ONE_SIDED, size)
-    table = built(warehouse, BEAROFFS, parameters)
+    table = build_version(warehouse, BEAROFFS, parameters)
     found = table.manifest.statistics
     line = (
         f"{table.manifest.rows:,} positions: {found['exact']:,.0f} exact, {found['combined']:,.0f} combined; "
@@ -262,75 +261,33 @@ def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, fo
     print_built(table, [line], form)
 
 
-def built(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters) -> Table:
-    """Build a version, or find it, with a progress bar."""
-    kind.check_parameters(parameters)
-    with progress_bars() as progress:
-        return warehouse.build(kind.name, parameters, progress=progress)
+def exactness(found: Mapping[str, float]) -> str:
+    """The standard errors of rollouts."""
+    mean, largest = (LOSS.text(found[f"{name}_standard_error"]) for name in ("mean", "largest"))
+    return f"standard errors of {mean} on average, at most {largest}"
 
 
-UNTIL = 0.005  # points
-
-
-def make_decisions(
-    warehouse: Warehouse,
-    corpus: str,
-    position_class: str,
-    count: int,
-    network: str,
-    options: Mapping[str, Any],
-    form: str = "table",
-) -> None:
-    """Build a set of decisions and say how exact it is.
-
-    Raises UsageError, and MissingTableError for a corpus or a network that is not there.
-    """
-    roller = roller_parameters(warehouse, network, options, UNTIL)
-    parameters = DecisionParameters(
-        **vars(found_corpus(warehouse, corpus)),
-        **roller,
-        position_class=position_class,
-        decisions=count,
-        sample_seed=options["seed"],
-        within=options["within"],
-        most_plays=options["plays"],
-        one_per_game=options["one_per_game"],
-        settled_at=options["settled_at"],
-    )
-    DECISIONS.check_parameters(parameters)
-    with progress_bars() as progress:
-        table = warehouse.build(DECISIONS.name, parameters, progress=progress)
-    print_built(table, [describe_decisions(table.manifest.rows, table.manifest.statistics, parameters)], form)
-
-
-def describe_decisions(rows: int, found: Mapping[str, float], parameters: DecisionParameters) -> str:
-    """How exact a set is, in a line or two."""
-    plays = round(found["plays"])
-    return (
-        f"{rows:,} decisions, {plays:,} plays, {found['games']:,.0f} games: standard errors of "
-        f"{found['mean_standard_error']:.4f} on average, at most {found['largest_standard_error']:.4f}"
-    ) + describe_missed(plays, "plays", found, parameters)
-
-
-def label_by_rollouts(warehouse: Warehouse, source: str, network: str, options: dict[str, Any], form: str) -> None:
-    """Build a table of labels and say how exact it is. Raises InvalidParameterError, and MissingTableError for a source
-    or a network that is not there."""
-    roller, (place, recipe) = roller_parameters(warehouse, network, options), find_source(warehouse, source)
+def label_by_rollouts(warehouse: Warehouse, source: str, options: dict[str, Any], form: str) -> None:
+    """Build a version of `rollout_labels`, and print how exact it is. Raises InvalidParameterError, and
+    MissingTableError for a source or a network that is not there."""
+    roller, (place, recipe) = roller_parameters(warehouse, options["network"], options), find_source(warehouse, source)
     parameters = RolloutLabelParameters(**roller, source=place, seed=options["seed"], source_recipe=recipe)
-    LABELS.check_parameters(parameters)
-    with progress_bars() as progress:
-        table = warehouse.build(LABELS.name, parameters, progress=progress)
-    print_built(table, [describe_labels(table.manifest.rows, table.manifest.statistics, parameters)], form)
+    table = build_version(warehouse, LABELS, parameters)
+    rows, found, line = table.manifest.rows, table.manifest.statistics, "no positions"
+    if rows:
+        line = f"{rows:,} positions, {found['games']:,.0f} games: {exactness(found)}"
+        line += describe_missed(rows, "positions", found, parameters)
+    print_built(table, [line], form)
 
 
 def roller_parameters(
-    warehouse: Warehouse, network: str, options: Mapping[str, Any], usual: float | None = None
+    warehouse: Warehouse, network: str, options: Mapping[str, Any], default_until: float | None = None
 ) -> dict[str, Any]:
     """Which network rolls out, and the settings of the rollouts, from the options of a command; the standard error to
-    reach is the `usual` one unless they name another. Raises MissingTableError."""
+    reach is `default_until` unless they name another. Raises MissingTableError."""
     from bgdata.training.steps.networks import network_parameters
 
-    until = usual if options["until"] is None else options["until"]
+    until = default_until if options["until"] is None else options["until"]
     if until is None:
         refuse_without("--until", "most_trials")
     return {
@@ -343,17 +300,6 @@ def roller_parameters(
         "with_luck": not options["no_luck"],
         "play_ply": options["play_ply"],
     }
-
-
-def describe_labels(rows: int, found: Mapping[str, float], parameters: RolloutLabelParameters) -> str:
-    """How exact labels are, in a line or two."""
-    if not rows:
-        return "no positions"
-    line = (
-        f"{rows:,} positions, {found['games']:,.0f} games: standard errors of {found['mean_standard_error']:.4f} on "
-        f"average, at most {found['largest_standard_error']:.4f}"
-    )
-    return line + describe_missed(rows, "positions", found, parameters)
 
 
 def describe_missed(rows: int, what: str, found: Mapping[str, float], parameters: RollerParameters) -> str:

@@ -23,7 +23,7 @@ from bgdata.cli.options import (
     table_option,
     threads_option,
 )
-from bgdata.cli.output import print_built
+from bgdata.cli.output import build_version, print_built
 from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.rows import COUNT, EQUITY, LOSS, Column, Quantity, table_lines
 from bgdata.selfplay.kinds.cubeful_selfplay import DATASET as CUBEFUL
@@ -34,9 +34,6 @@ from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
 from bgdata.selfplay.kinds.shared.cube_players import CubePlayerParameters
 from bgdata.selfplay.kinds.shared.sources import leads_to
-from bgdata.store.executors import open_executor
-from bgdata.store.names import quoted
-from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
@@ -84,15 +81,28 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **o
       bgdata selfplay --cube-model cubeful:0.7 --ply 1 --games 1000
       bgdata selfplay --cube-model 0.7,money:0.7 --match-length 7
     """
-    how = {"luck": options["luck"], "executor": executor, "force": options["force"], "form": form}
-    if options["cube_model"]:
-        counts = {"games": options["games"], "seed": options["seed"]}
-        counts |= {"length": options["match_length"] or 0, "jacoby": int(options["jacoby"] or 0), "ply": options["ply"]}
-        play_with_cube(warehouse, player, options["cube_model"], counts, **how)
+    from bgdata.evaluation.player import open_named_player
+
+    games, seed, luck, model = (options[name] for name in ("games", "seed", "luck", "cube_model"))
+    if model:
+        if luck:
+            raise UsageError("expected --cube-model or --luck, which is that of cubeless games, got both")
+        found = network_of(warehouse, player)
+        rules = {"length": options["match_length"] or 0, "jacoby": bool(options["jacoby"]), "ply": options["ply"]}
+        cubeful = CubefulParameters(
+            found.network, found.network_version, cube=" ".join(model.split(",")), games=games, seed=seed, **rules
+        )
+        table = build_version(warehouse, CUBEFUL, cubeful, executor=executor, force=options["force"])
+        print_built(table, [cubeful_summary(table.manifest.statistics, table.manifest.rows)], form)
         return
     for name in (name for name in ("match_length", "jacoby", "ply") if options[name]):
         raise UsageError(f"expected --cube-model with --{name.replace('_', '-')}, got none")
-    play_corpus(warehouse, player, options["games"], options["seed"], **how)
+    parameters = SelfPlayParameters(player, "", games, seed, luck)
+    SELFPLAY.check_parameters(parameters)  # before a player is opened
+    if player != "network":
+        parameters = parameters.with_changes({"version": open_named_player(player, 0, warehouse).version})
+    table = build_version(warehouse, SELFPLAY, parameters, executor=executor, force=options["force"])
+    print_built(table, [summary(games, table.manifest.statistics)], form)
 
 
 @click.command()
@@ -119,25 +129,15 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **optio
       bgdata query "from selfplay_labels_summary"
       bgdata export text selfplay_labels/network-10000-seed-1-6x9 --format gnubg-training --output labels.gz
     """
-    rescore_corpus(warehouse, corpus, table, form, combined=options["combined"], force=options["force"])
+    from bgdata.measures.steps.scores import table_size
 
-
-def play_corpus(
-    warehouse: Warehouse, player: str, games: int, seed: int, *, luck: bool, executor: str, force: bool, form: str
-) -> None:
-    """Build the corpus, and print where it is and a summary.
-
-    Raises InvalidParameterError, MissingTableError for a network that is not there, and what executors raise.
-    """
-    from bgdata.evaluation.player import open_named_player
-
-    parameters = SelfPlayParameters(player, "", games, seed, luck)
-    SELFPLAY.check_parameters(parameters)
-    if player != "network":
-        parameters = parameters.with_changes({"version": open_named_player(player, 0, warehouse).version})
-    with open_executor(executor) as workers, progress_bars() as progress:
-        table = warehouse.build(SELFPLAY.name, parameters, progress=progress, force=force, executor=workers)
-    print_built(table, [summary(games, table.manifest.statistics)], form)
+    recipe = found_corpus(warehouse, corpus)
+    points, checkers = table_size(warehouse, table, "to rescore by")
+    race_points = one_sided_points(warehouse) if options["combined"] else 0
+    parameters = SelfPlayLabelParameters(**vars(recipe), points=points, checkers=checkers, one_sided_points=race_points)
+    labels = build_version(warehouse, LABELS, parameters, force=options["force"])
+    lines = [*rescored_lines(parameters, labels.manifest.statistics), "", *by_class(warehouse, labels)]
+    print_built(labels, lines, form)
 
 
 def summary(games: int, found: Mapping[str, float]) -> str:
@@ -149,31 +149,6 @@ def summary(games: int, found: Mapping[str, float]) -> str:
         points += f"; luck-adjusted {EQUITY.text(found['hedged_points_per_game'], error)}"
         points += f", {found['standard_error'] / error:.1f} times less noise" if error else ""
     return f"{games:,} games of {found['turns_per_game']:.1f} turns: {shares}\nplayer 0: {points}"
-
-
-def play_with_cube(
-    warehouse: Warehouse,
-    player: str,
-    cube: str,
-    counts: dict[str, int],
-    *,
-    luck: bool,
-    executor: str,
-    force: bool,
-    form: str,
-) -> None:
-    """Build a corpus with the cube, and print where it is and a summary; the keys of `counts` are `games`, `seed`,
-    `length`, `jacoby` and `ply`. Raises what `play_corpus` raises, and UsageError for players and options that do not
-    go with a cube."""
-    if luck:
-        raise UsageError("expected --cube-model or --luck, which is that of cubeless games, got both")
-    found = network_of(warehouse, player)
-    settings: dict[str, Any] = {**counts, "jacoby": bool(counts["jacoby"])}
-    parameters = CubefulParameters(found.network, found.network_version, cube=" ".join(cube.split(",")), **settings)
-    CUBEFUL.check_parameters(parameters)
-    with open_executor(executor) as workers, progress_bars() as progress:
-        table = warehouse.build(CUBEFUL.name, parameters, progress=progress, force=force, executor=workers)
-    print_built(table, [cubeful_summary(table.manifest.statistics, table.manifest.rows)], form)
 
 
 def network_of(warehouse: Warehouse, player: str) -> CubePlayerParameters:
@@ -213,27 +188,8 @@ CLASS_COLUMNS = (
 )
 BY_CLASS = """
 select class, positions, covered, rescored, outcome_variance, label_variance, removed_share
-from selfplay_labels_summary where variant = {variant} order by positions desc
+from selfplay_labels_summary where variant = $variant order by positions desc
 """
-
-
-def rescore_corpus(warehouse: Warehouse, source: str, table: str, form: str, *, combined: bool, force: bool) -> None:
-    """Build the labels of a corpus and print where they are, and how much variance rescoring removed. The two-sided
-    table is named by its size, such as 6x9 (the largest if empty); with `combined` the largest one-sided tables are
-    used, too.
-
-    Raises UsageError for a text that is no size, MissingTableError for a missing corpus or table, and CorruptFileError
-    for a damaged corpus.
-    """
-    from bgdata.measures.steps.scores import table_size
-
-    corpus = found_corpus(warehouse, source)
-    points, checkers = table_size(warehouse, table, "to rescore by")
-    race_points = one_sided_points(warehouse) if combined else 0
-    parameters = SelfPlayLabelParameters(**vars(corpus), points=points, checkers=checkers, one_sided_points=race_points)
-    with progress_bars() as progress:
-        labels = warehouse.build(LABELS.name, parameters, progress=progress, force=force)
-    print_built(labels, [*described(parameters, labels.manifest.statistics), "", *by_class(warehouse, labels)], form)
 
 
 def found_corpus(warehouse: Warehouse, source: str) -> SelfPlayParameters:
@@ -281,7 +237,7 @@ def one_sided_points(warehouse: Warehouse) -> int:
     return max(points for points, _ in found)
 
 
-def described(parameters: SelfPlayLabelParameters, found: Mapping[str, float]) -> Iterator[str]:
+def rescored_lines(parameters: SelfPlayLabelParameters, found: Mapping[str, float]) -> Iterator[str]:
     """The result as lines of text."""
     race = f" and, combined, bearoff_one_sided/{parameters.one_sided_points}x15" if parameters.one_sided_points else ""
     yield (
@@ -303,8 +259,5 @@ def described(parameters: SelfPlayLabelParameters, found: Mapping[str, float]) -
 
 def by_class(warehouse: Warehouse, labels: Table) -> list[str]:
     """The variances for each class of positions, as lines of a table."""
-    query = BY_CLASS.format(variant=quoted(labels.folder.parent.name))
-    with warehouse.connect(for_query=query) as connection:
-        found = connection.sql(query)
-        rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    rows = warehouse.rows(BY_CLASS, {"variant": labels.manifest.variant})
     return table_lines(CLASS_COLUMNS, rows)

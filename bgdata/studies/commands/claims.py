@@ -60,8 +60,15 @@ def claims(
       bgdata claims A8.crawford --explain
       bgdata claims --kind published --status open
     """
-    which = {"is_erratum": erratum, "is_recomputed": recompute, "is_explained": explain}
-    print_claims(warehouse, names, statuses, kinds, form=form, **which)
+    check_claim_names(names, [(claim.claim, claim.part) for claim in register.WHOLE.chosen()])
+    rows = register_rows(warehouse, is_recomputed=recompute)
+    shown = chosen_claims(rows, names, statuses, kinds, is_erratum=erratum)
+    if form != "table":
+        write_rows(shown, form)
+        click.echo(summary_line(shown), err=True)
+        return
+    lines = (explained_lines(shown) if explain else list_lines(shown)) if shown else ()
+    click.echo("\n".join([*lines, summary_line(shown), *kind_lines(shown)]))
 
 
 WIDEST = 24  # letters of a value in the list
@@ -90,32 +97,6 @@ def register_rows(warehouse: Warehouse, *, is_recomputed: bool) -> list[Row]:
             err=True,
         )
         return rows_without_tables()
-
-
-def print_claims(
-    warehouse: Warehouse,
-    names: Sequence[str],
-    statuses: Sequence[str],
-    kinds: Sequence[str] = (),
-    *,
-    form: str = "table",
-    is_erratum: bool,
-    is_recomputed: bool,
-    is_explained: bool,
-) -> None:
-    """Print the claims whose names begin with one of `names`, filtered by status and kind, and the counts of each.
-
-    Raises UsageError for a name that no claim begins with, and what building the register does.
-    """
-    check_claim_names(names, [(claim.claim, claim.part) for claim in register.WHOLE.chosen()])
-    rows = register_rows(warehouse, is_recomputed=is_recomputed)
-    shown = chosen_claims(rows, names, statuses, kinds, is_erratum=is_erratum)
-    if form != "table":
-        write_rows(shown, form)
-        click.echo(summary_line(shown), err=True)
-        return
-    lines = (explained_lines(shown) if is_explained else list_lines(shown)) if shown else ()
-    click.echo("\n".join([*lines, summary_line(shown), *kind_lines(shown)]))
 
 
 def list_lines(rows: Sequence[Row]) -> Iterator[str]:
@@ -150,15 +131,13 @@ def summary_line(rows: Sequence[Row]) -> str:
     return f"{len(rows)} {many}: {counts}; {errata} {wrong}"
 
 
-def counts_of_kinds(rows: Sequence[Row]) -> list[Row]:
-    """(kind, number of claims, number by status) for each kind that occurs."""
-    found = [(kind, [row["status"] for row in rows if row["kind"] == kind]) for kind in KINDS]
-    counts = [(kind, {status: statuses.count(status) for status in STATUSES}) for kind, statuses in found if statuses]
-    return [{"kind": kind, "claims": sum(each.values())} | each for kind, each in counts]
-
-
 def kind_lines(rows: Sequence[Row]) -> list[str]:
-    """A table of the counts by kind and status."""
-    counts = counts_of_kinds(rows)
+    """The number of claims of each kind that occurs, all and by status."""
     columns = [Column("kind"), Column("claims", COUNT), *(Column(status, COUNT) for status in STATUSES)]
+    counts = []
+    for kind in KINDS:
+        statuses = [row["status"] for row in rows if row["kind"] == kind]
+        if statuses:
+            by_status = {status: statuses.count(status) for status in STATUSES}
+            counts.append({"kind": kind, "claims": len(statuses), **by_status})
     return table_lines(columns, counts) if counts else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,10 @@ import numpy as np
 
 from bgdata.cli.charts import look_of, new_figure, write_figure
 from bgdata.cli.options import force_option, format_option, plot_option, seed_option, threads_option
-from bgdata.cli.output import write_rows
-from bgdata.cli.recipes import label_options, sl_options
-from bgdata.rows import Row
+from bgdata.cli.output import build_version, show_rows
+from bgdata.cli.recipes import SL_RECIPE, label_options, recipe_options
+from bgdata.rows import COUNT, THOUSANDTHS, Column, Row, table_lines
 from bgdata.store.parameters import VersionRef
-from bgdata.store.progress_bars import progress_bars
 from bgdata.studies.kinds.contact_parts import CONTACT_THEMES, ContactPartsParameters
 from bgdata.studies.kinds.contact_parts import DATASET as CONTACT_PARTS
 from bgdata.warehouse import Warehouse
@@ -52,7 +52,7 @@ MEASURES = (  # groupings, and what equities are compared with
     metavar="N",
     help="Hidden units of each network.",
 )
-@sl_options(ContactPartsParameters, ("epochs", "epoch_rows", "learning_rate"))
+@recipe_options(ContactPartsParameters, SL_RECIPE, ("epochs", "epoch_rows", "learning_rate"))
 @seed_option(ContactPartsParameters.seed)
 @plot_option
 @threads_option
@@ -81,13 +81,9 @@ def parts(
 
     reference = VersionRef.parse(find_references(warehouse).name)
     parameters = ContactPartsParameters(**label_parameters(warehouse, labels, guard), reference=reference, **recipe)
-    with progress_bars() as progress:
-        table = warehouse.build(CONTACT_PARTS.name, parameters, progress=progress, force=force)
+    table = build_version(warehouse, CONTACT_PARTS, parameters, force=force)
     rows = warehouse.rows(ROWS, {"variant": table.manifest.variant})
-    if form == "table":
-        click.echo("\n".join([str(table.folder), *part_lines(rows, parameters)]))
-    else:
-        write_rows(rows, form)
+    show_rows(rows, form, chain([str(table.folder)], part_lines(rows, parameters)))
     if plot is not None:
         draw_parts(rows, parameters, plot)
 
@@ -97,24 +93,25 @@ def part_lines(rows: Sequence[Row], parameters: ContactPartsParameters) -> Itera
     found = {(row["arm"], row["grouping"], row["group_name"]): row for row in rows}
     for by_theme, overall, judge in MEASURES:
         yield f"RMSE of cubeless equity in thousandths of a point, from {judge}"
-        yield f"{'theme':<26}{'positions':>10}" + "".join(arm.rjust(11) for arm in parameters.arms)
-        for theme in CONTACT_THEMES:
-            yield line_of(theme, [found[arm, by_theme, theme] for arm in parameters.arms])
-        cells = [found[arm, overall, "all"] for arm in parameters.arms]
-        yield line_of("all", cells)
-        errors = "".join(f"+/- {1000 * (cell['rmse_standard_error'] or 0):.1f}".rjust(11) for cell in cells)
-        yield " " * 36 + errors
-    yield f"{'parts':<36}" + "".join(f"{size:>11}" for size in parameters.sizes)
-    smallest = [
-        min(row["tested"] for row in rows if row["arm"] == arm and row["grouping"] == "part") for arm in parameters.arms
+        columns = [Column("theme", width=26), Column("tested", COUNT, "positions", gap=1)]
+        columns += [Column(arm, THOUSANDTHS, arm, width=9, missing="-") for arm in parameters.arms]
+        lines = []
+        for theme in (*CONTACT_THEMES, "all"):
+            cells = {arm: found[arm, overall if theme == "all" else by_theme, theme] for arm in parameters.arms}
+            figures = {arm: cell["rmse"] for arm, cell in cells.items()}
+            lines.append({"theme": theme, "tested": cells[parameters.arms[0]]["tested"], **figures})
+        yield from table_lines(columns, lines)
+        errors = (found[arm, overall, "all"]["rmse_standard_error"] or 0 for arm in parameters.arms)
+        yield " " * 36 + "".join(f"+/- {THOUSANDTHS.text(error)}".rjust(11) for error in errors)
+    columns = [Column("parts", width=36)]
+    columns += [
+        Column(arm, COUNT, str(size), width=9) for arm, size in zip(parameters.arms, parameters.sizes, strict=True)
     ]
-    yield f"{'positions of the smallest part':<36}" + "".join(f"{count:>11,}" for count in smallest)
-
-
-def line_of(name: str, cells: Sequence[Row]) -> str:
-    """A line of RMSE, `-` where there are no positions."""
-    shown = ["-" if cell["rmse"] is None else f"{1000 * cell['rmse']:.1f}" for cell in cells]
-    return f"{name:<26}{cells[0]['tested']:>10,}" + "".join(text.rjust(11) for text in shown)
+    smallest = {
+        arm: min(row["tested"] for row in rows if row["arm"] == arm and row["grouping"] == "part")
+        for arm in parameters.arms
+    }
+    yield from table_lines(columns, [{"parts": "positions of the smallest part", **smallest}])
 
 
 def draw_parts(rows: Sequence[Row], parameters: ContactPartsParameters, path: Path) -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
 from bgdata.cli.charts import BLUE, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_tables
 from bgdata.cli.options import force_option, format_option, plot_option, table_option, threads_option
-from bgdata.cli.output import show_rows
-from bgdata.rows import THOUSANDTHS, Column, table_lines
+from bgdata.cli.output import build_version, show_rows
+from bgdata.rows import THOUSANDTHS, Column, Row, table_lines
 from bgdata.selfplay.commands.selfplay import found_corpus
-from bgdata.store.names import quoted
-from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.studies.kinds.race_rules import DATASET as RULES
 from bgdata.studies.kinds.race_rules import DECISIONS, RaceRuleParameters
@@ -42,69 +39,30 @@ def race_rules(warehouse: Warehouse, /, corpus: str, table: str, plot: Path | No
       bgdata race-rules selfplay/network-10000-seed-1 --table 6x6
       bgdata query "select rule, source from race_rule_losses"
     """
-    found = scored_rules(warehouse, corpus, table, force=force)
-    rules = rules_of(warehouse, found)
-    show_rows([rule._asdict() for rule in rules], form, rule_lines(found, rules))
+    from bgdata.measures.steps.scores import table_size
+
+    recipe = found_corpus(warehouse, corpus)
+    points, checkers = table_size(warehouse, table, "to score rules by")
+    parameters = RaceRuleParameters(**vars(recipe), points=points, checkers=checkers)
+    found = build_version(warehouse, RULES, parameters, force=force)
+    query = f"select {', '.join(NAMES)} from race_rule_losses where variant = $variant"  # best in play first
+    rules = warehouse.rows(query, {"variant": found.manifest.variant})
+    show_rows(rules, form, rule_lines(found, rules))
     if plot is not None:
         draw_rules(found, rules, plot)
 
 
-class Losses(NamedTuple):
-    """A row of the view `race_rule_losses`: mean losses in points per unit cube, None without positions."""
-
-    rule: str
-    double_loss: float | None
-    redouble_loss: float | None
-    take_loss: float | None
-    total_loss: float | None
-    played_double_loss: float | None
-    played_redouble_loss: float | None
-    played_take_loss: float | None
-    played_total_loss: float | None
-    longer_double_loss: float | None
-    longer_redouble_loss: float | None
-    longer_take_loss: float | None
-    longer_total_loss: float | None
-    source: str
-
-    def group(self, prefix: str) -> tuple[float | None, ...]:
-        """Losses of the three decisions and their sum, by what the names of a weighting begin with."""
-        return tuple(getattr(self, f"{prefix}{decision}_loss") for decision in (*DECISIONS, "total"))
-
-
-def scored_rules(warehouse: Warehouse, source: str, size: str, *, force: bool) -> Table:
-    """The version of `race_rules` for a corpus and the two-sided table of this size (the largest if empty).
-
-    Raises UsageError for a text that is no size, and MissingTableError for a missing corpus or table.
-    """
-    from bgdata.measures.steps.scores import table_size
-
-    corpus = found_corpus(warehouse, source)
-    points, checkers = table_size(warehouse, size, "to score rules by")
-    parameters = RaceRuleParameters(**vars(corpus), points=points, checkers=checkers)
-    with progress_bars() as progress:
-        return warehouse.build(RULES.name, parameters, progress=progress, force=force)
-
-
-def rules_of(warehouse: Warehouse, table: Table) -> list[Losses]:
-    """The rules of a version on the half that is tested on, those that lose least in play first."""
-    columns, variant = ", ".join(Losses._fields), quoted(table.folder.parent.name)
-    query = f"select {columns} from race_rule_losses where variant = {variant}"
-    with warehouse.connect(for_query=query) as connection:
-        found = connection.sql(query)
-        return [Losses(*row) for row in found.fetchall()]
-
-
-PER_MILLE = 1000
 # by what the names of their columns begin with
 TITLES = {
     "played_": "as they come up in play",
     "longer_": "5 checkers a side or more",
     "": "every pair of layouts once",
 }
+LOSSES = [f"{prefix}{decision}_loss" for prefix in ("", "played_", "longer_") for decision in (*DECISIONS, "total")]
+NAMES = ("rule", *LOSSES, "source")  # columns of the view: mean losses in points per unit cube
 
 
-def rule_lines(table: Table, rules: Sequence[Losses]) -> Iterator[str]:
+def rule_lines(table: Table, rules: Sequence[Row]) -> Iterator[str]:
     """The rules side by side, and how those of the search count."""
     figures = table.manifest.statistics
     pairs, positions, longer = (int(figures[name]) for name in ("pairs", "played_positions", "longer_positions"))
@@ -117,23 +75,20 @@ def rule_lines(table: Table, rules: Sequence[Losses]) -> Iterator[str]:
         for name, width in heads:
             heading = "all" if name == "total" else name
             columns.append(Column(f"{prefix}{name}_loss", THOUSANDTHS, heading, width=width, gap=1, missing="-"))
-    yield from table_lines(columns, (rule._asdict() for rule in rules))
-    yield from (f"{rule.rule}: {rule.source}" for rule in rules if rule.rule.startswith("found"))
+    yield from table_lines(columns, rules)
+    yield from (f"{rule['rule']}: {rule['source']}" for rule in rules if rule["rule"].startswith("found"))
 
 
-COLOURS = (TEAL, BLUE, RED)
-
-
-def draw_rules(table: Table, rules: Sequence[Losses], path: Path) -> None:
+def draw_rules(table: Table, rules: Sequence[Row], path: Path) -> None:
     """Draw the mean losses of all rules as bars, those of the three decisions behind one another, by weighting. Raises
     StorageError."""
-    names = [rule.rule for rule in reversed(rules)]
+    names = [rule["rule"] for rule in reversed(rules)]
     with new_figure(11.5, 0.28 * len(rules) + 1.4) as figure:
         panels = figure.subplots(1, len(TITLES), sharey=True)
         for axes, (prefix, title) in zip(panels, TITLES.items(), strict=True):
             left = [0.0] * len(rules)
-            for place, (name, colour) in enumerate(zip(DECISIONS, COLOURS, strict=True)):
-                widths = [PER_MILLE * (rule.group(prefix)[place] or 0.0) for rule in reversed(rules)]
+            for name, colour in zip(DECISIONS, (TEAL, BLUE, RED), strict=True):
+                widths = [1000 * (rule[f"{prefix}{name}_loss"] or 0.0) for rule in reversed(rules)]
                 axes.barh(names, widths, left=left, color=colour, label=name)
                 left = [start + width for start, width in zip(left, widths, strict=True)]
             axes.set_title(title)

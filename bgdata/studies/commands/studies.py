@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,14 +22,12 @@ from bgdata.cli.options import (
     seed_option,
     threads_option,
 )
-from bgdata.cli.output import print_built, write_rows
+from bgdata.cli.output import build_version, print_built, show_rows
 from bgdata.equity.cube_life import CUBES, NoIndex
-from bgdata.rows import Row
+from bgdata.rows import EQUITY, LOSS, Column, Quantity, Row, table_lines
 from bgdata.selfplay.commands.selfplay import network_of
 from bgdata.selfplay.kinds.shared.cube_players import CubePlayerParameters
 from bgdata.store.arrays import Array
-from bgdata.store.executors import open_executor
-from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.studies.kinds.cube_life import DATASET as ATLASES
 from bgdata.studies.kinds.cube_life import LOSSES, CubeLifeParameters
@@ -86,7 +84,20 @@ def study(
       bgdata study index --games 10000
       bgdata study jump --luck --plot jump.png
     """
-    run_study(warehouse, study, player, games, seed, **options)
+    luck, plot, form = options["luck"], options["plot"], options["form"]
+    found = CubePlayerParameters(player_of(study)) if player is None else network_of(warehouse, player)
+    count = games if games is not None else LUCK_ADJUSTED_GAMES if luck else GAMES
+    parameters = StudyParameters(
+        found.network, found.network_version, study=study, games=count, seed=seed, with_luck=luck
+    )
+    table = build_version(warehouse, STUDIES, parameters, executor=options["executor"], force=options["force"])
+    series = read_series(table)
+    title = f"{NAMES[study]}: {count:,} games each, {table.folder}"
+    lines = (line for length in sorted({key[0] for key in series}) for line in study_lines(series, length))
+    show_rows(study_rows(series), form, chain([title], lines))
+    if plot is not None:
+        setting = "volatility" if study in ("jump", "local") else "cube life index"
+        draw_study(NAMES[study], setting, *drawn_series(study, series), plot)
 
 
 @click.command(name="cube-life")
@@ -107,7 +118,9 @@ def cube_life(warehouse: Warehouse, points: int, checkers: int, plot: Path | Non
       bgdata query "from cube_life_by_length"
       bgdata query "from cube_decisions where double_margin > 0 and take_margin > 0 order by take_margin limit 5"
     """
-    table = open_atlas(warehouse, points, checkers)
+    parameters = CubeLifeParameters(points, checkers)
+    ATLASES.check_parameters(parameters)
+    table = warehouse.find(ATLASES, parameters) or build_version(warehouse, ATLASES, parameters)
     if plot:
         draw_cube_life(table, plot)
     print_atlas(table, form)
@@ -125,46 +138,9 @@ class Series(NamedTuple):
 
 POINTS = ("points_per_game", "points_per_match", *LUCK_ADJUSTED)
 GAMES, LUCK_ADJUSTED_GAMES = 100_000, 1000  # by default, without and with luck
-WIDTH = 24  # of names
 
 
-def run_study(
-    warehouse: Warehouse,
-    study: str,
-    player: str | None,
-    games: int | None,
-    seed: int,
-    *,
-    luck: bool,
-    plot: Path | None,
-    executor: str,
-    force: bool,
-    form: str,
-) -> None:
-    """Build the version of a study, print its figures, and draw the value of its settings as a picture. Raises
-    InvalidParameterError, UsageError for a player that is not a network, MissingTableError, StorageError, and what
-    executors raise."""
-    found = CubePlayerParameters(player_of(study)) if player is None else network_of(warehouse, player)
-    count = games if games is not None else LUCK_ADJUSTED_GAMES if luck else GAMES
-    parameters = StudyParameters(
-        found.network, found.network_version, study=study, games=count, seed=seed, with_luck=luck
-    )
-    STUDIES.check_parameters(parameters)
-    with open_executor(executor) as workers, progress_bars() as progress:
-        table = warehouse.build(STUDIES.name, parameters, progress=progress, force=force, executor=workers)
-    series = series_of(table)
-    if form == "table":
-        lengths = sorted({key[0] for key in series})
-        click.echo(f"{NAMES[parameters.study]}: {parameters.games:,} games each, {table.folder}")
-        click.echo("\n".join(line for length in lengths for line in study_lines(series, length)))
-    else:
-        write_rows(study_rows(series), form)
-    if plot is not None:
-        setting = "volatility" if study in ("jump", "local") else "cube life index"
-        draw_study(NAMES[study], setting, *drawn(study, series), plot)
-
-
-def series_of(table: Table) -> dict[tuple[int, str], Series]:
+def read_series(table: Table) -> dict[tuple[int, str], Series]:
     """Every measure by match length and name, in the order of settings."""
     from bgdata.kinds.column_values import text_column
 
@@ -191,7 +167,7 @@ def title_of(length: int) -> str:
     return f"match to {length}" if length else "money"
 
 
-def drawn(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[str, list[Series]]:
+def drawn_series(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[str, list[Series]]:
     """The measure that a picture shows, and its series by match length: points, luck-adjusted where luck was measured,
     or the value of the cube where a model plays itself."""
     measures = {name for _, name in series}
@@ -205,32 +181,18 @@ def study_lines(series: Mapping[tuple[int, str], Series], length: int) -> Iterat
     """The figures of one match length: one line for each measure, one column for each setting, and the published values
     below."""
     measures = sorted((name for found, name in series if found == length), key=lambda name: (name not in POINTS, name))
-    settings = series[length, measures[0]].settings
-    yield title_of(length).ljust(WIDTH) + "".join(f"{setting:>19g}" for setting in settings)
+    settings = [f"{setting:g}" for setting in series[length, measures[0]].settings]
+    rows = []
     for measure in measures:
         _, _, values, errors, published = series[length, measure]
-        texts = [figure_text(measure, value, error) for value, error in zip(values, errors, strict=True)]
-        yield measure.ljust(WIDTH) + "".join(f"{text:>19}" for text in texts)
+        quantity = EQUITY if measure in POINTS else Quantity(2, 100 if measure.endswith("_share") else 1)
+        texts = map(quantity.text, values, errors)
+        rows.append({"measure": measure, **dict(zip(settings, texts, strict=True))})
         if np.isfinite(published).any():
-            texts = [f"({number(measure, value)})" if np.isfinite(value) else "" for value in published]
-            yield "  (published)".ljust(WIDTH) + "".join(f"{text:>19}" for text in texts)
-
-
-def figure_text(measure: str, value: float, error: float) -> str:
-    """A figure with its standard error; shares are in percent."""
-    scale = 100 if measure.endswith("_share") else 1
-    return f"{number(measure, value)} +/- {scale * error:.{digits(measure)}f}"
-
-
-def number(measure: str, value: float) -> str:
-    """A figure as text; shares are in percent."""
-    sign = "+" if measure in POINTS else ""
-    return f"{100 * value:.2f}" if measure.endswith("_share") else f"{value:{sign}.{digits(measure)}f}"
-
-
-def digits(measure: str) -> int:
-    """How many digits after the point a measure is printed with."""
-    return 4 if measure in POINTS else 2
+            printed = (f"({quantity.text(value)})" if np.isfinite(value) else "" for value in published)
+            rows.append({"measure": "  (published)", **dict(zip(settings, printed, strict=True))})
+    columns = [Column(setting, width=18, gap=1, is_right=True) for setting in settings]
+    yield from table_lines([Column("measure", heading=title_of(length), width=24), *columns], rows)
 
 
 LINES = [(line, colour) for line, colour in product(("-", "--", ":"), (TEAL, RED, BLUE, "#c9a227"))]  # of series
@@ -259,22 +221,22 @@ def draw_series(axes: Axes, found: Series, line: str, colour: str) -> None:
     axes.plot(found.settings, found.published, "x", color=colour, markersize=8)
 
 
+INDEX_COLUMNS = (
+    Column("cube", width=15),
+    Column("share", Quantity(1, 100, unit="%"), "index from 0 to 1", gap=1),
+    Column("mean", Quantity(3), "mean +/- spread", error="spread"),
+    Column("else", gap=3),
+)
+LOSS_COLUMNS = (
+    Column("decision", width=28),
+    Column("loss", Quantity(6), gap=1),
+    Column("where", heading="winning chance, exact and one-sided; layouts, ace point first", gap=3),
+)
 REASONS = {
     NoIndex.BELOW: "worth less than a dead cube",
     NoIndex.ABOVE: "worth more than a live one",
     NoIndex.UNCERTAIN: "no telling",
 }
-
-
-def open_atlas(warehouse: Warehouse, points: int, checkers: int) -> Table:
-    """The version of `cube_life` of a size, built if it is missing. Raises InvalidParameterError."""
-    parameters = CubeLifeParameters(points, checkers)
-    ATLASES.check_parameters(parameters)
-    found = warehouse.find(ATLASES, parameters)
-    if found is not None:
-        return found
-    with progress_bars() as progress:
-        return warehouse.build(ATLASES.name, parameters, progress=progress)
 
 
 def print_atlas(table: Table, form: str = "table") -> None:
@@ -285,31 +247,32 @@ def print_atlas(table: Table, form: str = "table") -> None:
     if form != "table":
         print_built(table, (), form)
         return
-    click.echo(f"{table.name}: {table.manifest.rows:,} pairs of layouts")
-    click.echo("cube            index from 0 to 1  mean +/- spread   else")
+    rows = []
     for cube in CUBES:
-        others = ", ".join(
-            f"{figures[f'{cube}_{reason.name.lower()}_share']:.1%} {words}" for reason, words in REASONS.items()
-        )
         mean, spread, share = (figures[f"{cube}_{name}"] for name in ("mean_index", "sd_index", "index_share"))
-        click.echo(f"{cube.replace('_', ' '):<15} {share:>17.1%}  {mean:.3f} +/- {spread:.3f}   {others}")
-    click.echo("\nlargest loss of a decision, in points per unit cube")
-    click.echo("decision                       loss     winning chance, exact and one-sided; layouts, ace point first")
+        shares = ((figures[f"{cube}_{reason.name.lower()}_share"], words) for reason, words in REASONS.items())
+        others = ", ".join(f"{share:.1%} {words}" for share, words in shares)
+        rows.append({"cube": cube.replace("_", " "), "share": share, "mean": mean, "spread": spread, "else": others})
     layouts = all_layouts(int(table.manifest.parameters["points"]), int(table.manifest.parameters["checkers"]))
-    for place, name in enumerate(LOSSES):
-        print_largest(table, place, name, layouts.tolist())
+    losses = [largest_loss(table, place, name, layouts.tolist()) for place, name in enumerate(LOSSES)]
+    click.echo(f"{table.name}: {table.manifest.rows:,} pairs of layouts")
+    click.echo("\n".join(table_lines(INDEX_COLUMNS, rows)))
+    click.echo("\nlargest loss of a decision, in points per unit cube")
+    click.echo("\n".join(table_lines(LOSS_COLUMNS, losses)))
 
 
-def print_largest(table: Table, place: int, name: str, layouts: Sequence[Sequence[int]]) -> None:
-    """Print the first position with the largest loss of one kind."""
+def largest_loss(table: Table, place: int, name: str, layouts: Sequence[Sequence[int]]) -> Row:
+    """The first position with the largest loss of one kind."""
     losses, chances = table.array("losses")[:, :, place], table.array("chances")
     on_roll, opponent = np.unravel_index(int(np.argmax(losses)), losses.shape)
     exact, one_sided = chances[on_roll, opponent].tolist()
     words = name.removesuffix("_loss").replace("janowski", "Janowski 0.7:").replace("one_sided", "one-sided:")
-    click.echo(
-        f"{words.replace('_', ' '):<28} {losses[on_roll, opponent]:.6f}   {exact:.4f} {one_sided:.4f}   "
-        f"{layouts[int(on_roll) + 1]} against {layouts[int(opponent) + 1]}"
-    )
+    where = f"{layouts[int(on_roll) + 1]} against {layouts[int(opponent) + 1]}"
+    return {
+        "decision": words.replace("_", " "),
+        "loss": losses[on_roll, opponent],
+        "where": f"{LOSS.text(exact)} {LOSS.text(one_sided)}   {where}",
+    }
 
 
 TITLES = ("centered cube", "cube of the player on roll", "cube of the opponent")

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from bgdata.cli.charts import PANEL, draw_chart, new_figure, write_figure
 from bgdata.cli.completion import complete_networks, complete_players
 from bgdata.cli.options import (
     OutputFile,
@@ -19,19 +20,16 @@ from bgdata.cli.options import (
     seed_option,
     threads_option,
 )
-from bgdata.cli.output import print_built
-from bgdata.cli.recipes import TD_RECIPE, label_options, sl_options, td_options
+from bgdata.cli.output import build_version, print_built
+from bgdata.cli.recipes import SL_RECIPE, TD_RECIPE, label_options, recipe_options
 from bgdata.errors import UsageError, shown
+from bgdata.rows import Quantity
 from bgdata.selfplay.kinds.training_games import DATASET as GAMES
 from bgdata.selfplay.kinds.training_games import MIXED, STARTS, StartShare
 from bgdata.selfplay.kinds.training_games import TrainingGameParameters as GameParameters
-from bgdata.store.executors import open_executor
 from bgdata.store.parameters import VersionRef
-from bgdata.store.progress_bars import progress_bars
-from bgdata.store.table import Table
 from bgdata.studies.commands.contact_parts import parts
 from bgdata.training.commands.curve_page import write_page
-from bgdata.training.commands.curves import draw_curve
 from bgdata.training.commands.turn_input import turn_input
 from bgdata.training.kinds.network import DATASET as NETWORK
 from bgdata.training.kinds.network import NetworkParameters
@@ -40,8 +38,10 @@ from bgdata.training.kinds.shared.networks import known_network, pinned
 from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
 from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters, best_epoch
 from bgdata.training.kinds.supervised_network import described as described_epoch
+from bgdata.training.rows import curve_charts, headline
 from bgdata.warehouse import Warehouse
 
+CHARTS_IN_ROW = 3
 START = f"Networks to start from: network, network/NAME, or {NEW} for random weights."
 
 
@@ -64,7 +64,7 @@ train.add_command(parts)
     shell_complete=complete_players,
     help=START,
 )
-@td_options
+@recipe_options(NetworkParameters, TD_RECIPE)
 @threads_option
 @force_option
 @format_option
@@ -93,8 +93,7 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
         raise UsageError(f"expected a name that no network has that learned from labels, got {shown(name)}")
     place = None if start == NEW else pinned(warehouse, find_network(start, warehouse))
     parameters = NetworkParameters(**{**recipe, "tables": int(recipe["tables"]), "name": name, "start": place})
-    with progress_bars() as progress:
-        table = warehouse.build(NETWORK.name, parameters, progress=progress, force=force)
+    table = build_version(warehouse, NETWORK, parameters, force=force)
     print_built(table, [described_games(table.array("curve")[-1].tolist())], form)
 
 
@@ -167,8 +166,7 @@ def games(
     network_choice = network_parameters(warehouse, network)
     place = doubts and pinned(warehouse, warehouse.open_reference(str(doubts)))
     parameters = GameParameters(name=name, starts=starts or MIXED, doubts=place, **network_choice, **recipe)
-    with open_executor(executor) as workers, progress_bars() as progress:
-        table = warehouse.build(GAMES.name, parameters, progress=progress, force=force, executor=workers)
+    table = build_version(warehouse, GAMES, parameters, executor=executor, force=force)
     change = table.manifest.statistics["rms_change_from_static"]
     print_built(table, [f"labels are {change:.4f} points from 0-ply (root mean square)"], form)
 
@@ -200,8 +198,14 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
     if is_page:
         write_page(table, warehouse, path)
         click.echo(f"wrote {path}", err=True)
-    else:
-        draw_curve(table, path)
+        return
+    charts = curve_charts(table)
+    rows = -(-len(charts) // CHARTS_IN_ROW)
+    with new_figure(CHARTS_IN_ROW * PANEL[0], rows * PANEL[1] + 0.5) as figure:
+        for axes, chart in zip(figure.subplots(rows, CHARTS_IN_ROW, squeeze=False).flat, charts, strict=True):
+            draw_chart(axes, chart)
+        figure.suptitle(f"{table.name}: {headline(table.manifest)}")
+        write_figure(figure, path)
 
 
 @train.command()
@@ -215,7 +219,7 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
     shell_complete=complete_players,
     help=START,
 )
-@sl_options(SupervisedParameters)
+@recipe_options(SupervisedParameters, SL_RECIPE)
 @threads_option
 @force_option
 @format_option
@@ -249,18 +253,13 @@ def sl(
     from bgdata.training.steps.networks import chosen_parameters
 
     parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe)
-    with progress_bars() as progress:
-        table = warehouse.build(SUPERVISED.name, parameters, progress=progress, force=force)
-    print_built(table, [result_text(table)], form)
-
-
-def result_text(table: Table) -> str:
-    """The result of training, for people."""
+    table = build_version(warehouse, SUPERVISED, parameters, force=force)
     statistics, curve = table.manifest.statistics, table.array("curve")
     before, after = (
-        f"{statistics[f'{start}points_per_game']:+.3f} +/- {statistics[f'{start}standard_error']:.3f}"
+        Quantity(3, sign="+").text(statistics[f"{start}points_per_game"], statistics[f"{start}standard_error"])
         for start in ("start_", "")
     )
     last = described_epoch(len(curve) - 1, curve)
     kept = [f"{name} {best_epoch(curve, which)}" for which, name in enumerate(("race", "crashed", "contact"))]
-    return f"{last}\nkept epochs: {', '.join(kept)}; {after} points per game against PubEval, {before} before"
+    line = f"kept epochs: {', '.join(kept)}; {after} points per game against PubEval, {before} before"
+    print_built(table, [last, line], form)

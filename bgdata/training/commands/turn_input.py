@@ -11,11 +11,10 @@ import numpy as np
 
 from bgdata.cli.charts import LOOKS, format_places, new_figure, write_figure
 from bgdata.cli.options import force_option, format_option, games_option, plot_option, seed_option, threads_option
-from bgdata.cli.output import show_rows
-from bgdata.cli.recipes import TD_RECIPE
+from bgdata.cli.output import build_version, show_rows
+from bgdata.cli.recipes import TD_RECIPE, recipe_options
 from bgdata.rows import COUNT, PERCENT, Column, Row, table_lines
 from bgdata.store.arrays import Array
-from bgdata.store.progress_bars import progress_bars
 from bgdata.store.table import Table
 from bgdata.training.kinds.turn_input import ARMS, FIGURES, TurnInputParameters, games_of
 from bgdata.training.kinds.turn_input import DATASET as TURN_INPUT
@@ -30,20 +29,7 @@ NAMES = [column.name for column in FIGURES]
 @click.option(
     "--units", default=TurnInputParameters.units, show_default=True, metavar="N", help="Hidden units of each network."
 )
-@click.option(
-    "--learning-rate",
-    default=TurnInputParameters.learning_rate,
-    show_default=True,
-    metavar="N",
-    help=TD_RECIPE["learning_rate"],
-)
-@click.option(
-    "--row-games",
-    default=TurnInputParameters.row_games,
-    show_default=True,
-    metavar="N",
-    help=TD_RECIPE["row_games"],
-)
+@recipe_options(TurnInputParameters, TD_RECIPE, ("learning_rate", "row_games"))
 @seed_option(TurnInputParameters.seed)
 @plot_option
 @threads_option
@@ -65,8 +51,7 @@ def turn_input(warehouse: Warehouse, /, plot: Path | None, force: bool, form: st
       bgdata query "from turn_input where arm = 'dice kept' order by games"
     """
     parameters = TurnInputParameters(**recipe)
-    with progress_bars() as progress:
-        table = warehouse.build(TURN_INPUT.name, parameters, progress=progress, force=force)
+    table = build_version(warehouse, TURN_INPUT, parameters, force=force)
     games, curve = games_of(parameters), table.array("curve")
     rows = list(curve_rows(games, curve))
     show_rows(rows, form, [str(table.folder), *curve_lines(games, rows)])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,7 +16,6 @@ from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.formats.gnubg_bearoff import open_gnubg_bearoff
 from bgdata.rows import Row
 from bgdata.store.checks import Comparison, comparison, define_version
-from bgdata.store.dataset import Dataset
 from bgdata.store.lockfile import lock_verdicts
 from bgdata.store.names import parse_scope
 from bgdata.store.table import Table
@@ -52,7 +51,7 @@ def diff(warehouse: Warehouse, before: str | None, after: str | None, form: str)
         sys.exit(1)
 
 
-def compare_with_lock(warehouse: Warehouse, form: str = "table", scope: str | None = None) -> bool:
+def compare_with_lock(warehouse: Warehouse, form: str, scope: str | None) -> bool:
     """Print one line for each locked variant (of a KIND, or for one KIND/VARIANT); returns whether the warehouse holds
     those digests, but for what only `bgdata build --all` builds, which may be missing. Raises UsageError for any other
     table, which needs a second one to be compared with, and MissingTableError for what is not locked."""
@@ -73,10 +72,10 @@ def compare_with_lock(warehouse: Warehouse, form: str = "table", scope: str | No
     return all(each.is_right for each in verdicts)
 
 
-def compare_tables(warehouse: Warehouse, before: str, after: str, form: str = "table") -> bool:
+def compare_tables(warehouse: Warehouse, before: str, after: str, form: str) -> bool:
     """Print how many rows only one of the tables has, and for each column how many of the others differ and by how
-    much, then the same of the side tables of their versions; returns whether all are equal."""
-    sides = {"before": opened_side(warehouse, before), "after": opened_side(warehouse, after)}
+    much, then those of the side tables of their versions; returns whether all are equal."""
+    sides = {"before": open_side(warehouse, before), "after": open_side(warehouse, after)}
     with warehouse.connect() as connection:
         kinds = [define_side(warehouse, connection, view, side) for view, side in sides.items()]
         if kinds[0] != kinds[1]:
@@ -86,10 +85,14 @@ def compare_tables(warehouse: Warehouse, before: str, after: str, form: str = "t
         has_indexes = any(name.endswith("_index") for name in kind.tables[0].key)
         if has_indexes and points[0] != points[1]:  # indexes count the layouts on so many points
             raise UsageError(f"expected two tables of the same points, got {' and '.join(map(str, points))}")
-        main = comparison(connection, kind.tables[0])
-        if not main.has_common:
+        found = [comparison(connection, kind.tables[0])]
+        if not found[0].has_common:
             raise UsageError(f"expected two tables with rows in common, got {before} and {after}")
-        found = [main, *side_comparisons(connection, kind, sides)]
+        versions = {view: side for view, side in sides.items() if isinstance(side, Table)}  # a gnubg file has no others
+        for shape in kind.side_tables if len(versions) == len(sides) else ():
+            for view, table in versions.items():
+                define_version(connection, view, kind, shape, table)
+            found.append(comparison(connection, shape))
     titles = [f"{before} -> {after}", *(each.shape.name for each in found[1:])]
     lines = (
         line for title, each in zip(titles, found, strict=True) for line in difference_lines(title, each, before, after)
@@ -103,17 +106,6 @@ def points_of(side: Table | Path) -> int | None:
     if isinstance(side, Path):
         return getattr(open_gnubg_bearoff(side), "points", None)
     return side.manifest.parameters.get("points")
-
-
-def side_comparisons(
-    connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], sides: Mapping[str, Table | Path]
-) -> Iterator[Comparison]:
-    """Compare the side tables of two versions; a gnubg file has none."""
-    versions = {view: side for view, side in sides.items() if isinstance(side, Table)}
-    for shape in kind.side_tables if len(versions) == len(sides) else ():
-        for view, table in versions.items():
-            define_version(connection, view, kind, shape, table)
-        yield comparison(connection, shape)
 
 
 def difference_rows(found: Comparison) -> Iterator[Row]:
@@ -135,7 +127,7 @@ def difference_lines(title: str, found: Comparison, before: str, after: str) -> 
         yield text
 
 
-def opened_side(warehouse: Warehouse, name: str) -> Table | Path:
+def open_side(warehouse: Warehouse, name: str) -> Table | Path:
     """The version KIND/VARIANT or KIND/VARIANT/VERSION, or the path of a gnubg .bd file. Raises UsageError."""
     if name.endswith(".bd"):
         return Path(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +19,13 @@ from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_one_sided_
 from bgdata.formats.lines import write_bytes
 from bgdata.formats.mat import format_mat
 from bgdata.store.arrays import Array
-from bgdata.store.checks import connect_tables
+from bgdata.store.build import readable_bytes
+from bgdata.store.checks import connect_tables, stored_tables
 from bgdata.store.names import identifier
 from bgdata.store.progress_bars import progress_bars
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.commands.export_parquet import export_parquet, name_in_parquet
 from bgdata.warehouse.commands.query import copy_rows, form_of, written_aside
 
 if TYPE_CHECKING:
@@ -37,9 +37,6 @@ TEXT_FORMATS = ["gnubg-training", "gnubg-benchmark", "wildbg-csv", "bgsage-rollo
 @click.group()
 def export() -> None:
     """Write tables in other programs' formats."""
-
-
-export.add_command(export_parquet)
 
 
 @export.command(name="gnubg-bd")
@@ -69,12 +66,20 @@ def gnubg_bd(warehouse: Warehouse, /, hypergammon: int | None, **options: Any) -
       bgdata export gnubg-bd --one-sided 6 -o gnubg_os0.bd
       bgdata export gnubg-bd --hypergammon 2 -o hyper2.bd
     """
+    from bgdata.endgames.kinds.contact_endgame import EndgameParameters
+    from bgdata.formats.gnubg_bearoff_write import HYPERGAMMON_EQUITIES, write_hypergammon
+
+    output: Path = options["output"]
     if hypergammon is None:
-        click.echo(write_gnubg_bearoff(**options))
-        return
-    if any(value for name, value in options.items() if name != "output"):
-        raise UsageError("expected --hypergammon without another option than --output")
-    click.echo(write_hypergammon_file(warehouse, hypergammon, options["output"]))
+        write_gnubg_bearoff(**options)
+    else:
+        if any(value for name, value in options.items() if name != "output"):
+            raise UsageError("expected --hypergammon without another option than --output")
+        with progress_bars() as progress:
+            table = warehouse.build("hypergammon", EndgameParameters(hypergammon), progress=progress)
+        equities = table.array("equities")[:, :, HYPERGAMMON_EQUITIES]
+        write_hypergammon(output, hypergammon, table.array("chances"), equities)
+    click.echo(describe_file(output, with_hash=True))
 
 
 @export.command(name="table")
@@ -96,7 +101,55 @@ def export_table(warehouse: Warehouse, table: str, form: str | None, output: Pat
       bgdata export table bearoff_two_sided/6x6 -o two_sided.parquet
       bgdata export table match_equity/published-12 -o published.csv
     """
-    export_version(warehouse, table, form_of(form, output, "parquet"), output)
+    import duckdb
+
+    from bgdata.store.locked_sql import first_lines
+
+    form = form_of(form, output, "parquet")
+    found = warehouse.open_reference(table)
+    kind = warehouse.kind(found.manifest.dataset)
+    if not stored_tables(kind, found):
+        raise UsageError(f"expected a table in one file, got {found.name}; try: bgdata export parquet")
+    with written_aside(output, form, is_needed=True) as path:
+        assert path is not None
+        with connect_tables(warehouse.kinds, [found], outputs=[path]) as connection:
+            try:
+                copy_rows(connection, connection.sql(f"from {identifier(kind.tables[0].name)}"), form, path)
+            except duckdb.Error as error:
+                raise QueryError(first_lines(error)) from error
+
+
+@export.command(name="parquet")
+@click.argument("table", shell_complete=complete_tables)
+@click.option(
+    "--into",
+    "folder",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder to write the parts into; those that are there already are left as they are.",
+)
+@click.pass_obj
+def export_parquet(warehouse: Warehouse, table: str, folder: Path) -> None:
+    """Write a two-sided bearoff table as Parquet in parts.
+
+    TABLE is bearoff_two_sided/VARIANT, or bearoff_two_sided/VARIANT/VERSION: tables that are too large for a Parquet
+    file of their own, too. There is a folder for each number of checkers of the player on roll, as Hive lays them out,
+    and any reader of Parquet reads them as one table. A command that was stopped goes on after the parts that it wrote.
+
+    \b
+      bgdata export parquet bearoff_two_sided/6x15 --into two_sided
+    """
+    from bgdata.bearoff.kinds.shared.two_sided_parquet import parts_of, write_parts
+    from bgdata.bearoff.tables import TwoSidedTable
+
+    found = two_sided_version(warehouse, table)
+    opened = TwoSidedTable(found)
+    with progress_bars() as progress:
+        count = write_parts(opened, folder, progress)
+    paths = [folder / part.path for part in parts_of(opened.points, opened.checkers)]
+    size = readable_bytes(sum(path.stat().st_size for path in paths))
+    click.echo(f"wrote {count:,} of {len(paths):,} parts of {found.name} into {folder}: {len(opened):,} rows, {size}")
 
 
 @export.command(name="text")
@@ -129,7 +182,11 @@ def export_letters(warehouse: Warehouse, table: str, output: Path) -> None:
     \b
       bgdata export letters bearoff_two_sided/6x6 -o bearoff.csv
     """
-    click.echo(write_letters(warehouse.open_reference(table), output))
+    from bgdata.bearoff.tables import TwoSidedTable
+    from bgdata.formats.layout_letters import format_layout_letters
+
+    write_bytes(output, format_layout_letters(TwoSidedTable(two_sided_version(warehouse, table))))
+    click.echo(describe_file(output))
 
 
 @export.command(name="onnx")
@@ -149,7 +206,9 @@ def export_onnx(warehouse: Warehouse, network: str, output: Path) -> None:
       bgdata export onnx -o network.onnx
       bgdata export onnx mine -o mine.onnx
     """
-    click.echo(write_network(warehouse, network, output, "onnx"))
+    from bgdata.formats.onnx.write import onnx_bytes
+
+    write_network(warehouse, network, output, onnx_bytes)
 
 
 @export.command(name="torch")
@@ -167,7 +226,9 @@ def export_torch(warehouse: Warehouse, network: str, output: Path) -> None:
       bgdata export torch -o network.pt2
       bgdata export torch mine -o mine.pt2
     """
-    click.echo(write_network(warehouse, network, output, "torch"))
+    from bgdata.formats.onnx.torch_program import torch_bytes
+
+    write_network(warehouse, network, output, torch_bytes)
 
 
 @export.command(name="met")
@@ -186,48 +247,32 @@ def export_met_command(warehouse: Warehouse, met: str, output: Path) -> None:
     click.echo(export_met(warehouse, met, output))
 
 
-def export_version(warehouse: Warehouse, reference: str, form: str, output: Path) -> None:
-    """Write the main table of `KIND/VARIANT` or `KIND/VARIANT/VERSION`. Raises UsageError, MissingTableError and
-    QueryError."""
-    import duckdb
+def describe_file(output: Path, *, with_hash: bool = False) -> str:
+    """A line that says what was written."""
+    digest = f", SHA-256 {sha256_file(output)}" if with_hash else ""
+    return f"wrote {output}: {output.stat().st_size:,} bytes{digest}"
 
-    from bgdata.store.locked_sql import first_lines
 
+def two_sided_version(warehouse: Warehouse, reference: str) -> Table:
+    """A version of bearoff_two_sided. Raises UsageError for another kind, and MissingTableError."""
     table = warehouse.open_reference(reference)
-    name = name_in_parquet(warehouse, table)
-    with written_aside(output, form, is_needed=True) as path:
-        assert path is not None
-        with connect_tables(warehouse.kinds, [table], outputs=[path]) as connection:
-            try:
-                copy_rows(connection, connection.sql(f"from {identifier(name)}"), form, path)
-            except duckdb.Error as error:
-                raise QueryError(first_lines(error)) from error
+    if table.manifest.dataset != "bearoff_two_sided":
+        raise UsageError(f"expected a version of bearoff_two_sided, got {table.name}")
+    return table
 
 
-def write_network(warehouse: Warehouse, network: str, output: Path, form: str) -> str:
-    """Write a network as an ONNX file, or a program of PyTorch (`torch`); returns a line that says what was written.
-
-    Raises UnknownPlayerError, MissingTableError, CorruptFileError, MissingExtraError and StorageError.
-    """
+def write_network(
+    warehouse: Warehouse, network: str, output: Path, as_bytes: Callable[[Networks, dict[str, str]], bytes]
+) -> None:
+    """Write a network as a file of these bytes, and say so. Raises UnknownPlayerError, MissingTableError,
+    CorruptFileError, MissingExtraError and StorageError."""
     from bgdata.evaluation.networks.mapped import open_networks
     from bgdata.evaluation.networks.named import KIND, find_network
     from bgdata.formats.onnx.network import properties_of
 
     table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
-    content = network_bytes(form)(open_networks(table), properties_of(table))
-    write_bytes(output, [content])
-    return f"wrote {output}: {output.stat().st_size:,} bytes, SHA-256 {sha256_file(output)}"
-
-
-def network_bytes(form: str) -> Callable[[Networks, dict[str, str]], bytes]:
-    """What makes the file of networks with these properties. Raises MissingExtraError."""
-    if form == "onnx":
-        from bgdata.formats.onnx.write import onnx_bytes
-
-        return onnx_bytes
-    from bgdata.formats.onnx.torch_program import torch_bytes
-
-    return torch_bytes
+    write_bytes(output, [as_bytes(open_networks(table), properties_of(table))])
+    click.echo(describe_file(output, with_hash=True))
 
 
 def write_gnubg_bearoff(
@@ -239,78 +284,34 @@ def write_gnubg_bearoff(
     uncompressed: bool = False,
     normal: bool = False,
     cubeless: bool = False,
-) -> str:
-    """Compute and write one file; returns a line that says what was written. Raises UsageError for options that do not
-    belong together, and StorageError if the file cannot be written."""
+) -> None:
+    """Compute and write what `makebearoff -o POINTS` or `-t POINTSxCHECKERS` writes. Raises UsageError for options that
+    do not belong together, and StorageError."""
+    from bgdata.bearoff.gnubg_counts import normal_moments, one_sided_counts, two_sided_codes
+
     if (one_sided is None) == (two_sided is None):
         raise UsageError("expected one of --one-sided POINTS, --two-sided POINTSxCHECKERS and --hypergammon CHECKERS")
     if two_sided is not None:
         if no_gammons or uncompressed or normal:
             raise UsageError("expected -g, -c and -n with --one-sided only")
-        write_two_sided_file(*parse_size(two_sided), output, cubeless=cubeless)
+        size = re.fullmatch(r"(\d+)x(\d+)", two_sided)
+        if size is None:
+            raise UsageError(f"expected POINTSxCHECKERS such as 6x6, got {shown(two_sided)}")
+        points, checkers = map(int, size.groups())
+        check_size(points, checkers)
+        write_two_sided(output, points, checkers, two_sided_codes(points, checkers, is_cubeless=cubeless))
     elif one_sided is not None:
         if cubeless:
             raise UsageError("expected -C with --two-sided only")
-        write_one_sided_file(one_sided, output, gammons=not no_gammons, compressed=not uncompressed, normal=normal)
-
-    return f"wrote {output}: {output.stat().st_size:,} bytes, SHA-256 {sha256_file(output)}"
-
-
-def write_hypergammon_file(warehouse: Warehouse, checkers: int, output: Path) -> str:
-    """Write the hypergammon table of a warehouse, which is built if it is missing; returns a line that says what was
-    written. Raises StorageError if the file cannot be written."""
-    from bgdata.endgames.kinds.contact_endgame import EndgameParameters
-    from bgdata.formats.gnubg_bearoff_write import HYPERGAMMON_EQUITIES, write_hypergammon
-
-    with progress_bars() as progress:
-        table = warehouse.build("hypergammon", EndgameParameters(checkers), progress=progress)
-    write_hypergammon(output, checkers, table.array("chances"), table.array("equities")[:, :, HYPERGAMMON_EQUITIES])
-    return f"wrote {output}: {output.stat().st_size:,} bytes, SHA-256 {sha256_file(output)}"
-
-
-def parse_size(text: str) -> tuple[int, int]:
-    """(points, checkers) of `6x9`. Raises UsageError."""
-    match = re.fullmatch(r"(\d+)x(\d+)", text)
-    if match is None:
-        raise UsageError(f"expected POINTSxCHECKERS such as 6x6, got {shown(text)}")
-    points, checkers = int(match[1]), int(match[2])
-    check_size(points, checkers)
-    return points, checkers
-
-
-def write_one_sided_file(points: int, output: Path, *, gammons: bool, compressed: bool, normal: bool) -> None:
-    """Write what `makebearoff -o POINTS` writes: distributions as integers, or as the moments of normal
-    distributions."""
-    from bgdata.bearoff.gnubg_counts import normal_moments, one_sided_counts
-
-    if normal:
-        write_one_sided_normal(output, points, normal_moments(points))
-        return
-    counts = one_sided_counts(points)
-    gammon_counts = one_sided_counts(points, is_gammon=True) if gammons else None
-    write_one_sided(output, points, counts, gammon_counts, compressed=compressed)
-
-
-def write_two_sided_file(points: int, checkers: int, output: Path, *, cubeless: bool) -> None:
-    """Write what `makebearoff -t POINTSxCHECKERS` writes, cubeful or cubeless."""
-    from bgdata.bearoff.gnubg_counts import two_sided_codes
-
-    write_two_sided(output, points, checkers, two_sided_codes(points, checkers, is_cubeless=cubeless))
+        if normal:
+            write_one_sided_normal(output, one_sided, normal_moments(one_sided))
+            return
+        counts = one_sided_counts(one_sided)
+        gammons = None if no_gammons else one_sided_counts(one_sided, is_gammon=True)
+        write_one_sided(output, one_sided, counts, gammons, compressed=not uncompressed)
 
 
 Arrays = Mapping[str, Array]
-
-
-def write_letters(table: Table, output: Path) -> str:
-    """Write a two-sided table as letters; returns a line that says what was written. Raises UsageError for a table of
-    another kind, and StorageError."""
-    from bgdata.bearoff.tables import TwoSidedTable
-    from bgdata.formats.layout_letters import format_layout_letters
-
-    if table.manifest.dataset != "bearoff_two_sided":
-        raise UsageError(f"expected a version of bearoff_two_sided, got {table.name}")
-    write_bytes(output, format_layout_letters(TwoSidedTable(table)))
-    return f"wrote {output}: {output.stat().st_size:,} bytes"
 
 
 def write_text(table: Table, form: str, output: Path) -> str:
@@ -319,17 +320,17 @@ def write_text(table: Table, form: str, output: Path) -> str:
     Raises UsageError for a table that does not hold what the format needs, and StorageError if the file cannot be
     written.
     """
-    needed, writer = FORMATS[form]
+    needed, lines = FORMATS[form]
     arrays = table.arrays()
     if not set(needed) <= set(arrays):
         able = [name for name, (arrays_of_format, _) in FORMATS.items() if set(arrays_of_format) <= set(arrays)]
         raise UsageError(f"expected a format for {table.name} among {', '.join(able) or 'none'}, got {form}")
-    writer(arrays, output)
-    return f"wrote {output}: {output.stat().st_size:,} bytes"
+    write_bytes(output, lines(arrays))
+    return describe_file(output)
 
 
-def write_training(arrays: Arrays, output: Path) -> None:
-    """Write gnubg training data, with the comments if the table has any."""
+def training_lines(arrays: Arrays) -> Iterable[bytes]:
+    """gnubg training data, with the comments if the table has any."""
     from bgdata.formats.gnubg_training import format_gnubg_training
     from bgdata.kinds.column_values import text_column
 
@@ -337,18 +338,18 @@ def write_training(arrays: Arrays, output: Path) -> None:
     index = np.maximum.accumulate(arrays["comment_index"]) if "comment_index" in arrays else None
     comments = text_column(arrays, "comments").to_pylist() if index is not None else ()
     boards, chances = arrays["boards"], arrays["chances"]
-    write_bytes(output, format_gnubg_training(boards, chances, comment_index=index, comments=comments))
+    return format_gnubg_training(boards, chances, comment_index=index, comments=comments)
 
 
-def write_wildbg(arrays: Arrays, output: Path) -> None:
-    """Write a CSV file as wildbg reads it."""
+def wildbg_lines(arrays: Arrays) -> Iterable[bytes]:
+    """A CSV file as wildbg reads it."""
     from bgdata.formats.wildbg_csv import format_wildbg_csv
 
-    write_bytes(output, format_wildbg_csv(arrays["boards"], arrays["chances"]))
+    return format_wildbg_csv(arrays["boards"], arrays["chances"])
 
 
-def write_bgsage(arrays: Arrays, output: Path) -> None:
-    """Write rollouts as bgsage does: positions after the play, chances of the player who made it. Rows that were
+def bgsage_lines(arrays: Arrays) -> Iterable[bytes]:
+    """Rollouts as bgsage writes them: positions after the play, chances of the player who made it. Rows that were
     imported from bgsage come out as they were."""
     from bgdata.formats.bgsage_rollouts import format_bgsage_rollouts
     from bgdata.game.codec import flip_boards
@@ -356,41 +357,41 @@ def write_bgsage(arrays: Arrays, output: Path) -> None:
 
     written = arrays.get("chances_after_play")
     chances = np.asarray(written) if written is not None else flipped_chances(arrays["chances"].astype(np.float64))
-    write_bytes(output, format_bgsage_rollouts(flip_boards(arrays["boards"]), chances))
+    return format_bgsage_rollouts(flip_boards(arrays["boards"]), chances)
 
 
-def write_positions(arrays: Arrays, output: Path) -> None:
-    """Write Position IDs, one per line."""
+def position_lines(arrays: Arrays) -> Iterable[bytes]:
+    """Position IDs, one a line."""
     from bgdata.formats.position_list import format_position_list
 
-    write_bytes(output, format_position_list(arrays["boards"]))
+    return format_position_list(arrays["boards"])
 
 
-def write_benchmark(arrays: Arrays, output: Path) -> None:
-    """Write a gnubg benchmark file: an imported one as it was, or decisions that were rolled out here."""
+def benchmark_lines(arrays: Arrays) -> Iterable[bytes]:
+    """A gnubg benchmark file: an imported one as it was, or decisions that were rolled out here."""
     from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark
     from bgdata.imports.kinds import gnubg_benchmark_compute as gnubg_benchmark
     from bgdata.measures.kinds.shared import decision_file
 
     is_imported = "decisions_lines" in arrays
     benchmark_of = gnubg_benchmark.benchmark_of if is_imported else decision_file.benchmark_of
-    write_bytes(output, format_gnubg_benchmark(benchmark_of(arrays)))
+    return format_gnubg_benchmark(benchmark_of(arrays))
 
 
-def write_matches(arrays: Arrays, output: Path) -> None:
-    """Write all matches in the Jellyfish format (.mat), one after another."""
+def match_lines(arrays: Arrays) -> Iterable[bytes]:
+    """All matches in the Jellyfish format (.mat), one after another."""
     from bgdata.matches.kinds.matches_compute import matches_of
     from bgdata.selfplay.kinds.selfplay_compute import match_arrays
 
     arrays = arrays if "games" in arrays else match_arrays(arrays)
-    write_bytes(output, (line for match in matches_of(arrays) for line in format_mat(match)))
+    return (line for match in matches_of(arrays) for line in format_mat(match))
 
 
-FORMATS: dict[str, tuple[tuple[str, ...], Callable[[Arrays, Path], None]]] = {  # arrays that it needs, writer
-    "gnubg-training": (("boards", "chances"), write_training),
-    "gnubg-benchmark": (("decisions_boards", "plays_boards"), write_benchmark),
-    "wildbg-csv": (("boards", "chances"), write_wildbg),
-    "bgsage-rollouts": (("boards", "chances"), write_bgsage),
-    "position-list": (("boards",), write_positions),
-    "mat": (("turn_moves", "players"), write_matches),
+FORMATS: dict[str, tuple[tuple[str, ...], Callable[[Arrays], Iterable[bytes]]]] = {  # arrays that it needs, its lines
+    "gnubg-training": (("boards", "chances"), training_lines),
+    "gnubg-benchmark": (("decisions_boards", "plays_boards"), benchmark_lines),
+    "wildbg-csv": (("boards", "chances"), wildbg_lines),
+    "bgsage-rollouts": (("boards", "chances"), bgsage_lines),
+    "position-list": (("boards",), position_lines),
+    "mat": (("turn_moves", "players"), match_lines),
 }

@@ -29,7 +29,13 @@ def use(warehouse: Warehouse, version: str) -> None:
       bgdata list
       bgdata use network/tiny/r2-0123abcd
     """
-    use_version(warehouse, version)
+    table = named_version(warehouse, version)
+    table.check_sizes()
+    if warehouse.use(table):
+        refresh_catalog(warehouse)
+        click.echo(f"{table.name} is current now")
+    else:
+        click.echo(f"{table.name} is current already")
 
 
 @click.command()
@@ -45,7 +51,16 @@ def rm(warehouse: Warehouse, version: str, yes: bool) -> None:
     \b
       bgdata rm network/tiny/r2-0123abcd
     """
-    remove_version(warehouse, version, yes=yes)
+    table = named_version(warehouse, version)
+    check_removable(warehouse, table)
+    if not yes and sys.stdin.isatty():
+        click.confirm(f"delete {table.name}, {readable_bytes(size(table.folder))}?", abort=True, err=True)
+    was_current = is_current(warehouse, table)
+    left = remove(warehouse, table)
+    refresh_catalog(warehouse)
+    click.echo(f"deleted {table.name}")
+    if left is not None and was_current:
+        click.echo(f"{left.name} is current now")
 
 
 @click.command()
@@ -61,7 +76,24 @@ def gc(warehouse: Warehouse, dry_run: bool, damaged: bool, yes: bool, form: str)
     readable manifest, or with files that are missing or of another size), everything that these are made from, and what
     a repair has set aside. A stopped build starts from the beginning once its staging folder is deleted.
     """
-    collect_garbage(warehouse, form, dry_run=dry_run, yes=yes, damaged=damaged)
+    warehouse.require()
+    found = rubbish(warehouse, damaged=damaged)
+    rows = [entry._asdict() | {"path": path_within(warehouse, entry)} for entry in found]
+    if form != "table":
+        write_rows(rows, form)
+    for row in rows if form == "table" else ():
+        click.echo(f"{readable_bytes(row['bytes']):>8}  {row['path']}: {row['reason']}")
+    total = readable_bytes(sum(entry.bytes for entry in found))
+    if dry_run or not found:
+        click.echo(f"{total} would be freed" if found else "nothing to delete", err=form != "table")
+        return
+    if not yes and sys.stdin.isatty():
+        click.confirm(f"delete these {len(found)}, {total}?", abort=True, err=True)
+    swept = sweep(warehouse, found)
+    refresh_catalog(warehouse)
+    if len(swept) < len(found):
+        click.echo(f"{len(found) - len(swept)} of these are needed by now, or gone", err=True)
+    click.echo(f"{readable_bytes(sum(entry.bytes for entry in swept))} freed", err=form != "table")
 
 
 @click.command()
@@ -81,33 +113,6 @@ def completion(context: click.Context, shell: str) -> None:
     click.echo(completion_script(shell, context.find_root().command))
 
 
-def use_version(warehouse: Warehouse, reference: str) -> None:
-    """Make a version the current one of its variant. Raises UsageError for a text that names no version,
-    MissingTableError, and ManifestFormatError for a damaged manifest."""
-    table = named_version(warehouse, reference)
-    table.check_sizes()
-    if warehouse.use(table):
-        refresh_catalog(warehouse)
-        click.echo(f"{table.name} is current now")
-    else:
-        click.echo(f"{table.name} is current already")
-
-
-def remove_version(warehouse: Warehouse, reference: str, *, yes: bool) -> None:
-    """Delete one version, after asking if there is a terminal to ask at. Raises UsageError for a text that names no
-    version, MissingTableError, and VersionInUseError."""
-    table = named_version(warehouse, reference)
-    check_removable(warehouse, table)
-    if not yes and sys.stdin.isatty():
-        click.confirm(f"delete {table.name}, {readable_bytes(size(table.folder))}?", abort=True, err=True)
-    was_current = is_current(warehouse, table)
-    left = remove(warehouse, table)
-    refresh_catalog(warehouse)
-    click.echo(f"deleted {table.name}")
-    if left is not None and was_current:
-        click.echo(f"{left.name} is current now")
-
-
 def named_version(warehouse: Warehouse, reference: str) -> Table:
     """The version that `KIND/VARIANT/VERSION` names. Raises UsageError and MissingTableError."""
     if reference.count("/") != 2:
@@ -115,29 +120,7 @@ def named_version(warehouse: Warehouse, reference: str) -> Table:
     return warehouse.open_reference(reference)
 
 
-def collect_garbage(warehouse: Warehouse, form: str = "table", *, dry_run: bool, yes: bool, damaged: bool) -> None:
-    """List what is not needed, ask if there is a terminal to ask at, and delete it. Raises MissingWarehouseError and
-    VersionInUseError."""
-    warehouse.require()
-    found = rubbish(warehouse, damaged=damaged)
-    if form != "table":
-        write_rows((entry._asdict() | {"path": name_of(warehouse, entry)} for entry in found), form)
-    for entry in found if form == "table" else ():
-        click.echo(f"{readable_bytes(entry.bytes):>8}  {name_of(warehouse, entry)}: {entry.reason}")
-    total = readable_bytes(sum(entry.bytes for entry in found))
-    if dry_run or not found:
-        click.echo(f"{total} would be freed" if found else "nothing to delete", err=form != "table")
-        return
-    if not yes and sys.stdin.isatty():
-        click.confirm(f"delete these {len(found)}, {total}?", abort=True, err=True)
-    swept = sweep(warehouse, found)
-    refresh_catalog(warehouse)
-    if len(swept) < len(found):
-        click.echo(f"{len(found) - len(swept)} of these are needed by now, or gone", err=True)
-    click.echo(f"{readable_bytes(sum(entry.bytes for entry in swept))} freed", err=form != "table")
-
-
-def name_of(warehouse: Warehouse, entry: Rubbish) -> str:
+def path_within(warehouse: Warehouse, entry: Rubbish) -> str:
     """The path, within the warehouse, of something that may be deleted."""
     name = entry.path.relative_to(warehouse.root).as_posix()
     return name if name.isprintable() else shown(name)

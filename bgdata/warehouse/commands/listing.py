@@ -13,7 +13,7 @@ from bgdata.cli.completion import complete_explained, complete_scopes
 from bgdata.cli.options import format_option
 from bgdata.cli.output import write_rows
 from bgdata.errors import UsageError, shown
-from bgdata.rows import Row
+from bgdata.rows import Column, Row, table_lines
 from bgdata.store.build import estimate_text
 from bgdata.store.dataset import Dataset
 from bgdata.store.lockfile import left_out
@@ -42,7 +42,31 @@ def list_(warehouse: Warehouse, kind: str | None, form: str) -> None:
       bgdata list
       bgdata list bearoff_two_sided
     """
-    print_kinds(warehouse, form, kind)
+    warehouse.versions_in(kind)  # raises, for what is not there
+    only, *parts = parse_scope(kind)
+    kinds = [(only, warehouse.kind(only))] if only else list(warehouse.kinds.items())
+
+    def is_wanted(row: Row) -> bool:
+        """Whether a row is of the variant and the version that are named."""
+        return all(part in (None, row[column]) for part, column in zip(parts, ("variant", "version"), strict=True))
+
+    if form != "table":
+        write_rows((row for row in listed_rows(warehouse, [kind for _, kind in kinds]) if is_wanted(row)), form)
+    for name, declared in kinds if form == "table" else ():
+        defaults = ", ".join(declared.slug(parameters) for parameters in declared.defaults)
+        click.echo(f"{name}  [{defaults}]\n    {declared.summary}")
+        for row in filter(is_wanted, version_rows(warehouse, name)):
+            if row["damage"]:
+                what = f"{row['version']} is damaged" if row["version"] else "current is not there"
+                click.echo(f"    {name}/{row['variant']}/{what}: {row['damage']}")
+                continue
+            mark = "*" if row["is_current"] else " "
+            title = f"{row['variant']:<8} {row['version']}"
+            click.echo(f"  {mark} {title}  {row['rows']:>12,} rows  {row['bytes'] / 1e6:>8,.1f} MB")
+        for title in left_out(warehouse, name) if parts[0] is None else ():
+            click.echo(f"    {title.partition('/')[2]:<8} is not built; try: bgdata build {name}")
+    if not warehouse.root.is_dir():
+        click.echo(f"no warehouse in {warehouse.root} yet; try: bgdata build", err=True)
 
 
 @click.command()
@@ -69,36 +93,6 @@ def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, 
     if settings or any(value is not None for value in options.values()):
         raise UsageError(f"expected a kind of dataset before its parameters, got {shown(name)}; see: bgdata list")
     print_explanation(warehouse, name, form)
-
-
-def print_kinds(warehouse: Warehouse, form: str = "table", scope: str | None = None) -> None:
-    """One line for each kind, and one for each of its versions, or for those of KIND, KIND/VARIANT or
-    KIND/VARIANT/VERSION; a `*` marks the current one of a variant. Raises what `Versions.named` raises."""
-    warehouse.versions_in(scope)  # raises, for what is not there
-    only, *parts = parse_scope(scope)
-    kinds = [(only, warehouse.kind(only))] if only else list(warehouse.kinds.items())
-
-    def is_meant(row: Row) -> bool:
-        """Whether a row is of the variant and the version that are named."""
-        return all(part in (None, row[column]) for part, column in zip(parts, ("variant", "version"), strict=True))
-
-    if form != "table":
-        write_rows((row for row in listed_rows(warehouse, [kind for _, kind in kinds]) if is_meant(row)), form)
-    for name, kind in kinds if form == "table" else ():
-        defaults = ", ".join(kind.slug(parameters) for parameters in kind.defaults)
-        click.echo(f"{name}  [{defaults}]\n    {kind.summary}")
-        for row in filter(is_meant, version_rows(warehouse, name)):
-            if row["damage"]:
-                what = f"{row['version']} is damaged" if row["version"] else "current is not there"
-                click.echo(f"    {name}/{row['variant']}/{what}: {row['damage']}")
-                continue
-            mark = "*" if row["is_current"] else " "
-            title = f"{row['variant']:<8} {row['version']}"
-            click.echo(f"  {mark} {title}  {row['rows']:>12,} rows  {row['bytes'] / 1e6:>8,.1f} MB")
-        for title in left_out(warehouse, name) if parts[0] is None else ():
-            click.echo(f"    {title.partition('/')[2]:<8} is not built; try: bgdata build {name}")
-    if not warehouse.root.is_dir():
-        click.echo(f"no warehouse in {warehouse.root} yet; try: bgdata build", err=True)
 
 
 UNIT = re.compile(r"(.*?)(?: \[([^\[\]]+)\])?", re.DOTALL)  # a comment of the catalog, and the unit at its end
@@ -153,11 +147,16 @@ def print_explanation(warehouse: Warehouse, name: str, form: str) -> None:
         return
     click.echo(f"{found.name} ({found.what})\n{found.meaning}")
     if found.parts:
-        names, types = (max(len(getattr(part, key)) for part in found.parts) for key in ("name", "type"))
-        click.echo(f"\n{found.parts[0].part}s")
-        for part in found.parts:
-            unit = f" [{part.unit}]" if part.unit else ""
-            click.echo(f"  {part.name:<{names}} {part.type:<{types}} {part.meaning}{unit}".rstrip())
+        columns = [Column("name", heading=""), Column("type", heading="", gap=1), Column("meaning", heading="", gap=1)]
+        rows = (
+            {
+                "name": f"  {part.name}",
+                "type": part.type,
+                "meaning": part.meaning + (f" [{part.unit}]" if part.unit else ""),
+            }
+            for part in found.parts
+        )
+        click.echo("\n".join([f"\n{found.parts[0].part}s", *table_lines(columns, rows)]))
     click.echo("\n" + "\n".join(found.origin))
 
 

@@ -100,10 +100,10 @@ def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, f
       bgdata rebuild --check
       bgdata rebuild bearoff_gammon
     """
-    if check and not rebuild_and_compare(warehouse, kind, form, is_all=is_all):
-        sys.exit(1)
     if not check:
         rebuild_in_place(warehouse, kind, form, is_all=is_all)
+    elif not rebuild_and_compare(warehouse, kind, form, is_all=is_all):
+        sys.exit(1)
 
 
 @click.command()
@@ -114,7 +114,24 @@ def lock(warehouse: Warehouse) -> None:
     The file lists the digest of every variant of `bgdata build --all`, for `bgdata rebuild --check` and `bgdata diff`
     to compare with.
     """
-    lock_defaults(warehouse)
+    manifests = []
+    for kind in warehouse.kinds.values():
+        for parameters in kind.defaults:
+            table = warehouse.find(kind, parameters)
+            if table is None:
+                step = "bgdata build --all" if parameters in kind.more else "bgdata build"
+                raise MissingTableError(
+                    f"expected {kind.name}/{kind.slug(parameters)} in {warehouse.root}, found none; try: {step}"
+                )
+            current = warehouse.open(kind.name, kind.slug(parameters))
+            if current.folder != table.folder:
+                raise UsageError(
+                    f"expected the default recipe of {kind.name}/{kind.slug(parameters)} to be current, "
+                    f"found {current.folder.name}; try: bgdata use {table.name}"
+                )
+            manifests.append(table.manifest)
+    save_lock(warehouse.lock, manifests)
+    click.echo(f"wrote {warehouse.lock}: {len(manifests)} variants")
 
 
 def verify_warehouse(
@@ -455,26 +472,3 @@ def recipes_of(warehouse: Warehouse, scope: str | None) -> list[tuple[Dataset[An
         raise UsageError(f"expected a kind that is computed, got {declared.name}; try: bgdata import {kind} FILE...")
     known = [each for each in found if declared.slug(each[1]) == variant]
     return known or [(declared, declared.recorded(warehouse.open(declared.name, variant).manifest))]
-
-
-def lock_defaults(warehouse: Warehouse) -> None:
-    """Write the lock of the default variants from their current versions. Raises MissingTableError when one is not
-    built, and UsageError where another recipe is current."""
-    manifests = []
-    for kind in warehouse.kinds.values():
-        for parameters in kind.defaults:
-            table = warehouse.find(kind, parameters)
-            if table is None:
-                step = "bgdata build --all" if parameters in kind.more else "bgdata build"
-                raise MissingTableError(
-                    f"expected {kind.name}/{kind.slug(parameters)} in {warehouse.root}, found none; try: {step}"
-                )
-            current = warehouse.open(kind.name, kind.slug(parameters))
-            if current.folder != table.folder:
-                raise UsageError(
-                    f"expected the default recipe of {kind.name}/{kind.slug(parameters)} to be current, "
-                    f"found {current.folder.name}; try: bgdata use {table.name}"
-                )
-            manifests.append(table.manifest)
-    save_lock(warehouse.lock, manifests)
-    click.echo(f"wrote {warehouse.lock}: {len(manifests)} variants")

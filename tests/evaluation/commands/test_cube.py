@@ -209,7 +209,7 @@ def test_options_override_a_match(root: Path) -> None:
     assert printed(root, names["gnubg_id"], *met, "--away", "5-3") == printed(root, START_ID, *met, "--away", "5-3")
 
 
-def test_a_beaver_waits_for_no_double(root: Path) -> None:
+def test_a_position_with_a_beaver_is_refused(root: Path) -> None:
     xgid = "XGID=-b----E-C---eE---c-e----B-:1:-1:1:B:0:0:3:0:10"
     message = error_of(run(root, "cube", xgid, *RANDOM), 2)
     assert message.startswith("expected a position before a double or its answer, got a beaver in XGID=")

@@ -39,7 +39,7 @@ def printed(root: Path, *arguments: str) -> dict[str, object]:
     return found
 
 
-def test_what_the_table_of_the_score_says(root: Path, tmp_path: Path) -> None:
+def test_answers_are_those_of_the_table_of_the_score(root: Path, tmp_path: Path) -> None:
     """Solved alone, by a table of its score, and by `probe`."""
     own = tmp_path / "warehouse"
     shutil.copytree(root, own)
@@ -83,7 +83,7 @@ def test_the_crawford_game(root: Path) -> None:
         ("janowski", ("4HPwATDgc/ABMA", *MATCH, *MET)),
     ],
 )
-def test_who_answers(root: Path, method: str, arguments: tuple[str, ...]) -> None:
+def test_source_of_an_answer(root: Path, method: str, arguments: tuple[str, ...]) -> None:
     assert printed(root, *arguments)["method"] == method
 
 
@@ -94,7 +94,7 @@ def test_a_match_as_money_is_decided_by_the_table_for_money(root: Path) -> None:
     assert money["method"] == "exact"
 
 
-def test_a_match_equity_table_of_ones_own(root: Path, tmp_path: Path) -> None:
+def test_another_match_equity_table(root: Path, tmp_path: Path) -> None:
     """From a file, which no warehouse has a table for."""
     path = tmp_path / "other.xml"
     succeeds(root, "export", "met", "published-12", "-o", str(path))

@@ -108,7 +108,7 @@ def test_hint_as_json(player_root: Path) -> None:
     assert {row["source"] for row in printed} == {"contact_network"}
 
 
-def test_hint_where_nothing_can_be_played(player_root: Path) -> None:
+def test_hint_without_a_legal_play(player_root: Path) -> None:
     closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
     shown = succeeds(player_root, "hint", closed_out.id, "65", *RANDOM, "--ply", "1")
     assert re.search(r"\n  1   1  no play  ", shown)
@@ -131,7 +131,7 @@ def evaluation(source: AnswerSource, ply: int, accuracy: str = "") -> Evaluation
         (AnswerSource.PROGRAM, 0, "another program, static"),
     ],
 )
-def test_who_answered(source: AnswerSource, ply: int, text: str) -> None:
+def test_source_of_an_answer(source: AnswerSource, ply: int, text: str) -> None:
     assert describe_source(evaluation(source, ply)) == text
     assert describe_source(evaluation(source, ply, "roughly")) == f"{text}: roughly"
 

@@ -23,7 +23,7 @@ def test_every_identifier_shows_the_same_position(text: str) -> None:
     assert "class        contact" in rest
 
 
-def test_an_xgid_that_begins_with_a_minus_is_no_option() -> None:
+def test_an_xgid_may_begin_with_a_minus() -> None:
     """Sites copy them without XGID=, and most begin so."""
     text = IDENTIFIERS[2].removeprefix("XGID=")
     for arguments in ([text], ["--", text]):
@@ -51,7 +51,7 @@ def test_plays_of_a_roll_and_a_picture(tmp_path: Path) -> None:
         ([IDENTIFIERS[0], "--roll", "70"], "error: expected two dice such as '31', got '70'"),
     ],
 )
-def test_what_is_no_position_or_roll(arguments: list[str], message: str) -> None:
+def test_invalid_positions_and_rolls_are_refused(arguments: list[str], message: str) -> None:
     result = CliRunner().invoke(main, ["show", *arguments])
     assert result.exit_code == 2
     assert result.stderr.startswith(message)

@@ -170,7 +170,7 @@ def test_a_match_with_a_missing_game(root: Path, command: tuple[str, ...]) -> No
         assert [row["notes"] for row in json.loads(players.stdout)] == [f"{GAP}; {END}"] * 2
 
 
-def test_what_was_repaired_is_said_and_counts(root: Path) -> None:
+def test_repairs_are_reported(root: Path) -> None:
     """A game is worth what the match lacked, and the Crawford game is none where the record says so."""
     path = root / "capped.mat"
     path.write_text(MATCH.replace("Wins 3 points", "Losses 3 points").replace("      Losses", f"{'':34}Losses"))
@@ -275,7 +275,7 @@ def test_names_are_escaped(root: Path) -> None:
         ("matches/none", [], 1, "no matches/none in .*; try: bgdata import matches .*"),
     ],
 )
-def test_what_cannot_be(root: Path, file: str, options: list[str], code: int, message: str) -> None:
+def test_invalid_arguments_are_refused(root: Path, file: str, options: list[str], code: int, message: str) -> None:
     source = file if "/" in file else root / file
     said = error_of(run(root / "warehouse", "analyze", source, "--network", "random", *options), code)
     assert re.fullmatch(message, said), said

@@ -123,6 +123,6 @@ def test_a_picture(root: Path) -> None:
         (("--beavers",), "expected --cubeful with --beavers, got none"),
     ],
 )
-def test_what_cannot_be(root: Path, options: tuple[str, ...], message: str) -> None:
+def test_invalid_arguments_are_refused(root: Path, options: tuple[str, ...], message: str) -> None:
     result = run(root, "luck", root / "match.mat", *options)
     assert error_of(result, result.exit_code).startswith(message)

@@ -130,7 +130,7 @@ def test_bad_records(root: Path, change: tuple[str, str], message: str) -> None:
     assert re.fullmatch(message, error_of(run(root, "luck", path), 1))
 
 
-def test_wrong_players_and_places(root: Path) -> None:
+def test_invalid_players_and_outputs_are_refused(root: Path) -> None:
     path = file(root, "whole.mat", WHOLE)
     message = error_of(run(root, "luck", path, "--player", "pubeval"), 2)
     assert message == "expected a player that evaluates positions, got pubeval, which only chooses plays"

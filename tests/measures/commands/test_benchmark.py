@@ -155,7 +155,7 @@ def test_wrong_games(imports: Imports) -> None:
     assert not root.exists()
 
 
-def test_what_is_missing(imports: Imports) -> None:
+def test_missing_sets_and_files_are_refused(imports: Imports) -> None:
     def error(code: int, *arguments: str | Path) -> str:
         return error_of(run(imports.warehouse.root, "benchmark", *arguments), code)
 

@@ -51,13 +51,13 @@ def test_a_set_is_made_and_scored_on(unscored: Warehouse) -> None:
     assert [entry["benchmark"] for entry in rows] == ["gnubg_benchmark/contact", name]
 
 
-def test_the_standard_error_that_is_wanted_by_itself(unscored: Warehouse) -> None:
+def test_the_default_standard_error(unscored: Warehouse) -> None:
     succeeds(unscored.root, "decisions", CORPUS, *ROLLER, "--decisions", "1", "--most-trials", "72")
     table = unscored.open("rollout_decisions", "contact-1-of-pubeval-20-seed-3")
     assert table.manifest.parameters["until"] == 0.005
 
 
-def test_what_is_not_as_exact_as_wanted(unscored: Warehouse) -> None:
+def test_unreached_standard_errors_are_reported(unscored: Warehouse) -> None:
     given = ("--decisions", "1", "--until", "1e-30", "--most-trials", "144", "--seed", "1")
     shown = succeeds(unscored.root, "decisions", CORPUS, *ROLLER[:4], "--truncate", "3", *given).splitlines()
     assert shown[2] == (
@@ -88,11 +88,11 @@ def test_one_decision_of_a_game_with_settled_plays(unscored: Warehouse) -> None:
         (2, (CORPUS, *ROLLER, "--within", "-1"), "expected a window of 0 points or more"),
     ],
 )
-def test_what_is_wrong(small_root: Path, code: int, arguments: tuple[str, ...], message: str) -> None:
+def test_invalid_arguments_are_refused(small_root: Path, code: int, arguments: tuple[str, ...], message: str) -> None:
     assert error_of(run(small_root, "decisions", *arguments), code).startswith(message)
 
 
-def test_a_corpus_without_enough_of_them(unscored: Warehouse) -> None:
+def test_too_few_decisions_in_a_corpus(unscored: Warehouse) -> None:
     result = run(unscored.root, "decisions", CORPUS, *ROLLER, "--most-trials", "72", "--class", "crashed")
     assert result.exit_code == 2
     name = unscored.open(*CORPUS.split("/")).name

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 import bgdata
-from bgdata.measures.commands.error_rates import difference_text, labels_of, rate_lines, rate_text
+from bgdata.measures.commands.compare import difference_text, labels_of, rate_lines, rate_text
 from bgdata.measures.kinds.rollout_decisions import DATASET as DECISIONS
 from bgdata.measures.steps.benchmarks import best_first
 from bgdata.warehouse import Warehouse
@@ -82,7 +82,7 @@ def test_rows_are_those_of_the_views(warehouse: Warehouse) -> None:
     assert [float(row["error_rate"]) for row in rows] == [row["error_rate"] for row in shown]
 
 
-def test_without_players_all_that_were_scored(warehouse: Warehouse) -> None:
+def test_default_players_are_all_scored_ones(warehouse: Warehouse) -> None:
     succeeds(warehouse.root, "compare", "random", "network/tiny", "--on", OWN_SET)
     _, heads, *lines = succeeds(warehouse.root, "compare", "--benchmarks").splitlines()
     rows = json.loads(succeeds(warehouse.root, "compare", "--on", OWN_SET, "--format", "json"))
@@ -111,7 +111,7 @@ def test_the_order_of_players() -> None:
     assert best_first([]) == []
 
 
-def test_what_is_not_known_is_left_blank() -> None:
+def test_missing_figures_are_blank() -> None:
     """A player that was not scored on a set, and the error of a difference on a single decision."""
     other = {"other_player": "a", "other_ply": 0, "same_choices": 7, "difference": -1.0}
     rows = [
@@ -154,7 +154,7 @@ def test_wrong_arguments(small_root: Path, arguments: tuple[str, ...], code: int
     assert error_of(run(small_root, "compare", *arguments), code).startswith(message)
 
 
-def test_nothing_to_compare(warehouse: Warehouse, memory_path: Path) -> None:
+def test_no_scored_players_is_an_error(warehouse: Warehouse, memory_path: Path) -> None:
     message = error_of(run(memory_path / "none", "compare", "--benchmarks"), 1)
     assert message.startswith(f"expected a benchmark in {memory_path / 'none'}, found none; try: ")
     shutil.rmtree(warehouse.root / "benchmark_scores")

@@ -76,13 +76,13 @@ def test_with_the_cube_only_those_are_rated_that_evaluate(root: Path, tmp_path: 
     assert ">wins less losses<" in picture
 
 
-def test_who_is_far_behind_is_a_number_in_the_picture(root: Path, tmp_path: Path) -> None:
+def test_a_player_far_behind_is_a_number_in_the_picture(root: Path, tmp_path: Path) -> None:
     said = succeeds(root, "ladder", "random", "--alone", *FEW, "--plot", tmp_path / "a.svg")
     rating = next(line.split()[3] for line in said.splitlines() if " random " in line)
     assert f">← {float(rating):.2f}" in (tmp_path / "a.svg").read_text()
 
 
-def test_programs_that_are_not_here_are_left_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_programs_are_left_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object) -> None:
         raise UnknownPlayerError("expected it to be installed, found none")
 
@@ -108,12 +108,12 @@ def test_programs_that_are_not_here_are_left_out(root: Path, monkeypatch: pytest
         (("pubeval", "--alone", "--for", "money"), 2, "expected two players to rate, got one; pubeval (0-ply): exp"),
     ],
 )
-def test_what_cannot_be(root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+def test_invalid_arguments_are_refused(root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
     assert message in error_of(run(root, "ladder", *arguments), code)
 
 
 @pytest.mark.parametrize(("games", "part"), [(2, 100), (5, 100), (101, 100), (122, 20)])
-def test_numbers_of_games_that_make_no_parts(games: int, part: int) -> None:
+def test_numbers_of_games_without_whole_parts_raise(games: int, part: int) -> None:
     with pytest.raises(InvalidParameterError, match=f"in parts of {part}, got {games}"):
         check_games(games, part)
 

@@ -67,11 +67,11 @@ def test_players(root: Path) -> None:
         (("network/none",), 1, "no network/none in .*; try: bgdata train td none"),
     ],
 )  # fmt: skip
-def test_what_goes_wrong(root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+def test_invalid_arguments_are_refused(root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
     assert re.fullmatch(message, error_of(run(root, "referee", *arguments), code))
 
 
-def test_without_a_table_to_judge_by(memory_path: Path) -> None:
+def test_a_missing_table_is_refused(memory_path: Path) -> None:
     message = error_of(run(memory_path, "referee", "pubeval"), 1)
     assert message == (
         f"expected bearoff_two_sided/6x9 in {memory_path} to judge by (have: none); "

@@ -35,14 +35,14 @@ def test_positions_of_every_theme(warehouse: Warehouse) -> None:
     assert [row["source_games"] for row in found] == [str(row["source_games"]) for row in rows]
 
 
-def test_what_is_not_as_exact_as_wanted(warehouse: Warehouse) -> None:
+def test_unreached_standard_errors_are_reported(warehouse: Warehouse) -> None:
     given = ("--positions", "2", "--until", "1e-30", "--most-trials", "144", "--seed", "1")
     shown = succeeds(warehouse.root, "reference", *ROLLER, *given).splitlines()
     assert shown[-1].startswith("expected standard errors of at most 1e-30, got larger ones for ")
     assert shown[-1].endswith(" positions after 144 trials; try: --most-trials 576")
 
 
-def test_sources_and_the_standard_error_that_is_wanted_by_itself(warehouse: Warehouse) -> None:
+def test_sources_and_the_default_standard_error(warehouse: Warehouse) -> None:
     given = (
         "--positions",
         "2",
@@ -70,11 +70,11 @@ def test_sources_and_the_standard_error_that_is_wanted_by_itself(warehouse: Ware
         (2, (*ROLLER, "--most-trials", "72", "--source", "gnubg"), "expected a source of one player or two"),
     ],
 )
-def test_what_is_wrong(small_root: Path, code: int, arguments: tuple[str, ...], message: str) -> None:
+def test_invalid_arguments_are_refused(small_root: Path, code: int, arguments: tuple[str, ...], message: str) -> None:
     assert error_of(run(small_root, "reference", *arguments), code).startswith(message)
 
 
-def test_a_theme_without_enough_positions(warehouse: Warehouse) -> None:
+def test_too_few_positions_of_a_theme_are_refused(warehouse: Warehouse) -> None:
     result = run(warehouse.root, "reference", *ROLLER, "--most-trials", "72", "--positions", "20", "--most-games", "40")
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1].startswith("error: expected 20 positions of the theme opening in 40 games, ")
@@ -114,5 +114,7 @@ def test_a_check_by_another_player(warehouse: Warehouse) -> None:
         (2, ("pubeval", *ROLLER, "--play-ply", "1"), "expected the ply of the player, as in network:1, got --play-ply"),
     ],
 )
-def test_what_is_wrong_with_a_check(small_root: Path, code: int, arguments: tuple[str, ...], message: str) -> None:
+def test_invalid_arguments_of_a_check_are_refused(
+    small_root: Path, code: int, arguments: tuple[str, ...], message: str
+) -> None:
     assert error_of(run(small_root, "check-reference", *arguments), code).startswith(message)

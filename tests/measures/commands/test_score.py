@@ -230,7 +230,7 @@ def test_bearoffs_without_a_table(memory_path: Path) -> None:
     assert "speed: " not in shown.stderr
 
 
-def test_who_only_chooses_plays(warehouse: Warehouse) -> None:
+def test_a_player_without_evaluations(warehouse: Warehouse) -> None:
     shown = run(warehouse.root, "score", "pubeval", *FEW, "--no-programs")
     assert shown.exit_code == 0
     message = "expected a player that evaluates positions, got pubeval, which only chooses plays"
@@ -239,7 +239,7 @@ def test_who_only_chooses_plays(warehouse: Warehouse) -> None:
     assert "speed: " not in shown.stderr
 
 
-def test_who_cannot_play_himself(warehouse: Warehouse) -> None:
+def test_a_program_without_self_play(warehouse: Warehouse) -> None:
     shown = run(warehouse.root, "score", "network/tiny", "--ply", "1", *FEW, "--no-programs")
     assert shown.exit_code == 0
     assert "gammon_share" not in shown.stdout

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bgdata.measures.commands.themes import Compared, chosen_rows, compared, label_of
+from bgdata.measures.commands.compare import Compared, chosen_rows, compared, label_of
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.measures.kinds.reference_scores import GROUPS
 from bgdata.warehouse import Warehouse
@@ -65,7 +65,7 @@ def test_rows_as_csv_and_json(warehouse: Warehouse) -> None:
     assert [float(row["rmse"]) for row in rows] == [row["rmse"] for row in shown]
 
 
-def test_without_players_all_that_were_asked(small_root: Path) -> None:
+def test_default_players_are_all_asked_ones(small_root: Path) -> None:
     heads = succeeds(small_root, "compare", "--reference", "2-by-tiny-seed-1").splitlines()[1]
     assert re.split(r"  +", heads) == ["theme", "positions", "network/tiny:0 without tables", "rollouts"]
 
@@ -107,7 +107,7 @@ def test_wrong_arguments(small_root: Path, arguments: tuple[str, ...], code: int
     assert error_of(run(small_root, "compare", *arguments), code).startswith(message)
 
 
-def test_nothing_to_compare(warehouse: Warehouse, memory_path: Path) -> None:
+def test_no_asked_players_is_an_error(warehouse: Warehouse, memory_path: Path) -> None:
     message = error_of(run(memory_path / "none", "compare", "network"), 1)
     assert message == f"expected reference positions in {memory_path / 'none'}, found none; try: bgdata reference"
     assert not (memory_path / "none").exists()

@@ -32,7 +32,7 @@ from tests.protocols.test_external import GOOD
 from tests.protocols.test_external_record import check_same_games
 
 
-def test_what_is_printed_and_saved(capsys: pytest.CaptureFixture[str]) -> None:
+def test_exchanges_are_printed_and_saved(capsys: pytest.CaptureFixture[str]) -> None:
     ours, theirs = socket.socketpair()
     theirs.sendall(GOOD + b"nonsense\n" + GOOD + b"board:half")
     theirs.shutdown(socket.SHUT_WR)

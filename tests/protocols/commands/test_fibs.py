@@ -94,7 +94,7 @@ def test_a_server_that_cheats(root: Path) -> None:
     assert game.turns
 
 
-def test_a_match_that_no_table_has(root: Path) -> None:
+def test_a_match_longer_than_the_table_is_refused(root: Path) -> None:
     with FibsServer(4) as server:
         result = play(root, server, "--invite", "--length", "15")
         assert result.exit_code == 2

@@ -297,13 +297,13 @@ def test_you_double(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str])
     assert talked.session.now.stakes == Stakes(MONEY, Cube(2, CubeOwner.OPPONENT))
 
 
-def test_you_double_and_it_passes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_you_double_and_the_program_passes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     talked = cube_talk(player, "double", words=("pass",))
     assert capsys.readouterr().out.endswith(": double\nrandom-0ply passes\n\nYou win 1 point\n")
     assert (talked.session.is_over, talked.session.points) == (True, (1, 0))
 
 
-def test_it_doubles(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_program_doubles(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     mine = your_plays(SEED, player)[0]
     answers = ("", mine, "hint", "", "beaver", "resign", "board", "undo", mine, "take", "undo", "t", "board", "p")
     talked = cube_talk(player, *answers, doubling=True)
@@ -437,7 +437,7 @@ def somebody(capsys: pytest.CaptureFixture[str], told: list[str]) -> Ask:
 
 
 @pytest.mark.parametrize("options", [("--match-length", "3"), ("--money", "--jacoby", "--beavers")], ids=" ".join)
-def test_what_is_saved_is_read_back(
+def test_saved_matches_are_read_back(
     cube_root: Path,
     player: LookaheadPlayer,
     options: tuple[str, ...],
@@ -501,7 +501,7 @@ def check_replay(match: Match, session: Session) -> None:
     assert tuple(points) == session.points
 
 
-def test_what_was_played_is_saved_whatever_ends_it(
+def test_played_turns_are_saved_after_any_end(
     player: LookaheadPlayer, cube_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """After every game, and when you leave, press Ctrl-C, or anything fails."""

@@ -104,7 +104,7 @@ def test_watching_a_game(player_root: Path, player: LookaheadPlayer, name: str) 
     assert float(parts[5]) == session.ending.points * (1 if session.ending.winner else -1)
 
 
-def test_who_plays_at_random_goes_by_game_and_turn() -> None:
+def test_random_plays_depend_on_game_and_turn() -> None:
     """As in recorded games: otherwise the same position and roll would always have the same play."""
     chooser, boards, rolls = RandomPlayer().chooser, np.array([START.board], np.int8), np.array([(3, 1)], np.int8)
     plays = set()
@@ -154,7 +154,7 @@ def test_chosen_plays_are_those_of_the_player() -> None:
 
 
 @pytest.mark.parametrize("other", [PubEval(), RandomPlayer()], ids=lambda player: player.label)
-def test_who_does_not_evaluate_positions_cannot_decide_about_the_cube(other: PubEval | RandomPlayer) -> None:
+def test_a_player_without_evaluations_cannot_handle_the_cube(other: PubEval | RandomPlayer) -> None:
     said = f"expected a player that evaluates positions, got {other.label}, which only chooses plays"
     with pytest.raises(UsageError, match=said):
         Program.of(other, CubeRules())
@@ -179,7 +179,7 @@ def test_each_program_decides_by_its_own_chances(player: LookaheadPlayer, met: M
     assert differ
 
 
-def test_acts_are_done_and_said(player: LookaheadPlayer) -> None:
+def test_acts_are_carried_out_and_printed(player: LookaheadPlayer) -> None:
     """By two that turn the cube whenever they may."""
     wild = Wild(player, CubeRules(has_beavers=True))
     programs = Program(player, wild), Program(player, wild)
@@ -238,7 +238,7 @@ def test_watching_with_the_cube(
     assert {TurnKind.DOUBLE, TurnKind.TAKE} <= kinds
 
 
-def test_what_a_position_is_worth(player: LookaheadPlayer, met: MatchEquity) -> None:
+def test_worth_of_a_position(player: LookaheadPlayer, met: MatchEquity) -> None:
     """To side 1, whoever is on roll."""
     rules, stakes = CubeRules(met=met), Stakes(MatchScore(2, 4), Cube(2, CubeOwner.ON_ROLL))
     money = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))
@@ -303,7 +303,7 @@ def test_the_command_for_the_same_dice_names_the_rules(
     assert describe_leaving(session).endswith(f"; the same dice again: bgdata play{options} --seed 3")
 
 
-def test_who_watches_may_leave(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_watched_game_can_be_left(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     """By Ctrl-C; what was played stays in the record."""
 
     class Stops(Engine):

@@ -74,7 +74,7 @@ def trials_kept(result: Result) -> int:
 
 @pytest.mark.usefixtures("slices")
 @pytest.mark.parametrize("arguments", [POSITION, PLAYS, ROUNDS], ids=["position", "plays", "rounds"])
-def test_a_stopped_rollout_goes_on(
+def test_a_stopped_rollout_resumes(
     player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
     """Twice, to exactly the figures of one that was never stopped."""
@@ -93,7 +93,7 @@ def test_a_stopped_rollout_goes_on(
 
 
 @pytest.mark.usefixtures("slices")
-def test_one_with_more_trials_goes_on_too(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_trials_resume_a_stopped_rollout(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Trials do not depend on how many there are; everything else makes another rollout."""
     more = (*SHORT, "--trials", "720", "--seed", "5")
     whole = json.loads(succeeds(player_root, "rollout", *more))
@@ -124,7 +124,7 @@ def test_damaged_parts_are_played_again(
 
 
 @pytest.mark.usefixtures("slices")
-def test_one_that_is_killed_has_saved_by_then(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_rollout_has_saved(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever ends it: parts are written from time to time, here all the time."""
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     result = stopped(monkeypatch, player_root, POSITION, 2, RuntimeError("killed"))
@@ -134,7 +134,7 @@ def test_one_that_is_killed_has_saved_by_then(player_root: Path, cache: Path, mo
 
 
 @pytest.mark.usefixtures("slices")
-def test_where_nothing_can_be_kept(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_cache_is_reported(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rollout that only needs to be read off a disk that is full still comes to its end, and claims nothing."""
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     cache.write_text("a file in its place")

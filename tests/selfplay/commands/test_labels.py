@@ -37,7 +37,7 @@ def test_lookahead(warehouse: Warehouse) -> None:
     assert succeeds(warehouse.root, *arguments, "6").splitlines()[1] == "0 positions, 0 of them looked into"
 
 
-def test_what_changes_is_rolled_out(warehouse: Warehouse) -> None:
+def test_changed_positions_are_rolled_out(warehouse: Warehouse) -> None:
     """Labels of labels: those positions where thought is worth its time."""
     succeeds(warehouse.root, "label", SAMPLED, "--engine", "lookahead", *TINY, "--least-change", "0.3")
     kept = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply-change-0-3")
@@ -75,7 +75,7 @@ def test_gnubg(warehouse: Warehouse) -> None:
     assert shown == [str(table.folder), f"2 positions by gnubg {gnubg_program.gnubg_version()}-external, 0-ply"]
 
 
-def test_a_program_that_is_not_installed(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_program_is_refused(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gnubg_program, "find_gnubg_tool", lambda _: None)
     gnubg_program.gnubg_version.cache_clear()
     result = run(small_root, "label", "positions/sample", "--engine", "gnubg")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bgdata
-from bgdata.selfplay.commands.selfplay import by_class, command_for, described
+from bgdata.selfplay.commands.selfplay import by_class, command_for, rescored_lines
 from bgdata.selfplay.kinds.selfplay_labels import DATASET, SelfPlayLabelParameters
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run, succeeds
@@ -30,14 +30,14 @@ def labels_root(small_root: Path, memory_path: Path) -> Path:
     return memory_path
 
 
-def test_it_labels_and_says_what_that_removed(small_root: Path, labels_root: Path) -> None:
+def test_labels_and_removed_variance(small_root: Path, labels_root: Path) -> None:
     expected = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(DATASET.smallest)).manifest
     result = run(labels_root, "rescore", CORPUS, "--combined", "--threads", "1")
     assert result.exit_code == 0, result.output
     warehouse = bgdata.open_warehouse(labels_root)
     table = warehouse.open("selfplay_labels", "pubeval-20-seed-3-6x6-combined-6")
     assert table.manifest.digest == expected.digest
-    lines = [*described(DATASET.smallest, expected.statistics), "", *by_class(warehouse, table)]
+    lines = [*rescored_lines(DATASET.smallest, expected.statistics), "", *by_class(warehouse, table)]
     assert result.stdout.splitlines() == [str(table.folder), *lines]
     assert result.stderr.endswith(f": built {table.folder.name}, 1,069 rows in {result.stderr.split()[-2]} s\n")
     again = run(labels_root, "rescore", CORPUS, "--combined")
@@ -71,16 +71,18 @@ def test_by_class(small_root: Path) -> None:
         assert removed == pytest.approx(100 * (1 - after / before), abs=0.1)
 
 
-def test_described() -> None:
+def test_lines_of_a_result() -> None:
     lines = [
         "1,069 positions of 10,000 games, by bearoff_two_sided/6x9:",
         "75 covered, 666 rescored (62.3 %); the others keep the outcome of their game",
         "label variance 2.2400 before, 2.1200 after: 5.4 % removed",
     ]
-    assert list(described(SelfPlayLabelParameters(), FOUND)) == lines
+    assert list(rescored_lines(SelfPlayLabelParameters(), FOUND)) == lines
     lines[0] = lines[0].replace(":", " and, combined, bearoff_one_sided/10x15:")
     lines[2] += "; luck-adjusted 0.5600: 75.0 %"
-    assert list(described(SelfPlayLabelParameters(one_sided_points=10), {**FOUND, "variance_hedged": 0.56})) == lines
+    assert (
+        list(rescored_lines(SelfPlayLabelParameters(one_sided_points=10), {**FOUND, "variance_hedged": 0.56})) == lines
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,12 +124,12 @@ def test_the_command_that_makes_a_corpus(variant: str, command: str) -> None:
         ((CORPUS, "--table", "large"), 2, "expected a size such as 6x9, got 'large'"),
     ],
 )
-def test_what_cannot_be(labels_root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+def test_invalid_arguments_are_refused(labels_root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
     assert re.fullmatch(message, error_of(run(labels_root, "rescore", *arguments), code))
     assert not (labels_root / "selfplay_labels").exists()
 
 
-def test_nothing_to_combine(labels_root: Path) -> None:
+def test_missing_one_sided_tables_are_refused(labels_root: Path) -> None:
     shutil.rmtree(labels_root / "bearoff_gammon")
     message = error_of(run(labels_root, "rescore", CORPUS, "--combined"), 1)
     assert message.startswith("expected bearoff_one_sided and bearoff_gammon of the same size in ")

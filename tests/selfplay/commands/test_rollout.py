@@ -117,7 +117,7 @@ def test_a_standard_error_that_cannot_be_reached(player_root: Path) -> None:
     assert "expected" not in succeeds(player_root, "rollout", START_ID, *SHORT, "--until", "3", "--most-trials", "144")
 
 
-def test_the_usual_maximum_is_whole_rounds(player_root: Path) -> None:
+def test_the_default_maximum_is_whole_rounds(player_root: Path) -> None:
     """Whatever --trials says: 46,656 is no multiple of 360."""
     few = ("--trials", "360", "--truncate", "1", "--network", "random")
     (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *few, "--until", "3", "--format", "json"))
@@ -172,7 +172,7 @@ def test_labels(warehouse: Warehouse) -> None:
     assert np.array_equal(table.array("chances"), result.legal_chances())
 
 
-def test_labels_that_are_not_as_exact_as_wanted(warehouse: Warehouse) -> None:
+def test_unreached_standard_errors_of_labels_are_reported(warehouse: Warehouse) -> None:
     arguments = ("label", "positions/sample", "--network", "tiny", "--trials", "72", "--truncate", "4")
     shown = succeeds(warehouse.root, *arguments, "--until", "1e-9", "--most-trials", "144")
     assert shown.splitlines()[2] == (
@@ -190,7 +190,7 @@ def test_labels_that_are_not_as_exact_as_wanted(warehouse: Warehouse) -> None:
         (("positions/sample", "--trials", "100"), "expected a multiple of 36 trials"),
     ],
 )
-def test_labels_of_nothing(small_root: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_labels_of_an_empty_table(small_root: Path, arguments: tuple[str, ...], message: str) -> None:
     result = run(small_root, "label", *arguments)
     assert error_of(result, result.exit_code).startswith(message)
     assert result.exit_code in (1, 2)
@@ -240,7 +240,7 @@ def test_how_exact_a_rollout_with_the_cube_is(root: Path) -> None:
 
 
 @pytest.mark.parametrize("within", ["-1", "nan"])
-def test_windows_that_let_nothing_through_with_the_cube(root: Path, within: str) -> None:
+def test_narrow_windows_with_the_cube(root: Path, within: str) -> None:
     result = run(root, "rollout", "start", "31", "--network", "random", "--cube", "1", "--within", within)
     assert error_of(result, 2).startswith("expected a window of 0 points or more")
 
@@ -273,6 +273,6 @@ def test_plays_with_the_cube(root: Path) -> None:
         (("--model", "janowski-first", "--jacoby"), "expected a model that knows the jacoby rule, got janowski-first"),
     ],
 )
-def test_cubes_that_cannot_be(root: Path, options: tuple[str, ...], message: str) -> None:
+def test_invalid_cubes_are_refused(root: Path, options: tuple[str, ...], message: str) -> None:
     result = run(root, "rollout", ENDING_ID, "--network", "random", "--trials", "72", *options)
     assert error_of(result, result.exit_code).startswith(message)

@@ -16,7 +16,7 @@ from tests.command_line import error_of, lacking, run, succeeds
 PUBEVAL = ("selfplay", "--player", "pubeval", "--games", "20", "--seed", "3")
 
 
-def test_it_plays_and_says_what_came_out(small_root: Path, memory_path: Path) -> None:
+def test_a_corpus_and_its_summary(small_root: Path, memory_path: Path) -> None:
     expected = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(DATASET.smallest)).manifest
     result = run(memory_path, *PUBEVAL, "--threads", "1")
     assert result.exit_code == 0, result.output
@@ -72,7 +72,7 @@ def test_in_processes(memory_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be(memory_path: Path, options: tuple[str, ...], code: int, message: str) -> None:
+def test_invalid_arguments_are_refused(memory_path: Path, options: tuple[str, ...], code: int, message: str) -> None:
     assert re.fullmatch(message, error_of(run(memory_path, "selfplay", *options), code))
     assert not list(memory_path.glob("selfplay/*"))
 

@@ -95,7 +95,7 @@ def test_without_a_register(root: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert not (root / "claims").exists()
 
 
-def test_recomputed_only_when_asked(root: Path, tmp_path: Path) -> None:
+def test_claims_are_computed_only_with_recompute(root: Path, tmp_path: Path) -> None:
     """A command that reads never builds."""
     before = succeeds(root, "claims")
     assert succeeds(root, "claims", "--recompute") == before
@@ -103,7 +103,7 @@ def test_recomputed_only_when_asked(root: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
-def test_names_that_no_claim_has(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_claims_are_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which is said before anything is computed."""
     monkeypatch.setattr(claims, "WHOLE", DATASET.smallest)
     for name in ("A14", "A12.colour", "A1", "colour", ""):

@@ -63,5 +63,5 @@ def test_picture(small_root: Path, tmp_path: Path) -> None:
         ((CORPUS, "--table", "5x5"), 1, "expected bearoff_two_sided/5x5 in "),
     ],
 )
-def test_what_cannot_be(small_root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+def test_invalid_arguments_are_refused(small_root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
     assert error_of(run(small_root, "race-rules", *arguments), code).startswith(message)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
-from bgdata.studies.commands.studies import Series, draw_study, drawn
+from bgdata.studies.commands.studies import Series, draw_study, drawn_series
 from bgdata.studies.kinds.shared.cube_arms import NAMES
 from tests.command_line import error_of, run, succeeds
 from tests.together import each
@@ -62,17 +62,17 @@ def test_every_series_is_drawn(tmp_path: Path) -> None:
     names = [f"to {length} points" for length in range(3, 23)]
     series = [Series(name, [0.0, 1.0], [place, place], [0.1, 0.1], [nan, nan]) for place, name in enumerate(names)]
     draw_study("lengths", "index", "points", series, tmp_path / "x.svg")
-    drawn = (tmp_path / "x.svg").read_text()
-    assert [name for name in names if f">{name}<" not in drawn] == []
+    picture = (tmp_path / "x.svg").read_text()
+    assert [name for name in names if f">{name}<" not in picture] == []
 
 
 @pytest.mark.parametrize(
     ("study", "measure"),
     [("statistics", "mean cube value"), ("first-statistics", "mean cube value"), ("index", "points per game")],
 )
-def test_where_a_model_plays_itself_the_value_of_the_cube_is_drawn(study: str, measure: str) -> None:
+def test_the_value_of_the_cube_is_drawn_for_a_model_against_itself(study: str, measure: str) -> None:
     series = {(0, name): Series(name, [0.5], [1.0], [0.1], [nan]) for name in ("points_per_game", "mean_cube_value")}
-    assert drawn(study, series) == (measure, [series[0, measure.replace(" ", "_")]])
+    assert drawn_series(study, series) == (measure, [series[0, measure.replace(" ", "_")]])
 
 
 def test_self_play_with_a_cube(network_root: Path) -> None:
@@ -111,7 +111,7 @@ WRONG = [
 
 
 @each(("arguments", "message"), WRONG)
-def test_one_line_says_what_is_wrong(memory_path: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_invalid_arguments_are_refused(memory_path: Path, arguments: tuple[str, ...], message: str) -> None:
     result = run(memory_path, *arguments)
     assert error_of(result, result.exit_code).startswith(message)
     assert result.exit_code in (1, 2)

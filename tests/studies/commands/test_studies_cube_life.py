@@ -13,7 +13,7 @@ from tests.command_line import error_of, run, succeeds
 SIZE = ("--points", "3", "--checkers", "3")
 
 
-def test_what_the_atlas_says(small_root: Path) -> None:
+def test_the_atlas_in_words(small_root: Path) -> None:
     shown = succeeds(small_root, "cube-life", *SIZE)
     table = bgdata.open_warehouse(small_root).open("cube_life", "3x3")
     figures, losses = table.manifest.statistics, table.array("losses")
@@ -36,6 +36,6 @@ def test_picture(small_root: Path, tmp_path: Path) -> None:
     assert len(picture) > 10_000
 
 
-def test_sizes_that_cannot_be(small_root: Path) -> None:
+def test_invalid_sizes_are_refused(small_root: Path) -> None:
     error = error_of(run(small_root, "cube-life", "--checkers", "15"), 2)
     assert error == "expected 1 to 18 points and 1 to 14 checkers, got 6 points and 15 checkers"

@@ -183,7 +183,7 @@ def test_the_one_that_comes_with_bgdata(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
-def test_where_it_is_written(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_and_given_output_files(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(small_root, "train", "plot", "tiny", "--page").stderr == "wrote tiny.html\n"
     assert run(small_root, "train", "plot", "tiny", "--page", "-o", "other").stderr == "wrote other\n"

@@ -84,7 +84,7 @@ def test_on_from_other_networks(warehouse: Warehouse) -> None:
     assert len(np.unique(answers[0][:, 0])) > 100
 
 
-def test_a_start_that_does_not_fit(warehouse: Warehouse) -> None:
+def test_a_start_of_another_shape_is_refused(warehouse: Warehouse) -> None:
     def refused(*arguments: str) -> str:
         result = run(warehouse.root, "train", "td", "other", "--race-hidden", "8-4", *arguments)
         assert result.exit_code == 2
@@ -163,6 +163,6 @@ def test_plot(small_root: Path, tmp_path: Path) -> None:
     assert error_of(run(small_root, "train", "plot", "-o", tmp_path / "none" / "x.png"), 2).startswith(message)
 
 
-def test_plot_of_nothing(small_root: Path) -> None:
+def test_plot_of_a_missing_network_is_refused(small_root: Path) -> None:
     message = f"no network/none in {small_root} (have: tiny, tiny-supervised); try: bgdata train td none"
     assert error_of(run(small_root, "train", "plot", "none"), 1) == message

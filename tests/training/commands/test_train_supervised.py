@@ -151,7 +151,7 @@ def test_pytorch_does_what_kernels_do(warehouse: Warehouse) -> None:
     assert f"supervised_network/mine: already built ({table.folder.name})" in again.stderr
 
 
-def test_a_gpu_that_is_not_there(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_gpu_is_refused(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is an extra")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     result = run(warehouse.root, *TINY, "--labels", "selfplay_labels", "--trainer", "torch", "--device", "cuda")

@@ -96,7 +96,7 @@ def test_build_on_another_disk(tmp_path: Path) -> None:
         (["bearoff_gammon", "--directory", "w"], "expected a folder outside the warehouse w, got w"),
     ],
 )
-def test_folders_that_take_no_version(
+def test_invalid_folders_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -155,7 +155,7 @@ def test_the_catalog_is_written_once_for_all(memory_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.usefixtures("one_more")
-def test_list_names_what_is_left_out(memory_path: Path) -> None:
+def test_list_names_variants_that_are_not_built(memory_path: Path) -> None:
     line = "    2x15     is not built; try: bgdata build bearoff_gammon\n"
     succeeds(memory_path, "build")
     assert line in succeeds(memory_path, "list")
@@ -179,7 +179,7 @@ def test_kinds_that_are_not_built_by_themselves(tmp_path: Path, name: str) -> No
 
 
 @pytest.mark.parametrize("command", ["build", "rebuild", "verify"])
-def test_no_name_is_no_kind(small_root: Path, tmp_path: Path, command: str) -> None:
+def test_an_empty_kind_is_refused(small_root: Path, tmp_path: Path, command: str) -> None:
     """As a script asks whose variable is not set."""
     root = small_root if command == "verify" else tmp_path
     assert error_of(run(root, command, ""), 2).startswith("expected a kind of dataset, got ''")

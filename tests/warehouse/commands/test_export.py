@@ -76,7 +76,9 @@ def test_export_of_letters(small_root: Path, tmp_path: Path) -> None:
         (1, "bearoff_two_sided/4x4", "no bearoff_two_sided/4x4 in "),
     ],
 )
-def test_letters_of_what_is_not_there(small_root: Path, tmp_path: Path, code: int, table: str, message: str) -> None:
+def test_letters_of_a_missing_table_are_refused(
+    small_root: Path, tmp_path: Path, code: int, table: str, message: str
+) -> None:
     path = tmp_path / "x.csv"
     assert error_of(run(small_root, "export", "letters", table, "-o", path), code).startswith(message)
     assert not path.exists()

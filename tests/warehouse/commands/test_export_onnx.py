@@ -73,7 +73,9 @@ def test_export(root: Path, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_networks_that_are_not_there(root: Path, tmp_path: Path, arguments: list[str], code: int, message: str) -> None:
+def test_missing_networks_are_refused(
+    root: Path, tmp_path: Path, arguments: list[str], code: int, message: str
+) -> None:
     path = tmp_path / "x.onnx"
     path.write_text("kept")
     assert re.fullmatch(message, error_of(run(root, "export", "onnx", *arguments, "-o", path), code))
@@ -91,7 +93,7 @@ def test_damaged_networks_are_not_exported(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_file_that_cannot_be_written(root: Path, tmp_path: Path) -> None:
+def test_unwritable_output_is_refused(root: Path, tmp_path: Path) -> None:
     assert "expected to write" in error_of(run(root, "export", "onnx", "random", "-o", tmp_path / "no" / "x.onnx"), 1)
     result = run(root, "export", "onnx", "random", "-o", tmp_path)
     assert result.exit_code == 2
@@ -162,7 +164,7 @@ def test_a_file_plays(root: Path, file: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [["eval", "start", "--network"], ["benchmark"], ["score"]], ids=str)
-def test_what_is_no_file(root: Path, tmp_path: Path, command: list[str]) -> None:
+def test_invalid_onnx_files_are_refused(root: Path, tmp_path: Path, command: list[str]) -> None:
     path = tmp_path / "x.onnx"
     versions = sorted(table.name for table in bgdata.open_warehouse(root).versions())
     assert error_of(run(root, *command, path), 1).startswith(f"expected an ONNX file, found nothing at {path}")

@@ -145,7 +145,7 @@ ABLE = {
 
 
 @pytest.mark.parametrize("kind", IMPORTED)
-def test_formats_that_do_not_fit(imports: Imports, kind: str) -> None:
+def test_formats_without_their_arrays_are_refused(imports: Imports, kind: str) -> None:
     table = imports.sample(kind)
     title = f"{kind}/{table.manifest.variant}"
     for form in TEXT_FORMATS:
@@ -160,7 +160,7 @@ def test_formats_that_do_not_fit(imports: Imports, kind: str) -> None:
 
 
 @pytest.mark.parametrize("form", TEXT_FORMATS)
-def test_tables_that_fit_no_format(small_root: Path, tmp_path: Path, form: str) -> None:
+def test_tables_without_any_format_are_refused(small_root: Path, tmp_path: Path, form: str) -> None:
     for title in ("bearoff_gammon/3x15", "benchmark_scores/pubeval-0ply-imported-contact"):
         result = run(small_root, "export", "text", title, "--format", form, "-o", tmp_path / "x")
         assert error_of(result, 2).startswith(f"expected a format for {title}/r")
@@ -168,7 +168,7 @@ def test_tables_that_fit_no_format(small_root: Path, tmp_path: Path, form: str) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_to_export(small_root: Path, tmp_path: Path) -> None:
+def test_missing_tables_are_refused(small_root: Path, tmp_path: Path) -> None:
     def error(title: str, output: Path) -> str:
         return error_of(run(small_root, "export", "text", title, "--format", "position-list", "-o", output), 1)
 

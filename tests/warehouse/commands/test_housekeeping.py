@@ -71,7 +71,7 @@ def test_use(two_networks: tuple[Warehouse, Table, Table]) -> None:
 
 
 @pytest.mark.parametrize("command", ["use", "rm"])
-def test_what_is_no_version(warehouse: Warehouse, command: str) -> None:
+def test_invalid_versions_are_refused(warehouse: Warehouse, command: str) -> None:
     for wrong in ("network/tiny", "network", "a/b/c/d"):
         error = error_of(run(warehouse.root, command, wrong), 2)
         assert error == f"expected KIND/VARIANT/VERSION, got {wrong!r}; see: bgdata list"
@@ -121,7 +121,7 @@ def test_gc(two_networks: tuple[Warehouse, Table, Table]) -> None:
     assert succeeds(warehouse.root, "gc") == "nothing to delete\n"
 
 
-def test_gc_of_what_is_damaged(warehouse: Warehouse) -> None:
+def test_gc_of_damaged_versions(warehouse: Warehouse) -> None:
     table = warehouse.open("bearoff_gammon", "3x15")
     own(table.parquet).write_bytes(b"junk")
     assert run(warehouse.root, "verify", "bearoff_gammon", "--sample", "0", "--repair").exit_code == 0

@@ -66,7 +66,7 @@ def test_in_words_and_as_data(small_root: Path, name: str) -> None:
         assert f"  {row['name']} " in shown or f"  {row['name']}\n" in shown
 
 
-def test_where_things_come_from(small_root: Path) -> None:
+def test_origins_of_views(small_root: Path) -> None:
     shown = succeeds(small_root, "explain", "games")
     for kind in bgdata.all_kinds().values():
         assert (f"{kind.name} (bgdata explain {kind.name})" in shown) == (
@@ -92,7 +92,7 @@ def test_without_a_warehouse(tmp_path: Path) -> None:
     ],
     ids=lambda text: text[:20],
 )
-def test_what_is_near(small_root: Path, name: str, near: str) -> None:
+def test_similar_names_are_suggested(small_root: Path, name: str, near: str) -> None:
     said = error_of(run(small_root, "explain", name), 2)
     assert near in said
     assert len(said) < 400

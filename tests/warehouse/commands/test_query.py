@@ -78,7 +78,7 @@ def test_a_query_that_fails_late_keeps_the_old_file(small_root: Path, tmp_path: 
 @pytest.mark.parametrize(
     "sql", ["", "describe versions", "show tables", "explain select 1", "with x as (select 1) from x"]
 )
-def test_queries_that_are_no_select(small_root: Path, sql: str) -> None:
+def test_statements_other_than_select_are_refused(small_root: Path, sql: str) -> None:
     for form in ("table", "csv"):
         assert bool(succeeds(small_root, "query", sql, "--format", form)) == bool(sql)
 
@@ -121,7 +121,7 @@ def test_query_of_a_file_and_of_standard_input(small_root: Path, tmp_path: Path)
     assert "no such file" in error_of(run(small_root, "query", "--file", tmp_path / "none"), 1)
 
 
-def test_nothing_is_cut_where_no_terminal_is(small_root: Path) -> None:
+def test_nothing_is_cut_without_a_terminal(small_root: Path) -> None:
     shown = succeeds(small_root, "query", "select range as number, repeat('x', 500) as text from range(100)")
     assert all(f" {number} " in shown for number in range(100))
     assert shown.count("x" * 500) == 100
@@ -152,7 +152,7 @@ def test_queries_stay_in_their_tables(small_root: Path, tmp_path: Path) -> None:
     assert succeeds(small_root, "query", f"from '{tmp_path / 'x.csv'}'", "--allow-files", "--format", "csv") == "a\n1\n"
 
 
-def test_queries_that_take_too_much(small_root: Path) -> None:
+def test_queries_beyond_limits_are_stopped(small_root: Path) -> None:
     sql = "select count(*) from range(1000000000000)"
     message = error_of(run(small_root, "query", sql, "--seconds", "0.3"), 1)
     assert message == "expected a query of at most 0.3 seconds; try: --seconds N, or fewer rows"
@@ -163,7 +163,7 @@ def test_limits_are_numbers(small_root: Path, option: str) -> None:
     assert "expected a number, got 'nan'" in error_of(run(small_root, "query", "select 1", option, "nan"), 2)
 
 
-def test_what_is_no_file_stays(small_root: Path, tmp_path: Path) -> None:
+def test_devices_and_pipes_are_not_replaced(small_root: Path, tmp_path: Path) -> None:
     """A new file would take its place; where a link leads, it does."""
     os.mkfifo(tmp_path / "pipe")
     message = error_of(run(small_root, "query", "select 1", "-o", tmp_path / "pipe"), 2)
@@ -266,7 +266,7 @@ def one_table(memory_path: Path) -> Path:
         "no table": ("select 1", ""),
     },
 )
-def test_what_fills_an_empty_table_is_named(one_table: Path, sql: str, note: str) -> None:
+def test_the_command_that_fills_an_empty_table_is_named(one_table: Path, sql: str, note: str) -> None:
     result = run(one_table, "query", sql, "--format", "json")
     assert result.exit_code == 0
     assert note in result.stderr if note else not result.stderr, result.stderr

@@ -18,7 +18,7 @@ from bgdata.warehouse.commands.serve import listening
 from tests.command_line import error_of, run
 
 
-def test_addresses_that_cannot_be_served(small_root: Path, tmp_path: Path) -> None:
+def test_invalid_addresses_are_refused(small_root: Path, tmp_path: Path) -> None:
     assert error_of(run(tmp_path / "none", "serve"), 1).startswith("expected a warehouse in ")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

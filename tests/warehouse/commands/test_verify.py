@@ -132,7 +132,7 @@ def test_repair_of_a_version_while_the_current_one_is_gone(memory_path: Path) ->
     assert powers.open("powers", "10").name == older.name
 
 
-def test_verify_of_nothing(tmp_path: Path) -> None:
+def test_verify_of_an_empty_warehouse_fails(tmp_path: Path) -> None:
     assert "expected at least one version in" in error_of(run(tmp_path, "verify"), 1)
 
 
@@ -163,7 +163,7 @@ def test_lock_diff_and_rebuild(warehouse: Warehouse) -> None:
 
 
 @pytest.mark.usefixtures("one_more")
-def test_what_a_default_build_leaves_out(memory_path: Path) -> None:
+def test_variants_outside_a_default_build_may_be_missing(memory_path: Path) -> None:
     """Only the lock needs it; who compares, verifies or builds again says that it is not there."""
     missing = "not built: bearoff_gammon/2x15; try: bgdata build --all"
     succeeds(memory_path, "build")
@@ -212,7 +212,7 @@ def test_rebuild_says_for_programs_what_it_did(warehouse: Warehouse) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_defaults")
-def test_what_comes_with_the_package_is_computed_when_asked(
+def test_published_versions_are_computed_only_with_all(
     warehouse: Warehouse, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = warehouse.open("network", "tiny")
