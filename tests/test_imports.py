@@ -43,6 +43,7 @@ ONLY_IN = {
         "bgdata.store.parquet",
         "bgdata.store.dataset",
         "bgdata.warehouse",
+        "bgdata.web.query_process",
         "bgdata.kinds",
         "kinds",
         "commands",
