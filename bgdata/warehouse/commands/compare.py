@@ -15,8 +15,8 @@ from bgdata.cli.output import show_rows
 from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.formats.gnubg_bearoff import open_gnubg_bearoff
 from bgdata.rows import Row
-from bgdata.store.diff import Comparison, comparison, define_version
-from bgdata.store.lock_verdicts import lock_verdicts
+from bgdata.store.checks import Comparison, comparison, define_version
+from bgdata.store.lockfile import lock_verdicts
 from bgdata.store.names import parse_scope
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse

@@ -23,6 +23,7 @@ from bgdata.process import when_cut_off
 from bgdata.store.dataset import Dataset
 from bgdata.store.names import identifier, quoted
 from bgdata.store.storage import storage_errors
+from bgdata.training.feed import is_labelled
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def notes_on_empty(
             names = ", ".join(kind.name for kind in kinds)
             yield f"{name} is empty, as nothing of {names} is here; try: {steps}"
     if "turns" in named and has_no_rows(relation):
-        labels = [name for name in named if name in warehouse.kinds and warehouse.kinds[name].is_labelled]
+        labels = [name for name in named if name in warehouse.kinds and is_labelled(warehouse.kinds[name])]
         if labels:
             yield f"turns have no variant of {', '.join(labels)}: theirs is the corpus, which the view lineage names"
 
