@@ -16,7 +16,7 @@ from bgdata.kinds import all_kinds
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef
-from bgdata.store.published import published_folder, published_versions
+from bgdata.store.table import published_folder, published_versions
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 
 if TYPE_CHECKING:
