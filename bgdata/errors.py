@@ -100,6 +100,8 @@ def needing(extra: str, purpose: str, kind: type[BgdataError] = MissingExtraErro
     installed; `purpose` completes the sentence `expected matplotlib ...`."""
     try:
         yield
+    except BgdataError:  # some are an ImportError too
+        raise
     except ImportError as error:
         if not isinstance(error, ModuleNotFoundError) and "memory" in str(error).lower():  # it is there
             raise

@@ -64,17 +64,22 @@ class Column:
         return self.quantity.text(value, row.get(self.error) if self.error else None)
 
 
+def table_cells(columns: Sequence[Column], rows: Iterable[Row]) -> list[list[str]]:
+    """The headings, and the texts of each row."""
+    heads = [column.name.replace("_", " ") if column.heading is None else column.heading for column in columns]
+    return [heads, *([column.text(row) for column in columns] for row in rows)]
+
+
 def table_lines(columns: Sequence[Column], rows: Iterable[Row]) -> list[str]:
     """Rows as lines of text, each column as wide as its longest value, below a line of headings if there are any."""
-    rows = list(rows)
-    lines = [""] * (1 + len(rows))
+    cells = table_cells(columns, rows)
+    lines = [""] * len(cells)
     for place, column in enumerate(columns):
-        heading = column.name.replace("_", " ") if column.heading is None else column.heading
-        cells = [heading, *map(column.text, rows)]
-        width = max(column.width, *map(len, cells))
+        width = max(column.width, *(len(line[place]) for line in cells))
         is_right = column.is_right or column.quantity is not None
-        for line, cell in enumerate(cells):
-            lines[line] += " " * (column.gap if place else 0) + (cell.rjust(width) if is_right else cell.ljust(width))
+        for line, texts in enumerate(cells):
+            text = texts[place].rjust(width) if is_right else texts[place].ljust(width)
+            lines[line] += " " * (column.gap if place else 0) + text
     lines = [line.rstrip() for line in lines]
     return lines if lines[0] else lines[1:]
 

@@ -32,7 +32,7 @@ from bgdata import open_warehouse
 from bgdata.errors import BgdataError
 from bgdata.kernel_cache import kernel_cache
 from bgdata.store.build import mend_catalog
-from bgdata.store.lock_verdicts import advice, left_out, lock_verdicts
+from bgdata.store.lockfile import advice, left_out, lock_verdicts
 from bgdata.store.parameters import Parameters
 from bgdata.warehouse import Warehouse
 

@@ -11,7 +11,7 @@ from bgdata.store.table import Table
 from bgdata.training.rows import KINDS as NETWORKS
 from bgdata.training.rows import Chart, Line, curve_charts
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.spreads import pip_spread
+from bgdata.warehouse.rows import pip_spread
 from bgdata.web.charts import HEIGHT, WIDTH, chart_svg
 
 COLUMNS = 3  # charts in a row

@@ -90,7 +90,7 @@ def client(site_root: Path) -> Iterator[TestClient]:
     from bgdata.studies import rows
     from bgdata.studies.kinds.claims import DATASET as CLAIMS
     from bgdata.web.app import create_app
-    from bgdata.web.limits import Limits
+    from bgdata.web.site import Limits
     from tests.web.reading import open_client
 
     with pytest.MonkeyPatch.context() as patched:
@@ -104,7 +104,7 @@ def client(site_root: Path) -> Iterator[TestClient]:
 def empty(tmp_path: Path) -> Iterator[TestClient]:
     """A client of the site over a warehouse without anything."""
     from bgdata.web.app import create_app
-    from bgdata.web.limits import Limits
+    from bgdata.web.site import Limits
     from tests.web.reading import open_client
 
     app = create_app(bgdata.open_warehouse(tmp_path), Limits(stream_trials=72))

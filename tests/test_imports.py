@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -42,6 +43,7 @@ ONLY_IN = {
         "bgdata.store.parquet",
         "bgdata.store.dataset",
         "bgdata.warehouse",
+        "bgdata.web.query_process",
         "bgdata.kinds",
         "kinds",
         "commands",
@@ -171,6 +173,15 @@ def test_packages_of_others_stay_where_they_belong(package: str, homes: set[str]
     users = {module for module, name in all_imports() if is_within(name, {package})}
     assert users
     assert [module for module in sorted(users) if not is_within(module, homes)] == []
+
+
+def test_store_knows_no_backgammon() -> None:
+    words = re.compile(r"board|dice|checker|cube|bearoff|position", re.IGNORECASE)
+    lines = [
+        (path.name, line) for path in (ROOT / "bgdata/store").glob("*.py") for line in path.read_text().splitlines()
+    ]
+    assert len(lines) > 4000
+    assert [(name, line) for name, line in lines if words.search(line)] == []
 
 
 def test_pipelines_name_steps_only() -> None:

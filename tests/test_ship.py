@@ -23,9 +23,8 @@ from bgdata.measures.kinds.rollout_decisions import DecisionParameters
 from bgdata.openings.kinds import openings
 from bgdata.openings.kinds.openings import DATASET as BOOKS
 from bgdata.store.lockfile import load_lock
-from bgdata.store.published import published_versions
 from bgdata.store.storage import sha256_file
-from bgdata.store.table import Table
+from bgdata.store.table import Table, published_versions
 from bgdata.store.verify import Finding, verify
 from bgdata.studies.kinds import cube_studies
 from bgdata.studies.kinds.cube_studies import DATASET as STUDIES

@@ -18,7 +18,6 @@ from bgdata.cli.output import build_version, show_rows
 from bgdata.rows import COUNT, Column, Quantity, Row, table_lines
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.queries import rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +67,7 @@ def race_error(
     points, checkers = table_size(warehouse, table, "to compare one-sided tables with")
     found = build_version(warehouse, RACE_ERROR, RaceErrorParameters(points, checkers, combination), force=force)
     query = "select * exclude variant from race_error where variant = $variant order by all"
-    rows = rows_of(warehouse, query, {"variant": found.manifest.variant})
+    rows = warehouse.rows(query, {"variant": found.manifest.variant})
     show_rows(rows, form, error_lines(found, rows))
     if plot is not None:
         draw_errors(found, rows, plot)

@@ -110,7 +110,7 @@ def network_names(warehouse: Warehouse) -> list[str]:
 
 def explained_names(warehouse: Warehouse) -> list[str]:
     """Names of kinds, of their tables, and of everything that the SQL scripts of the catalog create."""
-    from bgdata.store.scripts import PARTS
+    from bgdata.store.registry import PARTS
 
     tables = (shape.name for kind in warehouse.kinds.values() for shape in kind.tables)
     created = (name for script in warehouse.kinds.sql.scripts(*PARTS) for name in script.creates)

@@ -97,7 +97,7 @@ def parse_bgsage_entries(data: bytes) -> BgsageEntries:
     for row in rows.tolist():
         try:
             numbers.append(_entry(lines[row]))
-        except ValueError as error:
+        except ValueError as error:  # of `_entry`
             numbers.append(_NO_ENTRY)
             ledger.reject([row], str(error))
     values = np.array(numbers, np.float64).reshape(-1, len(_NO_ENTRY))

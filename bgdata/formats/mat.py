@@ -151,7 +151,7 @@ class _Reader:
                 most = _MOST_INFO_BYTES if line[:1] == b";" else _MOST_BYTES
                 self._expect(len(line) <= most, f"at most {most} bytes in a line")
                 self._read(index, decode_text(line).expandtabs())
-            except ValueError as error:
+            except ValueError as error:  # ours, and Python's of letters and numbers: the line is set aside
                 self._reject(index, str(error))
         self._close_match()
         return MatchFile(self.ledger, tuple(self.matches))

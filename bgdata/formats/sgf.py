@@ -63,7 +63,7 @@ def parse_sgf(data: bytes) -> MatchFile:
     for index in range(len(trees)):
         try:
             match = _match(parse_sgf_nodes(trees[index]), index, trees.number(index))
-        except ValueError as error:
+        except ValueError as error:  # ours, and Python's of letters and numbers: the tree is set aside
             ledger.reject([index], str(error))
             continue
         before = matches[-1] if matches else None

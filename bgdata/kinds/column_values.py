@@ -73,14 +73,14 @@ def null_columns(columns: Sequence[Column], names: Container[str], count: int) -
     return {each.name: pa.nulls(count, pa.type_for_alias(ALIASES[each.type])) for each in columns if each.name in names}
 
 
-def decoded(codes: Array, values: Array) -> pa.Array:
+def dictionary_column(codes: Array, values: Array) -> pa.Array:
     """`values[code]` for each code, as a dictionary column: Parquet then stores each value once in a row group."""
     return pa.DictionaryArray.from_arrays(pa.array(np.ascontiguousarray(codes)), pa.array(values))
 
 
 def constant(value: Any, type_: str, count: int) -> pa.Array:
     """The same value of an SQL type in every row, as a dictionary column."""
-    return decoded(np.zeros(count, np.int8), pa.array([value], pa.type_for_alias(ALIASES[type_])))
+    return dictionary_column(np.zeros(count, np.int8), pa.array([value], pa.type_for_alias(ALIASES[type_])))
 
 
 def fixed_lists(values: Array) -> pa.Array:

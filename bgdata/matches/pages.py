@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.pages.mets import met_of
+from bgdata.equity.pages import met_of
 from bgdata.errors import BgdataError, InvalidScoreError, MissingTableError, UsageError, shown
-from bgdata.evaluation.pages.position import STEPS, step_of
+from bgdata.evaluation.pages import STEPS, step_of
 from bgdata.formats.matches import Match
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.dice import Roll, parse_roll
@@ -22,9 +22,9 @@ from bgdata.game.position import Position
 from bgdata.matches.rows import CUBE_ACTIONS, CubeVerdict, crawford_games, cube_verdicts, game_stakes, play_losses
 from bgdata.rows import whole_rows
 from bgdata.store.table import Table
-from bgdata.warehouse.pages.tables import opened
+from bgdata.warehouse.pages import open_version
 from bgdata.web.answer import Page, address, position_path
-from bgdata.web.asked import stakes_query, whole
+from bgdata.web.position_request import stakes_query, whole
 from bgdata.web.site import Row, Site
 
 OWN = "from turns where dataset = $dataset and variant = $variant"  # the turns of a corpus
@@ -92,7 +92,7 @@ def corpus(site: Site, request: Request) -> Page:
 
 def corpus_at(site: Site, request: Request) -> Table:
     """The version of an address. Raises MissingTableError for one without games, and what `opened` raises."""
-    found = opened(site, request.path_params)
+    found = open_version(site, request.path_params)
     if site.warehouse.kind(found.folder.parts[-3]).tables[0].name != "games":
         raise MissingTableError(f"expected a version with games, got {found.name}")
     return found

@@ -16,7 +16,7 @@ from bgdata.cli.completion import complete_players
 from bgdata.cli.options import format_option, plot_option, rollout_options, threads_option
 from bgdata.cli.output import show_rows
 from bgdata.errors import InvalidParameterError, UsageError, shown
-from bgdata.evaluation.rows.positions import play_lines_rows, rolled_out_columns
+from bgdata.evaluation.rows.positions import play_rows, rolled_out_columns
 from bgdata.game.dice import parse_roll
 from bgdata.game.plays import parse_play
 from bgdata.game.position import START
@@ -216,7 +216,7 @@ def best_row(decision: Sequence[Row]) -> dict[str, Any]:
 def candidate_lines(decision: Sequence[Row]) -> Iterator[str]:
     """A line for each candidate: equity and loss with standard errors, chances in percent, games."""
     columns = (*rolled_out_columns("equity", 18), Column("trials", COUNT, "games", width=9))
-    yield from table_lines(columns, play_lines_rows(decision))
+    yield from table_lines(columns, play_rows(decision))
     more = decision[0]["n_legal_plays"] - len(decision)
     if more:
         yield f"     and {more} more that were not rolled out"
@@ -256,19 +256,18 @@ def judge_of(warehouse: Warehouse, name: str, objective: str) -> Judge:
 
 def difference_lines(decisions: Sequence[Sequence[Row]], rows: Sequence[Row]) -> Iterator[str]:
     """A line for each difference."""
+    shown = []
+    for row in rows:
+        amount = "not rolled out"
+        if row["difference"] is not None:
+            quantity = EQUITY if row["quantity"] == "equity" else LOSS
+            amount = quantity.text(row["difference"], row["standard_error"])
+        decision = " ".join(filter(None, (row["first_roll"], row["first_play"], row["reply_roll"])))
+        shown.append({**row, "decision": decision, "amount": amount})
     what = f"{len(decisions)} decisions rolled out by {decisions[0][0]['network']}"
     yield f"{len(rows)} differences of more than 3 standard errors, or unknown, in {what}"
     if rows:
-        yield from table_lines(DIFFERENCE_COLUMNS, map(difference_texts, rows))
-
-
-def difference_texts(row: Row) -> Row:
-    """A difference as the table has it."""
-    amount = "not rolled out"
-    if row["difference"] is not None:
-        amount = (EQUITY if row["quantity"] == "equity" else LOSS).text(row["difference"], row["standard_error"])
-    decision = " ".join(filter(None, (row["first_roll"], row["first_play"], row["reply_roll"])))
-    return {**row, "decision": decision, "amount": amount}
+        yield from table_lines(DIFFERENCE_COLUMNS, shown)
 
 
 def draw_decisions(title: str, decisions: Sequence[Sequence[Row]], path: Path) -> None:

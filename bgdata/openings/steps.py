@@ -18,7 +18,7 @@ from bgdata.openings.kinds.openings import DATASET
 from bgdata.openings.published import PublishedOpenings
 from bgdata.store.parquet import RowReader
 from bgdata.store.table import Table
-from bgdata.warehouse.queries import Row
+from bgdata.warehouse import Row
 
 Decision: TypeAlias = list[Row]  # the candidates, the best first
 NAMES = ("first_roll", "first_play", "reply_roll")

@@ -20,7 +20,7 @@ from bgdata.rows import plain, whole_rows
 from bgdata.selfplay.rollout import Limits, RolloutResult, roll_out, rolling
 from bgdata.selfplay.rows import rollout_row, who_rolled
 from bgdata.web.answer import Page, address, client_of, position_path
-from bgdata.web.asked import Asked, whole
+from bgdata.web.position_request import PositionRequest, whole
 from bgdata.web.site import Row, Site
 
 TRIALS = 72  # games of the page, unless said
@@ -34,14 +34,14 @@ def network_of(player: LookaheadPlayer) -> NetworkPlayer:
     return player.evaluator
 
 
-def row_of(player: NetworkPlayer, asked: Asked, result: RolloutResult) -> Row:
+def row_of(player: NetworkPlayer, asked: PositionRequest, result: RolloutResult) -> Row:
     """A result as `bgdata rollout` prints it."""
     return {"position_id": asked.position.id, **who_rolled(player)} | rollout_row(result, 0, Limits())
 
 
 def page(site: Site, request: Request) -> Page:
     """A rollout without a cube of so many games; JSON is that of `bgdata rollout`."""
-    asked = Asked(request.path_params["text"], request.query_params)
+    asked = PositionRequest(request.path_params["text"], request.query_params)
     check_in_progress(asked.position)
     trials = whole(request.query_params, "trials", TRIALS)
     if trials > site.limits.trials:
@@ -80,7 +80,7 @@ class EventStream(StreamingResponse):
 
 def stream(site: Site, request: Request) -> Response:
     """Estimates as server-sent events, one for each round of games. Raises TooMuchAskedError."""
-    asked, client = Asked(request.path_params["text"], request.query_params), client_of(request)
+    asked, client = PositionRequest(request.path_params["text"], request.query_params), client_of(request)
     check_in_progress(asked.position)
     if site.budget:
         site.budget.watch(client)
@@ -92,7 +92,7 @@ def event(name: str, data: object) -> str:
     return f"event: {name}\n" * bool(name) + f"data: {json.dumps(data, allow_nan=False)}\n\n"
 
 
-def estimates(site: Site, asked: Asked, client: str = "") -> Generator[str]:
+def estimates(site: Site, asked: PositionRequest, client: str = "") -> Generator[str]:
     """The events of a stream: estimates, and at its end `done`, or `refused` with the reason."""
     if not site.streams.acquire(blocking=False):
         said = f"expected at most {site.limits.streams} rollouts that are watched at once; try again in a minute"
@@ -108,12 +108,12 @@ def estimates(site: Site, asked: Asked, client: str = "") -> Generator[str]:
         site.streams.release()
 
 
-def rounds(site: Site, asked: Asked, client: str) -> Iterator[Row]:
+def rounds(site: Site, asked: PositionRequest, client: str) -> Iterator[Row]:
     """The estimate after each round of games, which the client is charged for. Other requests have the player between
     two rounds. Raises TooBusyError."""
     results: Iterator[RolloutResult] | None = None
     while True:
-        with site.charged(client, site.limits.client_reserve), site.player() as lent:
+        with site.charge(client, site.limits.client_reserve), site.player() as lent:
             player = network_of(lent)
             board = np.array(asked.position.board, np.int8)
             results = results or rolling(board, player.chooser, ROUND, site.limits.stream_trials)

@@ -51,7 +51,7 @@ def map_array(path: Path, *, scattered: bool = False) -> Array:
                 shape, dtype = read_header(file, size)
                 # a plain view: probing through the np.memmap subclass is six times slower
                 values = np.frombuffer(
-                    mapped(file.fileno(), size, is_random=scattered and size >= LARGE), dtype, offset=file.tell()
+                    map_bytes(file.fileno(), size, is_random=scattered and size >= LARGE), dtype, offset=file.tell()
                 )
                 return values.reshape(shape)
         except FileNotFoundError as error:
@@ -90,7 +90,7 @@ def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[An
     return shape, dtype
 
 
-def mapped(handle: int, size: int, *, is_random: bool) -> memoryview:
+def map_bytes(handle: int, size: int, *, is_random: bool) -> memoryview:
     """The bytes of an open file, mapped read-only for as long as they are referenced; where `is_random`, no page is
     read ahead of those that are used.
 

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -36,16 +36,22 @@ from bgdata.store.checks import run_sql_checks
 from bgdata.store.context import Build, Computed
 from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input
 from bgdata.store.declaration import TableShape
-from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, sealed, tidy
-from bgdata.store.linked import chosen_place, discard, link, link_again, prepare, stage
+from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, seal_record, tidy
+from bgdata.store.linked import chosen_place, discard, link, link_again, place_of, prepare, require_own, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
-from bgdata.store.manifest import FileEntry, Manifest, Source, file_names, unpacked_name, version_name
+from bgdata.store.manifest import (
+    FileEntry,
+    Manifest,
+    RawFile,
+    Source,
+    file_names,
+    recipe_key,
+    unpacked_name,
+    version_name,
+)
 from bgdata.store.names import check_name
-from bgdata.store.owners import require_own
 from bgdata.store.parameters import Parameters, VersionRef
-from bgdata.store.plan import Plan, placed, staged_builds
 from bgdata.store.progress import Progress
-from bgdata.store.published import install, published_version
 from bgdata.store.storage import (
     is_want,
     locked,
@@ -57,7 +63,7 @@ from bgdata.store.storage import (
     sync,
     write_file,
 )
-from bgdata.store.table import Table
+from bgdata.store.table import Table, install, published_version
 from bgdata.store.versions import Versions, deleting, input_digests
 
 COMPUTED = "computed.json"  # in the staging folder: all arrays are saved, and how long that took
@@ -138,15 +144,20 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
     warehouse.check_staging()
     if not plan.elsewhere or (warehouse.root / kind.name).is_symlink():
         require_own(warehouse.root, *plan.title.split("/"))
-    plan = placed(plan)
+    plan = with_place(plan)
     published = None if force else published_version(kind, parameters, plan.key)
     if published is None:
         check_estimate(plan)
     with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
         # without the lock an input could be deleted between this look and the build
         with deleting(warehouse):  # whoever deletes from now on sees that this build is running
-            check_inputs(plan)
-        plan = placed(plan)  # another process may have begun elsewhere
+            for role, table in plan.inputs.items():
+                if not table.folder.is_dir():
+                    raise MissingTableError(
+                        f"expected {table.name}, the {role} of {plan.title}, found that it was deleted meanwhile; "
+                        "try again"
+                    )
+        plan = with_place(plan)  # another process may have begun elsewhere
         if plan.elsewhere:
             prepare(warehouse, plan.title, plan.elsewhere)
         found = None if force else warehouse.find(kind, parameters, plan.raw_files, plan.inputs)
@@ -155,22 +166,14 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
         elif found is None:
             with keeping(lambda: kept_part(plan)):
                 found = build_alone(plan, progress, strict=strict)
-            remove_staging(plan)
+            for staged in staged_builds(plan):  # of killed builds, with other recipes and kernels too
+                discard(plan.warehouse, staged)
             if not force:
                 keep("what is finished is kept")
         elif strict:
             kind.computation.check_strict(found.arrays())
         warehouse.use(found)
     return found
-
-
-def check_inputs(plan: Plan) -> None:
-    """Raise MissingTableError where a version was deleted meanwhile that the build is made from."""
-    for role, table in plan.inputs.items():
-        if not table.folder.is_dir():
-            raise MissingTableError(
-                f"expected {table.name}, the {role} of {plan.title}, found that it was deleted meanwhile; try again"
-            )
 
 
 def sources_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[Source, ...]:
@@ -192,9 +195,9 @@ def sources_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[Source, ...
 def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
     """Compute, write, check and publish; the caller holds the lock."""
     begin = time.perf_counter()
-    if not plan.elsewhere and plan.staged.is_symlink():  # to what is not ours
-        discard(plan.warehouse, plan.staged)
-    if plan.elsewhere and stage(plan.warehouse, plan.staged, plan.staging):
+    if not plan.elsewhere and plan.staging_link.is_symlink():  # to what is not ours
+        discard(plan.warehouse, plan.staging_link)
+    if plan.elsewhere and stage(plan.warehouse, plan.staging_link, plan.staging):
         progress.note(f"{plan.title}: begins anew in {plan.elsewhere}; what a stopped build kept elsewhere is deleted")
     with storage_errors("create", plan.staging):
         if (plan.staging / MANIFEST_NAME).exists():  # killed while it was published: files may be read-only already
@@ -220,10 +223,10 @@ def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
     where = f", in {plan.place}" if plan.elsewhere else ""
     seconds = time.perf_counter() - begin  # the manifest has those of computing alone
     progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {seconds:.1f} s{where}")
-    return linked(plan, manifest.version)
+    return open_linked(plan, manifest.version)
 
 
-def linked(plan: Plan, version: str) -> Table:
+def open_linked(plan: Plan, version: str) -> Table:
     """A version that was published, as it is found in the warehouse."""
     if plan.elsewhere:
         link(plan.warehouse, plan.title, plan.elsewhere)
@@ -246,13 +249,7 @@ def install_published(plan: Plan, published: Table, progress: Progress) -> Table
     install(published, plan.beside(staged), plan.place / version)
     discard(plan.warehouse, staged)
     progress.note(f"{plan.title}: comes with the package ({version})")
-    return linked(plan, version)
-
-
-def remove_staging(plan: Plan) -> None:
-    """Delete what killed builds of this variant left behind, of other recipes and kernels too."""
-    for staged in staged_builds(plan):
-        discard(plan.warehouse, staged)
+    return open_linked(plan, version)
 
 
 def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str, Any]:
@@ -260,15 +257,8 @@ def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str,
 
     Returns `seconds`, and the SHA-256 of the file of every array as `arrays`.
     """
-    job = Job(
-        plan.staging,
-        progress,
-        plan.files,
-        title=plan.title,
-        strict=strict,
-        recipe=plan.key,
-        executor=plan.executor,
-    )
+    job = Job(plan.staging, progress, plan.files,
+              title=plan.title, strict=strict, recipe=plan.key, executor=plan.executor)  # fmt: skip
     computed = load_computed(plan, progress)
     if computed:
         progress.note(f"going on with {plan.title} from finished arrays")
@@ -284,7 +274,7 @@ def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str,
         names = [entry.name for entry in plan.kind.arrays_of(plan.parameters)]
         hashes = {name: sha256_file(plan.staging / f"{name}.npy") for name in names}
         computed = {"seconds": seconds, "arrays": hashes, "recipe": plan.key}
-        write_file(plan.staging / COMPUTED, sealed(computed))
+        write_file(plan.staging / COMPUTED, seal_record(computed))
     job.clear_checkpoints()
     return computed
 
@@ -330,6 +320,25 @@ def finish(plan: Plan, saved: Mapping[str, Any], progress: Progress) -> Manifest
     return manifest
 
 
+def footer(
+    kind: Dataset[Any], shape: TableShape, variant: str, version: str, digest: str, recipe_key: str
+) -> dict[str, str]:
+    """What a Parquet file of a version says of itself."""
+    return {
+        "dataset": kind.name,
+        "variant": variant,
+        "version": version,
+        "table": shape.name,
+        "summary": shape.summary,
+        "row": shape.row,
+        "licence": kind.licence,
+        "source": kind.source,
+        "digest": digest,
+        "recipe_key": recipe_key,
+        "written_by": f"bgdata {installed_version('bgdata')}",
+    }
+
+
 def write_tables(
     kind: Dataset[Any],
     computed: Computed[Parameters],
@@ -350,25 +359,6 @@ def write_tables(
         batches = kind.computation.table_batches(shape, computed)
         rows.append(write_parquet(folder / shape.file, batches, shape, about, progress))
     return rows[0] if rows else kind.estimate(computed.parameters).rows
-
-
-def footer(
-    kind: Dataset[Any], shape: TableShape, variant: str, version: str, digest: str, recipe_key: str
-) -> dict[str, str]:
-    """What a Parquet file of a version says of itself."""
-    return {
-        "dataset": kind.name,
-        "variant": variant,
-        "version": version,
-        "table": shape.name,
-        "summary": shape.summary,
-        "row": shape.row,
-        "licence": kind.licence,
-        "source": kind.source,
-        "digest": digest,
-        "recipe_key": recipe_key,
-        "written_by": f"bgdata {installed_version('bgdata')}",
-    }
 
 
 def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], computed: Mapping[str, Any]) -> Manifest:
@@ -415,8 +405,7 @@ def check_estimate(plan: Plan) -> None:
         folder = folder.parent
     disk = shutil.disk_usage(folder).free + folder_bytes(plan.staging)
     space = f"disk space in {plan.elsewhere}" if plan.elsewhere else "disk space"
-    sizes = [name for name in ("points", "checkers") if name in plan.parameters.names()]
-    fewer = f"build fewer {' or '.join(sizes)}" if sizes else "ask for less"
+    fewer = f"build fewer {' or '.join(plan.parameters.size_names)}" if plan.parameters.size_names else "ask for less"
     for need, have, what, step in (
         (estimate.memory_bytes, memory, "memory", fewer),
         (estimate.building_bytes, disk, space, f"{fewer}, or on another disk: bgdata build --directory DIR"),
@@ -486,3 +475,73 @@ def peak_memory_bytes() -> int:
     """Most memory that this process has held so far."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One version to build: everything that its recipe names."""
+
+    warehouse: Versions
+    kind: Dataset[Any]
+    parameters: Parameters
+    inputs: Mapping[str, Table]
+    files: tuple[Source, ...] = ()
+    executor: Executor | None = None  # who computes shards; no part of the recipe
+    elsewhere: Path | None = None  # the folder of the variant's versions, where that is not in the warehouse
+
+    @property
+    def raw_files(self) -> tuple[RawFile, ...]:
+        """What the files to import are."""
+        return tuple(source.file for source in self.files)
+
+    @property
+    def key(self) -> str:
+        """The recipe key."""
+        recipe = (self.kind.name, self.kind.revision, self.parameters.to_json(), input_digests(self.inputs))
+        return recipe_key(*recipe, self.raw_files)
+
+    @property
+    def title(self) -> str:
+        """`dataset/variant`, for messages."""
+        return f"{self.kind.name}/{self.kind.slug(self.parameters)}"
+
+    @property
+    def staging_link(self) -> Path:
+        """The folder of the unfinished build, or the link to it: another recipe or another kernel does not go on from
+        it."""
+        from bgdata.kernel_cache import kernel_fingerprint
+
+        return self.warehouse.staging / f"{self.title.replace('/', '-')}-{self.key[:12]}-{kernel_fingerprint()}"
+
+    @property
+    def place(self) -> Path:
+        """The folder of the variant's versions."""
+        return self.elsewhere or self.warehouse.root / self.title
+
+    @property
+    def staging(self) -> Path:
+        """The folder of the unfinished build, on the disk of the versions so that it can be renamed into place."""
+        return self.beside(self.staging_link)
+
+    def beside(self, staged: Path) -> Path:
+        """What something in the staging folder is called on the disk of the versions."""
+        return self.elsewhere / f".{staged.name}" if self.elsewhere else staged
+
+    @property
+    def lock(self) -> Path:
+        """Held while a version of this variant is built."""
+        return self.warehouse.staging / f"{self.title.replace('/', '-')}.lock"
+
+
+def with_place(plan: Plan) -> Plan:
+    """The plan of a version that goes where the others of its variant are, unless a folder was chosen for it. Raises
+    StorageError where these are on a disk that is not there."""
+    if plan.elsewhere:
+        return plan
+    place = place_of(plan.warehouse, plan.title, staged_builds(plan))
+    return replace(plan, elsewhere=place if place != plan.place else None)
+
+
+def staged_builds(plan: Plan) -> list[Path]:
+    """What killed builds of this variant left in the staging folder: folders, and links to other disks."""
+    return sorted(plan.warehouse.staging.glob(f"{plan.lock.stem}-{'?' * 12}-{'?' * 12}"))

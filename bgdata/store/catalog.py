@@ -11,8 +11,11 @@ variable warehouse = '<folder>'` puts it right in any client.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import re
+import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -30,19 +33,21 @@ from bgdata.errors import (
     StorageError,
     shown,
 )
+from bgdata.process import cache_folder
 from bgdata.store.checks import check_columns, select_columns
 from bgdata.store.dataset import Dataset
 from bgdata.store.declaration import Column, TableShape
 from bgdata.store.locked_sql import QueryLimits, keep_to, lock, open_memory
-from bgdata.store.names import identifier, parquet_source, quoted, read_parquet
-from bgdata.store.scripts import parse_script
-from bgdata.store.seal import catalog_state, is_own, seal, sealed, version_files
+from bgdata.store.manifest import FILE_NAME as MANIFEST
+from bgdata.store.names import CURRENT, identifier, is_name, parquet_source, quoted, read_parquet
+from bgdata.store.registry import PARTS, parse_script
 from bgdata.store.storage import is_want, locked, open_regular, storage_errors, write_file
 from bgdata.store.table import Table
-from bgdata.store.versions import CATALOG, CURRENT
+from bgdata.store.versions import CATALOG, Versions
 
 if TYPE_CHECKING:
     from bgdata.store.versions import Versions
+
 
 # the oldest layout that holds all we write: clients from 1.2 on can open the catalog
 STORAGE_VERSION = "v1.2.0"
@@ -309,7 +314,7 @@ def create_view(
 
 def leading_columns(shape: TableShape) -> list[Column]:
     """The columns that tell versions apart."""
-    variant = Column("variant", "VARCHAR", "", "Points x checkers, or other parameters")
+    variant = Column("variant", "VARCHAR", "", "Name of the parameters, such as 6x9")
     return [Column("dataset", "VARCHAR", "", "Dataset kind"), variant] if shape.shared else [variant]
 
 
@@ -390,7 +395,7 @@ def is_stale(warehouse: Versions, state: str = "") -> bool:
     known."""
     if not warehouse.catalog.exists():
         return next(warehouse.versions(), None) is not None
-    return warehouse.is_moved() or sealed(warehouse)[0] != (state or catalog_state(warehouse))
+    return warehouse.is_moved() or read_seal(warehouse)[0] != (state or catalog_state(warehouse))
 
 
 WRITE_ANEW = "try: bgdata catalog"
@@ -448,3 +453,101 @@ def differ_in_place(expected: set[tuple[str, ...]], found: set[tuple[str, ...]])
     )
     sides = ({tuple(place.sub("", str(part)) for part in each) for each in side} for side in (expected, found))
     return next(sides) == next(sides)
+
+
+SEAL_NAME = ".catalog.seal"
+KEY_BYTES = 32
+MOST_BYTES = 1000
+
+
+def catalog_state(warehouse: Versions) -> str:
+    """A digest of all that a catalog of the warehouse is made from: the text of what declares and writes it, which
+    version of each variant is current, and names, types, sizes and times of manifests and Parquet files."""
+    kinds = warehouse.kinds
+    digest = hashlib.sha256(repr(kinds.modules if kinds.has_modules_alone else sorted(kinds)).encode())
+    scripts = (path for part in PARTS for path in kinds.sql.files(part))
+    for path in sorted({*Path(__file__).parent.glob("*.py"), *scripts, *kinds.files()}):
+        digest.update(path.read_bytes())
+    for folder, name in version_files(warehouse):
+        with suppress(CorruptFileError, OSError):  # it is being removed, or is a link
+            path = folder / name
+            found = path.lstat()
+            said: object = (found.st_mode, found.st_size, found.st_mtime_ns)
+            if name == CURRENT and stat.S_ISREG(found.st_mode):
+                with open_regular(path) as file:
+                    said = file.read(MOST_BYTES)
+            digest.update(repr((path.relative_to(warehouse.root).parts, said)).encode())
+    return digest.hexdigest()
+
+
+def version_files(warehouse: Versions) -> Iterator[tuple[Path, str]]:
+    """(folder, name) of the files of versions that a catalog depends on, in order."""
+    for kind in sorted(warehouse.kinds):
+        for variant in warehouse.variant_folders(kind):
+            if variant.is_symlink():  # which may lead nowhere
+                yield variant.parent, variant.name
+            for name in names_in(variant):
+                if name == CURRENT:
+                    yield variant, name
+                elif is_name("version", name):
+                    yield from ((variant / name, file) for file in names_in(variant / name) if is_shown(file))
+
+
+def is_shown(name: str) -> bool:
+    """Whether a catalog depends on a file of this name in the folder of a version."""
+    return name == MANIFEST or name.endswith(".parquet")
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names in a folder, sorted; none where it cannot be read."""
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208 (three times as fast as Path.iterdir)
+    except OSError:
+        return []
+
+
+def seal(warehouse: Versions, state: str, catalog: bytes) -> None:
+    """Say for which state this catalog of the warehouse was written. Raises StorageError."""
+    write_file(warehouse.root / SEAL_NAME, f"{state} {code_of(warehouse, state, catalog)}".encode())
+
+
+def read_seal(warehouse: Versions) -> tuple[str, str]:
+    """(state, code) as they are written beside a catalog; empty where nothing is."""
+    try:
+        with open_regular(warehouse.root / SEAL_NAME) as file:
+            state, code = file.read(MOST_BYTES).decode().split(" ")
+    except (CorruptFileError, OSError, ValueError):  # ValueError: no UTF-8, or not two words
+        return "", ""
+    return state, code
+
+
+def is_own(warehouse: Versions, state: str) -> bool:
+    """Whether catalog.duckdb was written by this user, here, for this state, and of kinds whose sources tell all."""
+    written, code = read_seal(warehouse)
+    if not code or written != state or not warehouse.kinds.has_modules_alone:
+        return False
+    try:
+        with open_regular(warehouse.catalog) as file:
+            return code == code_of(warehouse, state, file.read())
+    except (CorruptFileError, OSError):
+        return False
+
+
+def code_of(warehouse: Versions, state: str, catalog: bytes) -> str:
+    """A code of a catalog, the state for which it was written, and the folder; empty where this user has no key."""
+    key = own_key()
+    title = f"{warehouse.root.resolve()}\0{state}\0".encode()
+    return hashlib.blake2b(title + catalog, key=key).hexdigest() if len(key) == KEY_BYTES else ""
+
+
+def own_key() -> bytes:
+    """The key of this user, made when it is first asked for; nothing where it cannot be kept."""
+    path = cache_folder() / "key"
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(handle, "wb") as file:  # noqa: PTH123 (a descriptor, no path)
+                file.write(os.urandom(KEY_BYTES))
+        return path.read_bytes()
+    return b""

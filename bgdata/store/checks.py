@@ -1,16 +1,19 @@
-"""Checks of the tables of a version: the columns of their files, and the rows that violate a claim."""
+"""SQL over tables of versions, without a catalog: their columns, the rows that violate a claim, the rows that differ
+from those of another version, and queries over a few of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bgdata.errors import CheckFailedError, CorruptFileError, OlderTableError
+from bgdata.errors import CheckFailedError, CorruptFileError, OlderTableError, QueryError, UsageError
 from bgdata.store.dataset import Dataset
-from bgdata.store.declaration import TableShape
+from bgdata.store.declaration import Column, TableShape
 from bgdata.store.names import identifier, parquet_source, quoted
 from bgdata.store.parameters import Parameters
-from bgdata.store.scripts import SqlFolders
+from bgdata.store.registry import Kinds, SqlFolders
 
 if TYPE_CHECKING:
     import duckdb
@@ -65,3 +68,153 @@ def run_sql_checks(sql: SqlFolders, kind: Dataset[Any], parameters: Parameters, 
                     f"expected {claim.replace('_', ' ')} in every row of "
                     f"{table}{kind.name}/{kind.slug(parameters)}, found {rows[0]}; the table is not published"
                 )
+
+
+@contextmanager
+def connect_tables(
+    kinds: Kinds, tables: Iterable[Table], *, outputs: Iterable[Path] = ()
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with a view for each table of these versions, over all of its variants, and with the macros; it can
+    open their files and the `outputs`, and no others."""
+    from bgdata.store.locked_sql import keep_to, open_memory
+
+    sources: dict[str, list[str]] = {}
+    shapes = [(table, kinds[table.manifest.dataset], shape) for table in tables
+              for shape in stored_tables(kinds[table.manifest.dataset], table)]  # fmt: skip
+    files = [table.check_file(shape.file).resolve() for table, _, shape in shapes]
+    with open_memory() as connection:
+        keep_to(connection, [*files, *outputs])
+        for (table, kind, shape), file in zip(shapes, files, strict=True):
+            check_columns(connection, kind, shape, table)
+            columns = select_columns(kind, kind.recorded(table.manifest), shape)
+            sources.setdefault(shape.name, []).append(f"select {columns} from {parquet_source(file)}")
+        connection.execute("set threads = 1")  # sums come out the same
+        connection.execute("set enable_progress_bar = false")
+        kinds.sql.run(connection, "macros")
+        for name, selects in sources.items():
+            connection.execute(f"create view {identifier(name)} as {' union all '.join(selects)}")
+        yield connection
+
+
+def stored_tables(kind: Dataset[Any], table: Table) -> tuple[TableShape, ...]:
+    """The tables of a version that are in Parquet files."""
+    return kind.tables_of(kind.recorded(table.manifest))
+
+
+def only_row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:
+    """The values of a query with exactly one row without nulls. Raises QueryError for any other."""
+    import duckdb
+
+    try:
+        rows = connection.sql(query).limit(2).fetchall()
+    except duckdb.Error as error:
+        raise QueryError(f"expected a query that can be run, got {query!r}: {str(error).splitlines()[0]}") from error
+    if len(rows) != 1 or None in rows[0]:
+        raise QueryError(f"expected a query with one row of values, got {rows or 'no row'} from {query!r}")
+    found: tuple[Any, ...] = rows[0]
+    return found
+
+
+NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE")
+
+
+class ColumnChange(NamedTuple):
+    """How one column differs over the rows that both tables have."""
+
+    column: str
+    rows_compared: int
+    rows_changed: int
+    largest_change: float  # of lists the most that any entry changed, of other values 0 or 1
+    mean_absolute_change: float
+    key_of_largest: str
+
+
+class RowsOnly(NamedTuple):
+    """How many rows, by key, only one of two tables has."""
+
+    before: int
+    after: int
+
+
+class Comparison(NamedTuple):
+    """What is different in one of the tables of two versions."""
+
+    shape: TableShape
+    only: RowsOnly
+    changes: list[ColumnChange]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both have the same rows."""
+        return not any(self.only) and all(change.rows_changed == 0 for change in self.changes)
+
+    @property
+    def has_common(self) -> bool:
+        """Whether there are rows that both have, by key."""
+        return all(change.rows_compared for change in self.changes)
+
+
+def define_version(
+    connection: duckdb.DuckDBPyConnection, name: str, kind: Dataset[Any], shape: TableShape, table: Table
+) -> None:
+    """Create a temporary view of one of the tables of a version, with the declared columns. Raises OlderTableError or
+    CorruptFileError for a version with other columns."""
+    parameters: Parameters = kind.recorded(table.manifest)
+    if not kind.tables_of(parameters):
+        raise UsageError(f"expected a version with Parquet files, got {table.name}, which is too large for them")
+    check_columns(connection, kind, shape, table)
+    columns = select_columns(kind, parameters, shape)
+    source = parquet_source(table.check_file(shape.file).resolve())
+    connection.execute(f"create or replace temp view {identifier(name)} as select {columns} from {source}")
+
+
+def comparison(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> Comparison:
+    """Compare the views `before` and `after` of a table."""
+    return Comparison(shape, rows_only(connection, shape), list(column_changes(connection, shape)))
+
+
+def rows_only(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> RowsOnly:
+    """Count the rows whose keys only one of the views `before` and `after` has."""
+
+    def count(one: str, other: str) -> int:
+        rows = connection.sql(f"select count(*) from {one} anti join {other} on {same_key(shape)}").fetchall()
+        return int(rows[0][0])
+
+    return RowsOnly(count("before", "after"), count("after", "before"))
+
+
+def same_key(shape: TableShape) -> str:
+    """SQL for whether rows of `before` and `after` have the same key, also where a part of it is null."""
+    names = map(identifier, shape.key)
+    return " and ".join(f"before.{name} is not distinct from after.{name}" for name in names)
+
+
+def column_changes(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> Iterator[ColumnChange]:
+    """Compare the views `before` and `after` over their common keys, for each declared column that both have."""
+    common = set(connection.sql("from before").columns) & set(connection.sql("from after").columns)
+    key = ", ".join(f"before.{identifier(name)}" for name in shape.key)
+    join = f"from before join after on {same_key(shape)}"
+    for column in shape.columns:
+        if column.name in shape.key or column.name not in common:
+            continue
+        old, new = (f"{side}.{identifier(column.name)}" for side in ("before", "after"))
+        size = change_size(column, old, new)
+        row = connection.sql(
+            f"select count(*), count(*) filter ({new} is distinct from {old}), max({size}), avg({size}), "
+            f"arg_max(concat_ws(' ', {key}), {size}) filter ({new} is distinct from {old}) {join}"
+        ).fetchall()[0]
+        compared, changed, largest, mean, where = row
+        yield ColumnChange(column.name, compared, changed, largest or 0.0, mean or 0.0, where or "")
+
+
+def change_size(column: Column, old: str, new: str) -> str:
+    """SQL for the size of a difference: of numbers how far they are apart, of lists the largest such difference, of
+    other values 0 or 1."""
+    if column.type in NUMBERS:
+        return f"abs({new}::double - {old}::double)"
+    if column.type.removesuffix("[]") in NUMBERS:
+        return (
+            f"list_max(list_transform(list_zip({new}, {old}), "
+            "lambda pair: abs(coalesce(pair[1]::double, 0) - coalesce(pair[2]::double, 0))))"
+        )
+    return f"({new} is distinct from {old})::integer"

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 
 CONFIDENCE = 0.99  # with which a sample finds as many bad rows as it says
-LABELLED = {"boards", "chances", "classes"}  # arrays of every kind that can be trained on
-DECISIONS = {"decisions_boards", "plays_boards"}  # and of every kind that players are scored on
 
 
 class Estimate(NamedTuple):
@@ -89,7 +87,7 @@ class Dataset(ABC, Generic[P]):
     arrays: ClassVar[tuple[FlatArray, ...]]
     computed_by: ClassVar[str] = ""  # what its module of computation is named for; none: its own name
     takes_files: ClassVar[bool] = False  # whether it is imported from files rather than computed
-    is_reference: ClassVar[bool] = False  # whether its positions, with chances, are there to measure players by
+    tags: ClassVar[frozenset[str]] = frozenset()  # words of its subject, which the store does not read
     sample_rows: ClassVar[int] = 1000  # what `verify` recomputes unless told, of tables that take long to compute
     whole_rows: ClassVar[int] = 0  # tables of up to so many rows take seconds: `verify` computes them again as a whole
     row_group_rows: ClassVar[int] = 245_760  # fewer, larger groups: DuckDB spends 20 us on each it skips
@@ -117,16 +115,6 @@ class Dataset(ABC, Generic[P]):
     def arrays_of(self, _parameters: P) -> tuple[FlatArray, ...]:
         """The arrays of a variant. One that is named `X_row_sha256` proves the rows of array X; see `values_digest`."""
         return self.arrays
-
-    @property
-    def is_labelled(self) -> bool:
-        """Whether its rows can be trained on: the main table has a `board` for each row of the array `boards`."""
-        return not self.is_reference and {array.name for array in self.arrays} >= LABELLED
-
-    @property
-    def is_benchmark(self) -> bool:
-        """Whether players are scored on it: what its arrays `...boards` hold is kept from training."""
-        return self.is_reference or {array.name for array in self.arrays} >= DECISIONS
 
     def default(self, variant: str) -> P:
         """The default parameters with this slug. Raises MissingTableError."""
@@ -280,15 +268,3 @@ class ImportedComputation(Computation[P]):
     @abstractmethod
     def write_sample(self, folder: Path) -> list[Path]:
         """Write a small valid set of files, for tests and for trying the import."""
-
-
-class SmallDataset(Dataset[P], Computation[P]):
-    """A kind that declares and computes in one class: enough where computing needs no library that is slow to load."""
-
-    def __init__(self) -> None:
-        super().__init__(self)
-
-    @functools.cached_property
-    def computation(self) -> Computation[P]:
-        """Itself."""
-        return self

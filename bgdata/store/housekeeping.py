@@ -13,9 +13,10 @@ from bgdata.errors import BgdataError, VersionInUseError
 from bgdata.store.linked import discard, drop_variant, is_removable, move_aside
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import read_lock
+from bgdata.store.names import CURRENT
 from bgdata.store.storage import is_locked, is_want, remove_unheld, storage_errors
 from bgdata.store.table import Table
-from bgdata.store.versions import CURRENT, DELETING, VERSION, Versions, deleting, newest
+from bgdata.store.versions import DELETING, VERSION, Versions, deleting, newest
 
 DAMAGED = "damaged-"  # begins the name of what a repair has set aside in the staging folder
 MOST_NAMED = 10  # dependents in a message
@@ -84,8 +85,7 @@ def check_removable(warehouse: Versions, table: Table) -> None:
             f"expected a version that this warehouse put where it is, got {table.name}, to which a link leads; "
             f"delete the link, or the version in the warehouse of {table.folder.resolve()}"
         )
-    who = needed_by(warehouse, table)
-    if who:
+    if who := needed_by(warehouse, table):
         named = ", ".join(who[:MOST_NAMED]) + (f" and {len(who) - MOST_NAMED} more" if len(who) > MOST_NAMED else "")
         raise VersionInUseError(f"expected a version that nothing depends on, got {table.name}, needed by {named}")
 
@@ -117,7 +117,7 @@ def rubbish(warehouse: Versions, *, damaged: bool = False) -> list[Rubbish]:
     """What `sweep` would delete: staging folders that no process holds, and undamaged versions that are neither current
     nor locked, nor needed by one that is; of what links lead to, only what this warehouse put there. With `damaged`
     also what a repair has set aside. Raises ManifestFormatError for a damaged lock."""
-    unheld = [path for path in staged(warehouse) if path.suffix != ".lock" and not is_held(path)]
+    unheld = [path for path in staged_paths(warehouse) if path.suffix != ".lock" and not is_held(path)]
     aside = [path for path in unheld if path.name.startswith(DAMAGED)]
     found = [Rubbish(path, "no process holds it", size(path)) for path in unheld if path not in aside]
     found += [Rubbish(path, "a repair has set it aside", size(path)) for path in aside if damaged]
@@ -126,7 +126,7 @@ def rubbish(warehouse: Versions, *, damaged: bool = False) -> list[Rubbish]:
     return found + [Rubbish(table.folder, "nothing needs it", size(table.folder)) for table in unneeded]
 
 
-def staged(warehouse: Versions) -> list[Path]:
+def staged_paths(warehouse: Versions) -> list[Path]:
     """What is in the staging folder, sorted; nothing where that is a link, which may lead anywhere."""
     return [] if warehouse.staging.is_symlink() else sorted(warehouse.staging.glob("*"))
 
@@ -168,7 +168,7 @@ def sweep(warehouse: Versions, what: list[Rubbish]) -> list[Rubbish]:
                 continue
             with storage_errors("delete", entry.path):
                 discard(warehouse, entry.path)
-        for path in staged(warehouse):
+        for path in staged_paths(warehouse):
             if path.suffix == ".lock":
                 remove_unheld(path)
     return swept
@@ -179,17 +179,13 @@ def no_builds(warehouse: Versions) -> Iterator[None]:
     """While the block deletes, no build begins: those that want to wait, and look for what they are made from again.
     Raises VersionInUseError if one is running: it may need what is about to be deleted."""
     with deleting(warehouse):
-        held = [lock.stem for lock in staged(warehouse) if is_of_a_build(lock) and is_held(lock)]
+        locks = [path for path in staged_paths(warehouse) if path.suffix == ".lock"]
+        held = [lock.stem for lock in locks if lock.stem not in ("catalog", DELETING) and is_held(lock)]
         if held:
             raise VersionInUseError(
                 f"expected no running build in {warehouse.root}, found {', '.join(held)}; try again then"
             )
         yield
-
-
-def is_of_a_build(path: Path) -> bool:
-    """Whether something in the staging folder is the lock of a build."""
-    return path.suffix == ".lock" and path.stem not in ("catalog", DELETING)
 
 
 def is_held(path: Path) -> bool:

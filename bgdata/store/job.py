@@ -1,20 +1,34 @@
-"""A running build: where its arrays are saved, its progress, and the checkpoints from which a killed build resumes."""
+"""A running build: where its arrays are saved, its progress, and the checkpoints from which a killed build resumes.
+
+Work may be split into ranges (`compute_shards`). Each range is written as one file by the process that computes it, so
+a killed build keeps the finished ones, and any number of processes can share the rest. A shard
+`000000000-000002000.<SHA-256>.npz` holds the arrays of the items 0 to 1,999. It is written aside and renamed; its name
+holds the hash of the key of what it is a part of, its range, and its bytes: one that was damaged, renamed, or comes
+from another recipe is named and computed again. Workers are given the name of a function, settings, a range and a
+folder, never arrays.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
+import re
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed, wait
+from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 from numpy.typing import DTypeLike
 
-from bgdata.errors import CorruptFileError, DigestMismatchError
+from bgdata.errors import BgdataError, CorruptFileError, DigestMismatchError, WorkerError
 from bgdata.store.arrays import Array, ArrayWriter, map_array, save_array
 from bgdata.store.executors import InProcess
 from bgdata.store.manifest import canonical_json
@@ -24,11 +38,12 @@ from bgdata.store.storage import is_want, remove_folder, sha256_file, storage_er
 if TYPE_CHECKING:
     from bgdata.store.manifest import Source
 
+
 Step = TypeVar("Step")
 
 CHECKPOINT_SECONDS = float(os.environ.get("BGDATA_CHECKPOINT_SECONDS", "30"))  # 0: after every step, for tests
 CHECKPOINT_SHARE = 0.05  # of the time, at most: a large state is written less often
-SHARDS = "shards"  # folder of `store.shards`
+SHARDS = "shards"  # the folder of shards
 _STATE = "state.json"
 _SEAL = "sha256"  # hash of all other fields of the state
 
@@ -113,7 +128,8 @@ class Job:
                 sync(partial / f"{name}.npy")
             hashes = {name: sha256_file(partial / f"{name}.npy") for name in state}
             write_file(
-                partial / _STATE, sealed({"label": self.title, "done": done, "recipe": self.recipe, "arrays": hashes})
+                partial / _STATE,
+                seal_record({"label": self.title, "done": done, "recipe": self.recipe, "arrays": hashes}),
             )
             partial.rename(target)
             sync(self.folder)  # before the older one goes
@@ -132,7 +148,12 @@ class Job:
                 record = read_sealed(folder / _STATE)
                 is_other = record["recipe"] != self.recipe
                 arrays = {} if is_other or record["label"] != self.title else intact_arrays(folder, record["arrays"])
-            except (KeyError, ValueError, OSError) as error:
+            except (
+                BgdataError,
+                KeyError,
+                ValueError,
+                OSError,
+            ) as error:  # ours of damage, others of a missing field or file
                 if is_want(error):
                     with storage_errors("read", folder):
                         raise
@@ -180,7 +201,7 @@ def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
-def sealed(record: Mapping[str, object]) -> bytes:
+def seal_record(record: Mapping[str, object]) -> bytes:
     """A record as JSON with a hash of its fields."""
     return canonical_json({**record, _SEAL: hashlib.sha256(canonical_json(record)).hexdigest()})
 
@@ -193,7 +214,7 @@ def read_sealed(path: Path) -> dict[str, Any]:
         del record[_SEAL]
     except (ValueError, TypeError, KeyError) as error:
         raise CorruptFileError(f"expected a sealed record in {path}, found: {error!r}") from error
-    if sealed(record) != data:
+    if seal_record(record) != data:
         raise CorruptFileError(f"expected {path} as it was written, found it changed")
     return dict(record)
 
@@ -219,3 +240,151 @@ def finished_part(folder: Path) -> str:
         return f"up to step {int(checkpoint.name.removeprefix('checkpoint-'))}"
     count = len(list((folder / SHARDS).glob("*.npz")))
     return f"in {count} part{'s' * (count > 1)}" if count else ""
+
+
+_NAME = re.compile(r"(\d{9,})-(\d{9,})\.([0-9a-f]{64})\.npz")
+_ONE_AT_A_TIME = threading.Lock()  # a worker of a cluster may have several threads; kernels bring their own
+
+Settings = Mapping[str, str | int]
+
+
+def kernels_here() -> str:
+    """Fingerprint of the kernels of this process."""
+    from bgdata.kernel_cache import kernel_fingerprint  # imports Numba: commands that compute nothing need none of it
+
+    return kernel_fingerprint()
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is computed for each range: `module:function`, called with (settings, begin, end), returns named arrays that
+    depend on nothing else but the kernels."""
+
+    function: str
+    settings: Settings
+    kernels: str = field(default_factory=kernels_here)  # of whoever asks for it
+
+    def compute(self, begin: int, end: int) -> Mapping[str, Array]:
+        """The arrays of one range. Raises WorkerError if the kernels here are others."""
+        if kernels_here() != self.kernels:
+            raise WorkerError(
+                f"expected a worker with the kernels {self.kernels}, found {kernels_here()}; "
+                "install the same bgdata everywhere"
+            )
+        module, _, name = self.function.partition(":")
+        found: Mapping[str, Array] = getattr(import_module(module), name)(self.settings, begin, end)
+        return found
+
+
+def ranges(count: int, size: int) -> list[range]:
+    """0 to count - 1 in ranges of `size`; the last one may be shorter."""
+    return [range(begin, min(count, begin + size)) for begin in range(0, count, size)]
+
+
+def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> Iterator[dict[str, Array]]:
+    """The arrays of each range, in order. Ranges that a killed build finished are read; the others are computed by
+    `job.executor`.
+
+    Raises WorkerError when workers are lost, and whatever the function raises; finished shards are kept.
+    """
+    folder = job.folder / SHARDS
+    with storage_errors("create", folder):
+        folder.mkdir(exist_ok=True)
+    job.progress.start(job.title, sum(map(len, parts)), unit)
+    found = intact_shards(job.progress, folder, job.recipe)
+    missing = [part for part in parts if (part.start, part.stop) not in found]
+    if len(missing) < len(parts):
+        job.progress.note(f"going on with {job.title}: {len(parts) - len(missing)} of {len(parts)} parts are there")
+        job.progress.advance(sum(len(part) for part in parts if part not in missing))
+    for part, path in written_shards(job.executor, work, missing, folder, job.recipe):
+        found[part.start, part.stop] = path
+        job.progress.advance(len(part))
+    for part in parts:
+        yield read_shard(found[part.start, part.stop], job.recipe)
+
+
+def intact_shards(progress: Progress, folder: Path, key: str) -> dict[tuple[int, int], Path]:
+    """The undamaged shards of a folder by (begin, end); damaged ones, and those of other keys, are named and
+    deleted."""
+    found = {}
+    for path in sorted(folder.iterdir()):
+        match = _NAME.fullmatch(path.name)
+        if match and path.is_file() and _seal(key, match[1], match[2], _bytes_of(path)) == match[3]:
+            found[int(match[1]), int(match[2])] = path
+            continue
+        if match:
+            progress.note(f"expected SHA-256 {match[3][:16]}... of {path}, found another; computing it anew")
+        with storage_errors("delete", path):
+            if path.is_dir() and not path.is_symlink():
+                remove_folder(path)
+            else:
+                path.unlink()
+    return found
+
+
+def written_shards(
+    executor: Executor, work: Work, parts: Iterable[range], folder: Path, key: str
+) -> Iterator[tuple[range, Path]]:
+    """Have shards written, and yield each with its path when it is finished. Raises WorkerError."""
+    asked: dict[Future[str], range] = {}
+    try:
+        for part in parts:
+            asked[executor.submit(write_shard, work, part.start, part.stop, str(folder), key)] = part
+            for future in wait(asked, timeout=0).done:
+                yield asked.pop(future), folder / future.result()
+        for future in as_completed(asked):
+            yield asked[future], folder / future.result()
+    except Exception as error:
+        if not is_loss(error):
+            raise
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise WorkerError(
+            f"expected workers to finish, lost one; finished parts are kept, and the same command resumes: {reason}"
+        ) from error
+    finally:
+        for future in asked:
+            future.cancel()
+
+
+def is_loss(error: Exception) -> bool:
+    """Whether an error comes from the executor rather than from the work."""
+    return isinstance(error, BrokenExecutor | CancelledError) or type(error).__module__.startswith("distributed")
+
+
+def write_shard(work: Work, begin: int, end: int, folder: str, key: str) -> str:
+    """Compute and write one shard; returns the name of its file. Raises StorageError, and what the work raises."""
+    with _ONE_AT_A_TIME:
+        arrays = work.compute(begin, end)
+    return save_shard(arrays, begin, end, Path(folder), key)
+
+
+def _bytes_of(path: Path) -> bytes:
+    with storage_errors("read", path):
+        return path.read_bytes()
+
+
+def _seal(key: str, begin: str, end: str, data: bytes) -> str:
+    """What the name of a shard says of its bytes, and of what it is a part of."""
+    return hashlib.sha256(f"{key} {begin} {end}\n".encode() + data).hexdigest()
+
+
+def save_shard(arrays: Mapping[str, Array], begin: int, end: int, folder: Path, key: str) -> str:
+    """Write one shard; returns the name of its file. Raises StorageError."""
+    packed = io.BytesIO()
+    np.savez(packed, **{name: np.ascontiguousarray(values) for name, values in arrays.items()})  # type: ignore[arg-type]
+    data = packed.getvalue()
+    first, last = f"{begin:09d}", f"{end:09d}"
+    # the seal in the name proves that a part is whole, without a second file
+    name = f"{first}-{last}.{_seal(key, first, last, data)}.npz"
+    write_file(folder / name, data)
+    return name
+
+
+def read_shard(path: Path, key: str) -> dict[str, Array]:
+    """The arrays of a shard. Raises StorageError, or CorruptFileError for one that changed since it was written."""
+    data = _bytes_of(path)
+    match = _NAME.fullmatch(path.name)
+    if not match or _seal(key, match[1], match[2], data) != match[3]:
+        raise CorruptFileError(f"expected {path} as it was written, found it changed; try the same command again")
+    with np.load(io.BytesIO(data), allow_pickle=False) as packed:
+        return dict(packed)

@@ -5,9 +5,9 @@
     DIR/<dataset>/<variant>/.<name>/                  what is not finished, or about to be deleted
     DIR/<dataset>/<variant>/.warehouse                names the warehouse that put it there, which alone deletes it
 
-Whatever is not finished there has a link in the staging folder of the warehouse: a build goes on by it, and `gc` finds
-it. A link that somebody made by hand leads to the versions of another warehouse; they are read, and nothing is written
-or deleted there (see `owners`).
+Whatever is not finished there has a link in the staging folder of the warehouse: a build resumes by it, and `gc` finds
+it. All other links were made by hand, or came with a warehouse from somebody else: they lead to the versions of another
+warehouse, which are read, and nothing is written or deleted there.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bgdata.errors import StorageError, UsageError
-from bgdata.store.names import is_name
-from bgdata.store.owners import OWNER, gone, is_left, is_owned, leads_to
-from bgdata.store.storage import make_folder, remove_folder, storage_errors, sync, write_file
-from bgdata.store.table import Table
-from bgdata.store.versions import CURRENT, Versions
+from bgdata.errors import CorruptFileError, StorageError, UsageError
+from bgdata.store.names import CURRENT, is_name
+from bgdata.store.storage import make_folder, open_regular, remove_folder, storage_errors, sync, write_file
+
+if TYPE_CHECKING:
+    from bgdata.store.table import Table
+    from bgdata.store.versions import Versions
 
 
 def is_own(warehouse: Versions, place: Path) -> bool:
@@ -202,3 +204,70 @@ def drop_empty(warehouse: Versions, place: Path) -> None:
         remove_folder(place)
         with suppress(OSError):  # other variants are there
             place.parent.rmdir()
+
+
+OWNER = ".warehouse"
+MOST_PATH_BYTES = 1 << 16
+
+
+def owner_of(place: Path) -> Path | None:
+    """The warehouse that put what is in a folder on another disk there, or None where no file says so."""
+    try:
+        with open_regular(place / OWNER) as file:
+            found = Path(file.read(MOST_PATH_BYTES).decode())
+    except (CorruptFileError, OSError, UnicodeDecodeError):
+        return None
+    return found if found.is_absolute() else None
+
+
+def is_owned(root: Path, place: Path) -> bool:
+    """Whether the warehouse in the folder `root` put what is in a folder on another disk there."""
+    owner = owner_of(place)
+    try:
+        return owner is not None and owner.samefile(root)
+    except (OSError, ValueError):  # ValueError: a null byte in a path
+        return False
+
+
+def is_left(place: Path) -> bool:
+    """Whether the warehouse that put what is in a folder there is not where it was: it was moved, or deleted."""
+    owner = owner_of(place)
+    try:
+        return owner is not None and not owner.stat()
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):  # ValueError: a null byte in a path
+        return False
+
+
+def leads_to(link: Path) -> Path:
+    """Where a link leads, whether or not something is there."""
+    return link.parent / link.readlink()
+
+
+def check_link(path: Path) -> None:
+    """Raise StorageError for a link to a folder that is not there."""
+    if path.is_symlink() and not path.is_dir():
+        raise StorageError(gone(path, leads_to(path)))
+
+
+def gone(link: Path, place: Path) -> str:
+    """The message for a link to a folder that is not there."""
+    return (
+        f"expected the folder {place}, to which the link {link} leads, found none; is its disk there? "
+        "if it is gone for good, delete the link"
+    )
+
+
+def require_own(root: Path, kind: str, variant: str) -> None:
+    """Raise StorageError where what is written into the folder of a variant would go to another warehouse, by a link to
+    it or to the folder of its kind, or where the disk is not there to which the link leads."""
+    for path in (root / kind, root / kind / variant):
+        check_link(path)
+        if path.is_symlink():
+            place = leads_to(path)
+            if path.name == kind or not (is_owned(root, place) or is_left(place)):
+                raise StorageError(
+                    f"expected to write {kind}/{variant} into this warehouse, found the link {path} to {place}, "
+                    "which is not its own; delete the link, or do it in the warehouse that is there"
+                )

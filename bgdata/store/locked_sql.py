@@ -72,7 +72,7 @@ def lock(connection: duckdb.DuckDBPyConnection, limits: QueryLimits) -> None:
     connection.execute("set lock_configuration = true")
 
 
-def answered(
+def run_query(
     connection: duckdb.DuckDBPyConnection, query: str, given: Mapping[str, Any] | None = None
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """(names, rows) of a query with `given` parameters. Raises QueryError with DuckDB's first lines."""

@@ -109,7 +109,7 @@ class Manifest:
 
     def to_bytes(self) -> bytes:
         """The file: JSON with a hash of its fields, so that any later change is noticed."""
-        return sealed(self.values())
+        return seal_manifest(self.values())
 
     def values(self) -> dict[str, Any]:
         """The fields as JSON values; a figure that is NaN, such as the mean of no rows, is null."""
@@ -127,7 +127,7 @@ def version_name(revision: int, digest: str) -> str:
     return f"r{revision}-{digest[:8]}"
 
 
-def sealed(values: dict[str, Any]) -> bytes:
+def seal_manifest(values: dict[str, Any]) -> bytes:
     """The manifest of these fields, with their hash."""
     return canonical_json({**values, SEAL: hashlib.sha256(canonical_json(values)).hexdigest()}, indent=2)
 
@@ -197,7 +197,7 @@ def is_as_written(written: bytes) -> bool:
     """Whether the fields of a manifest have the hash that is among them."""
     data = parse_json(written)
     del data[SEAL]
-    return sealed(data) == written
+    return seal_manifest(data) == written
 
 
 def read_whole(path: Path) -> bytes:

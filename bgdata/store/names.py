@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bgdata.errors import InvalidNameError, shown
 
+CURRENT = "current"  # file in the folder of a variant: the name of the version that is used when none is named
 LONGEST = 200  # characters of a variant: folders of builds add the kind, a key and a fingerprint, within 255 bytes
 
 KIND = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")  # tables and arrays too

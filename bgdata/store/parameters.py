@@ -103,6 +103,7 @@ class Parameters:
     their default, so that older ones keep their key."""
 
     later: ClassVar[tuple[str, ...]] = ()
+    size_names: ClassVar[tuple[str, ...]] = ()  # those of which a build that is too large should take less
 
     def __post_init__(self) -> None:
         for name, declared in self.types().items():
@@ -184,7 +185,7 @@ class Parameters:
             return from_text(declared, text)
         except InvalidParameterError:
             raise
-        except ValueError:
+        except ValueError:  # of int and float
             raise InvalidParameterError(f"expected {type_text(declared)} for {name}, got {shown(text)}") from None
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
 
-
-class Progress(Protocol):
-    """Receives the progress of each stage of work: its label, its number of units, and each step done."""
+class Progress:
+    """Receives the progress of each stage of work: its label, its number of units, and each step done. This one ignores
+    it."""
 
     def start(self, label: str, total: int, unit: str) -> None:
         """A stage begins: its label, its number of units, and what a unit is."""
@@ -21,17 +20,5 @@ class Progress(Protocol):
         """A message: waiting for another build, resuming, already built."""
 
 
-class Silence:
+class Silence(Progress):
     """Progress that ignores all reports."""
-
-    def start(self, label: str, total: int, unit: str) -> None:
-        """Do nothing."""
-
-    def advance(self, count: int) -> None:
-        """Do nothing."""
-
-    def tell(self, text: str) -> None:
-        """Do nothing."""
-
-    def note(self, text: str) -> None:
-        """Do nothing."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 
-class TerminalBars:
+class TerminalBars(Progress):
     """Progress as bars with a rate and the time left."""
 
     def __init__(self, bars: Bars, *, notes: bool = True) -> None:

@@ -6,20 +6,24 @@ points.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bgdata.errors import PluginError, shown
 from bgdata.store.names import is_name
-from bgdata.store.scripts import SqlFolders
 
 if TYPE_CHECKING:
+    import duckdb
+
     from bgdata.store.dataset import Dataset
+
 
 Place = str  # full name of a module that declares a kind as `DATASET`
 
@@ -32,7 +36,7 @@ def no_views(_: Iterable[Dataset[Any]]) -> Iterator[str]:
 class Kinds(Mapping[str, "Dataset[Any]"]):
     """Kinds in order of name, each a declaration or the full name of the module that declares it as `DATASET`.
 
-    sql: folders of SQL, see `scripts`.
+    sql: folders of SQL, see `SqlFolders`.
     views: SQL of views that are generated from the declarations; one text a view, with its comments.
     group: entry points of installed packages that add kinds. The name of an entry point is that of the kind, its value
         a module. SQL is in the folder `sql` of the module's top package.
@@ -55,7 +59,7 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
         return Kinds({**self._own, **more}, sql=self._folders, views=self.views, group=self._group)
 
     @cached_property
-    def _added(self) -> dict[str, Place]:
+    def _other_modules(self) -> dict[str, Place]:
         """The modules of the kinds that other packages add; the names of our own kinds stay ours."""
         if not self._group:
             return {}
@@ -67,19 +71,19 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
     @cached_property
     def modules(self) -> dict[str, Dataset[Any] | Place]:
         """What was given for each kind, in order of name."""
-        return dict(sorted({**self._own, **self._added}.items()))
+        return dict(sorted({**self._own, **self._other_modules}.items()))
 
     @cached_property
     def sql(self) -> SqlFolders:
         """All folders of SQL: those given, and those of other packages."""
         added: list[Path] = []
-        for package in sorted({module.partition(".")[0] for module in self._added.values()}):
+        for package in sorted({module.partition(".")[0] for module in self._other_modules.values()}):
             spec = find_spec(package)  # imports nothing
             added += [Path(folder) / "sql" for folder in (spec and spec.submodule_search_locations) or ()]
         return SqlFolders((*self._folders, *(folder for folder in added if folder.is_dir())))
 
     def __getitem__(self, name: str) -> Dataset[Any]:
-        place = self._own[name] if name in self._own else self._added[name]
+        place = self._own[name] if name in self._own else self._other_modules[name]
         if not isinstance(place, str):
             return place
         if name in self._own:
@@ -88,7 +92,7 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
         return load_added(name, place)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._own or name in self._added
+        return name in self._own or name in self._other_modules
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.modules)
@@ -140,3 +144,80 @@ def load_added(name: str, module: Place) -> Dataset[Any]:
     if not isinstance(found, Dataset) or found.name != name:
         raise PluginError(f"expected a Dataset named {name} as DATASET of {shown(module)}, got {shown(found)}")
     return found
+
+
+PARTS = ("macros", "lookups", "views")  # that a catalog is made from, in this order
+COMMENTS_AND_TEXTS = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
+
+
+class Script(NamedTuple):
+    """Some SQL: its text, the views and macros that it creates, the tables that it reads, and all words in it."""
+
+    text: str
+    creates: frozenset[str]
+    reads: frozenset[str]
+    words: frozenset[str]
+
+
+def parse_script(text: str) -> Script:
+    """What a script creates, reads and names, as far as its keywords tell."""
+    created = re.findall(r"(?im)^create\s+(?:or\s+replace\s+)?(?:view|macro|table)\s+(\w+)", text)
+    code = COMMENTS_AND_TEXTS.sub("''", text.lower())
+    sources = re.findall(r"(?<!distinct )\b(?:from|join)\s+([a-z_]\w*)\b(?!\s*[(.])", code)
+    subqueries = re.findall(r"\b(\w+)\s+as\s+(?:(?:not\s+)?materialized\s+)?\(", code)
+    return Script(text, frozenset(created), frozenset(sources) - {*subqueries}, words_of(text))
+
+
+@cache
+def script_at(path: Path, _: int) -> Script:
+    """An .sql file as it was at a time."""
+    return parse_script(path.read_text())
+
+
+def words_of(sql: str) -> frozenset[str]:
+    """All words of some SQL, in small letters: whatever it names is among them."""
+    return frozenset(re.findall(r"\w+", sql.lower()))
+
+
+@dataclass(frozen=True)
+class SqlFolders:
+    """The folders of SQL that are handed to a warehouse with its kinds; later ones may use what earlier ones create."""
+
+    folders: tuple[Path, ...] = ()
+
+    def files(self, part: str, pattern: str = "*.sql") -> list[Path]:
+        """The .sql files of a part, in order of folder and name."""
+        return [path for folder in self.folders for path in sorted((folder / part).glob(pattern))]
+
+    def scripts(self, *parts: str) -> list[Script]:
+        """The scripts of these parts, in this order."""
+        return [script_at(path, path.stat().st_mtime_ns) for part in parts for path in self.files(part)]
+
+    def checks(self, table: str) -> Iterator[tuple[str, str]]:
+        """(claim, query) of every check of a table; the query reads the view of that name."""
+        for path in self.files("checks", f"{table}__*.sql"):
+            yield path.stem.partition("__")[2], path.read_text()
+
+    def needed_by(self, sql: str, others: Iterable[Script] = ()) -> frozenset[str]:
+        """The words of some SQL, and of all that it is made from: views and macros of the scripts, and `others`."""
+        scripts = [*others, *self.scripts(*PARTS)]
+        wanted = words_of(sql)
+        while more := {word for script in scripts if script.creates & wanted for word in script.words} - wanted:
+            wanted |= more
+        return wanted
+
+    def run(self, connection: duckdb.DuckDBPyConnection, *parts: str, wanted: frozenset[str] | None = None) -> None:
+        """Run the scripts of these parts, or those alone that create something `wanted`.
+
+        Scripts that read tables of kinds which the connection does not have are left out, and whatever needs them.
+        """
+        found = connection.execute("select table_name from duckdb_tables() union select view_name from duckdb_views()")
+        tables, missing = {name for (name,) in found.fetchall()}, set[str]()
+        for script in self.scripts(*parts):
+            if wanted is not None and not script.creates & wanted:
+                continue
+            if script.reads <= tables and not script.words & missing:
+                connection.execute(script.text)
+                tables |= script.creates
+            else:
+                missing |= script.creates

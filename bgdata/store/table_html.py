@@ -41,20 +41,20 @@ def plain_cell(_: str, value: Any) -> str:
     return escape(cell_text(value))
 
 
-def rows_html(rows: Sequence[Row], cell: Cell = plain_cell, links: Sequence[str] = ()) -> str:
+def rows_html(rows: Sequence[Row], cell: Cell = plain_cell, links: Sequence[str] = (), word: str = "link") -> str:
     """Rows as a table, with the columns of the first. `cell` writes what stands in the cell of a column. `links` lead
-    from each row to a board, where the first of them leads somewhere. Every name is escaped."""
+    from each row elsewhere, by a `word`, where the first of them leads somewhere. Every name is escaped."""
     has_links = bool(links and links[0])
     heads = [f'<th scope="col"{class_of(value)}>{escape(name)}</th>' for name, value in rows[0].items()]
     lines = [
         "<tr>"
-        + (board_cell(links[place]) if has_links else "")
+        + (link_cell(links[place], word) if has_links else "")
         + "".join(f"<td{class_of(value)}>{cell(name, value)}</td>" for name, value in row.items())
         + "</tr>"
         for place, row in enumerate(rows)
     ]
-    board = '<th scope="col">board</th>' if has_links else ""
-    head = f"<thead><tr>{board}{''.join(heads)}</tr></thead>"
+    first = f'<th scope="col">{word}</th>' if has_links else ""
+    head = f"<thead><tr>{first}{''.join(heads)}</tr></thead>"
     body = "\n".join(lines)
     return f'<div class="wide" tabindex="0"><table class="data">{head}<tbody>\n{body}\n</tbody></table></div>'
 
@@ -66,9 +66,8 @@ def class_of(value: Any) -> str:
     return ' class="long"' if isinstance(value, str) and len(value) > LONG else ""
 
 
-def board_cell(link: str) -> str:
-    """A cell that leads to a board, if it does."""
-    return f'<td><a href="{escape(link, quote=True)}">board</a></td>' if link else "<td></td>"
+def link_cell(link: str, word: str) -> str:
+    return f'<td><a href="{escape(link, quote=True)}">{word}</a></td>' if link else "<td></td>"
 
 
 def version_html(table: Table, flat_rows: Callable[[int], Sequence[Row]] = lambda _: []) -> str:

@@ -29,16 +29,15 @@ from bgdata.store.checks import check_columns, run_sql_checks
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Dataset, sampled
 from bgdata.store.job import Job, Step
-from bgdata.store.lock_verdicts import is_more
 from bgdata.store.locked_sql import keep_to, open_memory
-from bgdata.store.lockfile import read_lock
+from bgdata.store.lockfile import is_more, read_lock
+from bgdata.store.names import CURRENT
 from bgdata.store.parameters import Parameters
 from bgdata.store.parquet import first_difference
 from bgdata.store.progress import Progress
-from bgdata.store.scripts import SqlFolders
 from bgdata.store.storage import is_want, sha256_file
 from bgdata.store.table import Table
-from bgdata.store.versions import CURRENT, Versions
+from bgdata.store.versions import Versions
 
 RECOMPUTED = "rows recomputed"
 
@@ -85,7 +84,7 @@ def finding_of(subject: str, name: str, check: Check, table: Table | None = None
     except Exception as error:
         if isinstance(error, BgdataError):
             return Finding(subject, name, Status.UNCHECKED if is_want(error) else Status.FAILED, str(error), table)
-        said = f"{type(error).__name__}: {first_line(error)}"
+        said = f"{type(error).__name__}: {(str(error).splitlines() or ['nothing'])[0]}"
         if is_want(error) or isinstance(error, OSError | duckdb.OperationalError | duckdb.InternalError):
             text = f"expected to be able to check {subject}, found {said}; try again with more memory"
             return Finding(subject, name, Status.UNCHECKED, text, table)
@@ -94,11 +93,6 @@ def finding_of(subject: str, name: str, check: Check, table: Table | None = None
                 subject, name, Status.FAILED, f"expected values that make sense in {subject}, found {said}", table
             )
         raise
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of an error, if it says anything."""
-    return (str(error).splitlines() or ["nothing"])[0]
 
 
 def verify(
@@ -130,7 +124,8 @@ def verify(
                 found = read[table.name].result()
                 yield from found
                 if not found[-1].is_last:
-                    yield from findings_of(table, checks_of_values(warehouse, table, partial(recompute, table)))
+                    checks = ((RECOMPUTED, partial(recompute, table)), ("lock", partial(check_lock, warehouse, table)))
+                    yield from findings_of(table, checks)
         finally:
             for future in read.values():
                 future.cancel()
@@ -187,19 +182,18 @@ def checks_of_files(warehouse: Versions, table: Table) -> Iterator[tuple[str, Ch
     yield from checks_of_hashes(table)
     yield "values", lambda: check_values(table)
     yield "Parquet equals the arrays", lambda: check_parquet(table, kind, parameters)
-    yield "SQL checks", lambda: check_sql(warehouse.kinds.sql, table, kind, parameters)
+
+    def check_sql() -> None:
+        require_parquet(table, kind, parameters)
+        run_sql_checks(warehouse.kinds.sql, kind, parameters, table.folder)
+
+    yield "SQL checks", check_sql
 
 
 def checks_of_hashes(table: Table) -> Iterator[tuple[str, Check]]:
     """The checks that the files of a version are those of its manifest."""
     yield "file sizes", table.check_sizes
     yield "file hashes", lambda: check_hashes(table)
-
-
-def checks_of_values(warehouse: Versions, table: Table, recompute: Check) -> Iterator[tuple[str, Check]]:
-    """The checks of where the values come from."""
-    yield RECOMPUTED, recompute
-    yield "lock", lambda: check_lock(warehouse, table)
 
 
 def check_manifest(warehouse: Versions, table: Table) -> None:
@@ -232,27 +226,22 @@ def check_values(table: Table) -> None:
     """The arrays have the digest that names the version."""
     arrays = table.arrays()
     for name, values in arrays.items():
-        if name + ROW_HASHES in arrays:
-            check_rows(table, name, values, arrays[name + ROW_HASHES])
+        if name + ROW_HASHES in arrays and (wrong := damaged_rows(values, arrays[name + ROW_HASHES])):
+            rows = ", ".join(map(str, wrong[:5])) + (" ..." if len(wrong) > 5 else "")
+            raise DigestMismatchError(
+                f"expected the rows of {name} in {table.name} as their hashes say, found {len(wrong):,} damaged: "
+                f"{rows}; try: bgdata verify --repair"
+            )
     found = values_digest(arrays)
     if found != table.manifest.digest:
         raise DigestMismatchError(f"expected the value digest {table.manifest.digest} in {table.name}, found {found}")
 
 
-def check_rows(table: Table, name: str, values: Array, hashes: Array) -> None:
-    """Every row of an array has its hash."""
-    wrong = damaged_rows(values, hashes)
-    if wrong:
-        rows = ", ".join(map(str, wrong[:5])) + (" ..." if len(wrong) > 5 else "")
-        raise DigestMismatchError(
-            f"expected the rows of {name} in {table.name} as their hashes say, found {len(wrong):,} damaged: {rows}; "
-            "try: bgdata verify --repair"
-        )
-
-
-def check_form(table: Table, kind: Dataset[Any]) -> None:
-    """Raise CheckSkippedError for a version whose Parquet files an older bgdata wrote with other columns, which were
-    right then."""
+def require_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
+    """Raise CheckSkippedError for a version that is too large for Parquet, or whose Parquet files an older bgdata wrote
+    with other columns, which were right then."""
+    if not kind.tables_of(parameters):
+        raise CheckSkippedError(f"{table.name} is too large for Parquet: it has flat arrays alone")
     if table.manifest.revision >= kind.revision:
         return
     with open_memory() as connection:
@@ -266,28 +255,14 @@ def check_form(table: Table, kind: Dataset[Any]) -> None:
             raise CorruptFileError(f"expected readable Parquet files in {table.folder}, found: {error}") from error
 
 
-def require_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
-    """Raise CheckSkippedError for a version that is too large for Parquet."""
-    if not kind.tables_of(parameters):
-        raise CheckSkippedError(f"{table.name} is too large for Parquet: it has flat arrays alone")
-
-
 def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
     """The Parquet files hold exactly the rows that the arrays say."""
     require_parquet(table, kind, parameters)
-    check_form(table, kind)
     for shape in kind.tables:
         path = table.folder / shape.file
         row = first_difference(path, kind.computation.table_batches(shape, Computed(parameters, table.arrays())))
         if row is not None:
             raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
-
-
-def check_sql(sql: SqlFolders, table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
-    """The SQL checks of the kind hold in every row."""
-    require_parquet(table, kind, parameters)
-    check_form(table, kind)
-    run_sql_checks(sql, kind, parameters, table.folder)
 
 
 def require_inputs(warehouse: Versions, table: Table, state_of: Callable[[str], Status]) -> None:
@@ -308,7 +283,7 @@ def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: 
         raise CheckSkippedError("no rows were asked for")
     kind, found = warehouse.kind(table.manifest.dataset), table.manifest.revision
     try:
-        return recomputed(warehouse, table, rows, seed, progress)
+        return recompute_rows(warehouse, table, rows, seed, progress)
     except CheckFailedError as error:
         if found >= kind.revision:
             raise
@@ -317,7 +292,7 @@ def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: 
         ) from error
 
 
-def recomputed(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
+def recompute_rows(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
     """Compute a table again, as a whole or in random rows; says which. Raises CheckFailedError for other values."""
     kind, inputs = warehouse.kind(table.manifest.dataset), warehouse.made_from(table)
     parameters = kind.recorded(table.manifest)

@@ -28,12 +28,12 @@ from bgdata.errors import (
     UsageError,
     shown,
 )
+from bgdata.store.linked import MOST_PATH_BYTES, check_link, require_own
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import RawFile, recipe_key
+from bgdata.store.names import CURRENT, is_name, parse_scope
 from bgdata.store.names import VERSION as VERSION_NAME
-from bgdata.store.names import is_name, parse_scope
-from bgdata.store.owners import MOST_PATH_BYTES, check_link, require_own
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.registry import Kinds
 from bgdata.store.storage import is_want, locked, open_regular, storage_errors, write_file
@@ -47,7 +47,6 @@ CATALOG = "catalog.duckdb"
 CATALOG_PLACE = ".catalog.place"
 STAGING = ".staging"
 DELETING = "deleting"  # the name of the lock that is held while versions are deleted
-CURRENT = "current"  # in a variant's folder: the name of a version
 
 
 class Versions:
@@ -93,7 +92,7 @@ class Versions:
             with open_regular(self.catalog_place) as file:
                 place = file.read(MOST_PATH_BYTES).decode()
             return place != str(self.root.resolve()) and not Path(place).samefile(self.root)
-        except (OSError, ValueError):
+        except (CorruptFileError, OSError, ValueError):  # ValueError: no UTF-8, or a null byte in a path
             return True
 
     def kind(self, name: str) -> Dataset[Any]:
@@ -149,7 +148,7 @@ class Versions:
                     if is_name("version", path.name) and path.is_dir():  # copies made by hand are none
                         yield Table(path, name)
 
-    def named(self, scope: str | None) -> list[Table]:
+    def versions_in(self, scope: str | None) -> list[Table]:
         """All versions, or those of KIND, KIND/VARIANT or KIND/VARIANT/VERSION. Raises UnknownKindError,
         InvalidNameError, or MissingTableError for a variant or a version that is not there."""
         kind, variant, version = parse_scope(scope)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from bgdata.store.locked_sql import QueryLimits
     from bgdata.training.feed.feed import Feed
 
+Row = dict[str, Any]  # a value by the name of its column
+
 
 def open_whole(root: str | os.PathLike[str]) -> Warehouse:
     """The warehouse in a folder, with all kinds that come with bgdata."""
@@ -113,6 +115,17 @@ class Warehouse(Versions):
             functions=define,
             for_query=for_query,
         )
+
+    def rows(self, query: str, given: Mapping[str, Any] | None = None) -> list[Row]:
+        """The rows of an SQL query with `given` parameters, values by column; sums are the same to the last bit each
+        time. Raises QueryError for a table that cannot be read."""
+        from bgdata.store.locked_sql import query_errors
+
+        with self.connect(for_query=query) as connection, query_errors():
+            connection.execute("set threads = 1")  # the order of a sum is part of its last digit
+            found = connection.execute(query, dict(given or {}))
+            names = [column[0] for column in found.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     def mend_catalog(self) -> None:
         """Write catalog.duckdb anew where the warehouse was moved or copied; nothing where that cannot be written."""

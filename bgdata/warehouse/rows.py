@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from bgdata.errors import BgdataError
 from bgdata.rows import Row
 from bgdata.store.dataset import Dataset, Input
 from bgdata.store.parameters import Parameters, VersionRef, value_text
-from bgdata.store.scripts import SqlFolders
+from bgdata.store.registry import SqlFolders
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
@@ -80,7 +82,7 @@ def kind_parts(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders) -> I
         yield Part("input", role, "", "", input_text(wanted))
 
 
-def rows_of(name: str, parts: Iterable[Part]) -> Iterator[Row]:
+def part_rows(name: str, parts: Iterable[Part]) -> Iterator[Row]:
     """The parts of an explanation as rows of data."""
     return ({"explained": name, **part._asdict()} for part in parts)
 
@@ -90,3 +92,30 @@ def input_text(wanted: Input) -> str:
     if isinstance(wanted, VersionRef):
         return str(wanted)
     return f"{wanted[0]} with {', '.join(f'{key} {value_text(value)}' for key, value in vars(wanted[1]).items())}"
+
+
+GROUP_PIPS = 10  # pip counts that make one group
+# arrays of int8[n, 26] boards of the player on roll, the one that a version is about first
+BOARDS = ("boards", "turn_boards", "decisions_boards")
+
+
+class PipSpread(NamedTuple):
+    """Positions of a version by pips of the player on roll, in groups of `GROUP_PIPS` from 0 up."""
+
+    pips: list[int]  # where each group begins
+    percents: list[float]  # of all positions, for each group
+
+
+def pip_spread(table: Table) -> PipSpread | None:
+    """How the positions of a version spread over pips; None for a version that holds none."""
+    from bgdata.game.codec import pip_counts  # imports kernels
+
+    arrays = table.arrays()
+    boards = next((arrays[name] for name in BOARDS if name in arrays), None)
+    if boards is None or not len(boards):
+        return None
+    counts = np.bincount(pip_counts(boards)[:, 0] // GROUP_PIPS)
+    return PipSpread(
+        [GROUP_PIPS * group for group in range(len(counts))],
+        [round(100 * int(count) / len(boards), 2) for count in counts],
+    )

@@ -61,7 +61,7 @@ def address(path: str, given: Mapping[str, object]) -> str:
     return f"{path}?{urlencode(kept)}" if kept else path
 
 
-def signed(value: float | None, digits: int = 4) -> str:
+def signed_text(value: float | None, digits: int = 4) -> str:
     """An equity with its sign; a dash for None."""
     return "–" if value is None else f"{round(value, digits) + 0.0:+.{digits}f}".replace("-", "−")
 
@@ -69,6 +69,11 @@ def signed(value: float | None, digits: int = 4) -> str:
 def percent(value: float | None, digits: int = 2) -> str:
     """A chance in percent; a dash for None."""
     return "–" if value is None else f"{100 * value:.{digits}f} %"
+
+
+def shade(value: float, most: float) -> int:
+    """The color of a value of a heat map, -5 to 5; `most` and more have the strongest."""
+    return round(5 * max(-1.0, min(1.0, value / most)))
 
 
 def size_text(count: int) -> str:
@@ -87,7 +92,7 @@ def cell_html(name: str, value: Any) -> str:
 
 
 def drawn_cell(name: str, value: Any) -> str:
-    """The same with the board of a position below its name."""
+    """What stands in a cell as in `cell_html`, with the board of a position below its name."""
     text, link = cell_html(name, value), cell_link(name, value)
     if not link.startswith("/position/"):
         return text
@@ -99,12 +104,7 @@ def rows_table(rows: Sequence[Mapping[str, Any]], links: Sequence[str] = (), *, 
     """Rows of data as the HTML of a table, with boards if it `is_drawn`."""
     if not rows:
         return '<p class="none">No rows.</p>'
-    return rows_html(rows, drawn_cell if is_drawn else cell_html, links)
-
-
-def cell_of_page(value: Any) -> str:
-    """A value as text."""
-    return cell_text(plain(value))
+    return rows_html(rows, drawn_cell if is_drawn else cell_html, links, "board")
 
 
 def cell_link(name: str, value: Any) -> str:
@@ -136,8 +136,12 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters |= {
-        "signed": signed, "percent": percent, "size": size_text, "cell": cell_of_page, "position_path": position_path,
-    }  # fmt: skip
+        "signed": signed_text,
+        "percent": percent,
+        "size": size_text,
+        "cell": lambda value: cell_text(plain(value)),
+        "position_path": position_path,
+    }
     found.globals |= {"address": address, "rows_table": rows_table, "is_static": False}  # of `static_site`: true
     return found
 

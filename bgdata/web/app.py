@@ -21,11 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bgdata.errors import BgdataError
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.pages.query_process import QueryProcess
 from bgdata.web.answer import FOLDER, UNTOUCHED, Endpoint, client_of, respond, respond_error, status_of
 from bgdata.web.home import home
-from bgdata.web.limits import Limits
-from bgdata.web.site import Site
+from bgdata.web.query_process import QueryProcess
+from bgdata.web.site import Limits, Site
 
 NO_THREAD = "can't start new thread"  # Python says
 LOG = logging.getLogger("uvicorn.error")
@@ -53,7 +52,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        rest.loaded()
+        rest.loading()
         yield
         queries.end()
 
@@ -73,7 +72,7 @@ def create_app(
 
 def other_addresses(site: Site, *, is_warm: bool) -> Router:
     """Every address but that of the home page. Takes a second: what computes is loaded."""
-    from bgdata.evaluation.pages.position import warm_up
+    from bgdata.evaluation.pages import warm_up
     from bgdata.web.openapi import ADDRESSES
 
     if is_warm:
@@ -89,7 +88,7 @@ class Rest:
         self._load = load
         self._loading: asyncio.Task[ASGIApp] | None = None
 
-    def loaded(self) -> asyncio.Task[ASGIApp]:
+    def loading(self) -> asyncio.Task[ASGIApp]:
         """What is loaded, now or soon."""
         if self._loading is None:
             self._loading = asyncio.create_task(run_in_threadpool(self._load))
@@ -97,16 +96,16 @@ class Rest:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        app = await asyncio.shield(self.loaded())
+        app = await asyncio.shield(self.loading())
         await app(scope, receive, send)
 
 
 def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Awaitable[Response]]:
     """A function of ours as Starlette calls it: in a thread, with errors told, and with what it costs the client."""
 
-    def answered(request: Request) -> Response:
+    def answer_request(request: Request) -> Response:
         try:
-            with site.charged(client_of(request)):
+            with site.charge(client_of(request)):
                 return respond(request, function(site, request))
         except BgdataError as error:
             return respond_error(request, site.public(error), status_of(error))
@@ -115,7 +114,7 @@ def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Awaitable[Re
             return respond_error(request, FAILURE, 500)
 
     async def called(request: Request) -> Response:
-        return await run_in_threadpool(answered, request)
+        return await run_in_threadpool(answer_request, request)
 
     return called
 
@@ -160,7 +159,7 @@ class Guard:
         if path.endswith(".json") and not path.startswith(UNTOUCHED):
             scope = {**scope, "path": path.removesuffix(".json") or "/", "bgdata.json": True}
         request = Request(scope)
-        refused = self._refused(request)
+        refused = self._refusal(request)
         answer = respond_error(request, refused[1], refused[0]) if refused else self._app
         try:
             await answer(scope, receive, send_with_headers)
@@ -171,7 +170,7 @@ class Guard:
                 scope, receive, send_with_headers
             )
 
-    def _refused(self, request: Request) -> tuple[int, str] | None:
+    def _refusal(self, request: Request) -> tuple[int, str] | None:
         """(status, reason) for a request that no page is made for."""
         host = PORT.sub("", request.headers.get("host", ""))
         if self._hosts and host not in self._hosts:

@@ -31,8 +31,8 @@ def chart_svg(chart: Chart) -> str:
             f'<text class="title" x="2" y="14">{escape(chart.title)}</text>',
             *grid(lowest, highest),
             *places_below(chart),
-            *(drawn(chart, number, lowest, highest) for number in range(len(chart.lines))),
-            *marked(chart, lowest, highest),
+            *(line_svg(chart, number, lowest, highest) for number in range(len(chart.lines))),
+            *mark_svg(chart, lowest, highest),
             *(() if len(chart.lines) < 2 else legend(chart)),
             "</svg>",
         ]
@@ -106,7 +106,7 @@ def name_of(chart: Chart, number: int) -> str:
     return "main" if number == len(chart.lines) - 1 else "other"
 
 
-def drawn(chart: Chart, number: int, lowest: float, highest: float) -> str:
+def line_svg(chart: Chart, number: int, lowest: float, highest: float) -> str:
     """A line with its band; what is not known is left out."""
     line = chart.lines[number]
     known = [(across(chart, place), index) for index, place in enumerate(chart.places) if isfinite(line.values[index])]
@@ -124,7 +124,7 @@ def drawn(chart: Chart, number: int, lowest: float, highest: float) -> str:
     return f'{band}<polyline class="{name_of(chart, number)}" points="{path}"/>'
 
 
-def marked(chart: Chart, lowest: float, highest: float) -> Iterator[str]:
+def mark_svg(chart: Chart, lowest: float, highest: float) -> Iterator[str]:
     """The place that is marked on the last line, with its word."""
     if chart.mark is not None and isfinite(chart.lines[-1].values[chart.mark]):
         x = across(chart, chart.places[chart.mark])

@@ -13,9 +13,9 @@ from bgdata.game.position import START
 from bgdata.store.names import identifier
 from bgdata.studies.pages.register import register_of
 from bgdata.studies.rows import is_named
-from bgdata.warehouse.pages.tables import listed
+from bgdata.warehouse.pages import list_rows
 from bgdata.web.answer import Page, address, is_position, position_path
-from bgdata.web.asked import LONGEST
+from bgdata.web.position_request import LONGEST
 from bgdata.web.site import Row, Site
 
 PLAYERS = "select distinct player_name as name from scores"
@@ -25,7 +25,7 @@ ROWS = 20  # of a view, that a search for it shows
 
 def home(site: Site, _: Request) -> Page:
     """What this warehouse holds, on one screen; JSON is one row for each kind."""
-    rows = listed(site)
+    rows = list_rows(site)
     kinds: list[Row] = []
     for name, kind in site.warehouse.kinds.items():
         found = [row for row in rows if row["dataset"] == name and row["variant"]]

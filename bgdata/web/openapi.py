@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, TypeAlias
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bgdata.equity.pages import equity
-from bgdata.evaluation.pages import around, position
+from bgdata.equity import pages as equity
+from bgdata.evaluation import pages as positions
 from bgdata.game.match import MOST_CUBE, CubeOwner
 from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.matches import pages as games
@@ -25,12 +25,11 @@ from bgdata.selfplay import pages as rollouts
 from bgdata.studies.claims.definitions import KINDS, STATUSES
 from bgdata.studies.kinds.claims import DATASET as CLAIMS
 from bgdata.studies.pages import races, register
-from bgdata.warehouse.pages import sql, tables
+from bgdata.warehouse import pages as tables
 from bgdata.web import home
 from bgdata.web.answer import STATUS_WORDS, UNTOUCHED, Endpoint, as_json
-from bgdata.web.asked import LONGEST, PLAYS
-from bgdata.web.limits import Limits
-from bgdata.web.site import Site
+from bgdata.web.position_request import LONGEST, PLAYS
+from bgdata.web.site import Limits, Site
 
 Schema: TypeAlias = dict[str, Any]  # JSON Schema of 2020-12, which OpenAPI 3.1 has
 
@@ -97,31 +96,31 @@ def whole(least: int, most: int | None = None, default: int | None = None) -> Sc
     return found | {name: each for name, each in (("maximum", most), ("default", default)) if each is not None}
 
 
-def said(schema: Schema, meaning: str) -> Schema:
+def describe(schema: Schema, meaning: str) -> Schema:
     """A schema with its meaning."""
     return schema | {"description": meaning}
 
 
-MET = said(TEXT, "Match equity table; without one the default table of the warehouse")
-AWAY = said(TEXT | {"pattern": "^[0-9]+-[0-9]+$"}, "Points that the player on roll and the opponent need: 3-5")
-CRAWFORD = said(FLAG, "Whether this is the Crawford game")
-PLY = said(whole(0, Limits.ply, 0), "Rolls looked ahead")
+MET = describe(TEXT, "Match equity table; without one the default table of the warehouse")
+AWAY = describe(TEXT | {"pattern": "^[0-9]+-[0-9]+$"}, "Points that the player on roll and the opponent need: 3-5")
+CRAWFORD = describe(FLAG, "Whether this is the Crawford game")
+PLY = describe(whole(0, Limits.ply, 0), "Rolls looked ahead")
 STAKES: Mapping[str, Schema] = {
     "away": AWAY,
     "crawford": CRAWFORD,
-    "cube": said(whole(1, MOST_CUBE), "Value of the cube"),
-    "owner": said(one_of([*CubeOwner]), "Who may double"),
-    "jacoby": said(FLAG, "Money play with the Jacoby rule"),
-    "beavers": said(FLAG, "Money play with beavers"),
+    "cube": describe(whole(1, MOST_CUBE), "Value of the cube"),
+    "owner": describe(one_of([*CubeOwner]), "Who may double"),
+    "jacoby": describe(FLAG, "Money play with the Jacoby rule"),
+    "beavers": describe(FLAG, "Money play with beavers"),
     "met": MET,
 }
 PATH: Mapping[str, Schema] = {
-    "text": said(TEXT | {"maxLength": LONGEST}, "A position in any notation; / may stand as it is or as %2F"),
-    "kind": said(TEXT, "Kind of dataset"),
-    "variant": said(TEXT, "Variant of the kind"),
-    "version": said(TEXT, "Version of the variant, r2-77285ba0"),
-    "name": said(TEXT, "A file of the manifest, or manifest.json"),
-    "number": said(whole(0, games.MOST_GAME), "Number of the game in its version"),
+    "text": describe(TEXT | {"maxLength": LONGEST}, "A position in any notation; / may stand as it is or as %2F"),
+    "kind": describe(TEXT, "Kind of dataset"),
+    "variant": describe(TEXT, "Variant of the kind"),
+    "version": describe(TEXT, "Version of the variant, r2-77285ba0"),
+    "name": describe(TEXT, "A file of the manifest, or manifest.json"),
+    "number": describe(whole(0, games.MOST_GAME), "Number of the game in its version"),
 }
 
 CHANCES = {column.name: f"number? {column.meaning}" for column in CHANCE_COLUMNS}
@@ -153,7 +152,7 @@ ROWS: Mapping[str, Schema] = {
         {
             **ERROR,
             "verdict": "string `illegal: ` and the rule that the play breaks",
-            "legal_plays": said(LEGAL_PLAYS, "All plays of the roll; without a roll, of every roll"),
+            "legal_plays": describe(LEGAL_PLAYS, "All plays of the roll; without a roll, of every roll"),
         }
     ),
     "show": row(
@@ -368,7 +367,7 @@ ROWS: Mapping[str, Schema] = {
 POSITION: Schema = row(
     {
         "verdict": value("string? `legal: ` and the play in the usual notation; null where none was given"),
-        "legal_plays": said(LEGAL_PLAYS, "All plays of the roll; without one of every roll, if a play was given"),
+        "legal_plays": describe(LEGAL_PLAYS, "All plays of the roll; without one of every roll, if a play was given"),
     }
     | {**{name: rows(name) for name in ("show", "eval", "cube", "probe", "hint")}, "rolls": rows("roll")}
     | {"errors": {"type": "object", "additionalProperties": TEXT, "description": "Why a part could not be answered"}}
@@ -422,41 +421,41 @@ GAME: Schema = row(
 
 def document(site: Site, _: Request) -> Response:
     """The addresses of this site that answer JSON, as OpenAPI 3.1."""
-    return as_json(site.keep("openapi", lambda: described(site)))
+    return as_json(site.keep("openapi", lambda: openapi_document(site)))
 
 
-NAME, FILTER = said(TEXT, "The beginning of claims, several with spaces between"), {"type": "array"}
+NAME, FILTER = describe(TEXT, "The beginning of claims, several with spaces between"), {"type": "array"}
 ADDRESSES: Sequence[Address] = (
     Address("/", home.home, rows("holding")),
     Address("/search", home.search),
-    Address("/position", around.go),
+    Address("/position", positions.go),
     Address(
         "/position/{text:path}",
-        position.page,
+        positions.page,
         POSITION,
         {
-            "roll": said(TEXT, "A roll: 31"),
-            "play": said(TEXT, "One legal play, to show it alone: 13/11, 24-18"),
-            "plays": said(whole(1, Limits.plays, PLAYS), "Plays of the roll that are ranked"),
+            "roll": describe(TEXT, "A roll: 31"),
+            "play": describe(TEXT, "One legal play, to show it alone: 13/11, 24-18"),
+            "plays": describe(whole(1, Limits.plays, PLAYS), "Plays of the roll that are ranked"),
             "ply": PLY,
             **STAKES,
         },
         errors={400: ("error", "illegal_play")},
     ),
-    Address("/board/{text:path}", around.board),
-    Address("/where/{text:path}", around.where, rows("occurrence")),
-    Address("/probe/{text:path}", around.probe, rows("probe")),
+    Address("/board/{text:path}", positions.board),
+    Address("/where/{text:path}", positions.where, rows("occurrence")),
+    Address("/probe/{text:path}", positions.probe, rows("probe")),
     Address(
         "/cube-map/{text:path}",
-        around.cube_map,
+        positions.cube_map,
         rows("cube_score"),
-        {"length": said(whole(2, 15, around.MAP), "Most points to go"), "met": MET, "ply": PLY},
+        {"length": describe(whole(2, 15, positions.MAP), "Most points to go"), "met": MET, "ply": PLY},
     ),
     Address(
         "/rollout/{text:path}",
         rollouts.page,
         rows("rollout"),
-        {"trials": said(whole(72, Limits.trials, rollouts.TRIALS) | {"multipleOf": 36}, "Games")},
+        {"trials": describe(whole(72, Limits.trials, rollouts.TRIALS) | {"multipleOf": 36}, "Games")},
     ),
     Address("/rollout-stream/{text:path}", rollouts.stream),
     Address("/table", tables.kinds, rows("version")),
@@ -466,7 +465,7 @@ ADDRESSES: Sequence[Address] = (
     Address(
         "/file/{kind}/{variant}/{version}/{name}",
         tables.file,
-        said({"type": "object"}, "The manifest"),
+        describe({"type": "object"}, "The manifest"),
         others=["application/octet-stream"],
     ),
     Address(
@@ -474,8 +473,8 @@ ADDRESSES: Sequence[Address] = (
         games.corpus,
         rows("corpus_game"),
         {
-            "order": said(one_of([*games.FILTERS], "all"), "Which games, and in which order"),
-            "page": said(whole(1, games.MOST_GAME, 1), f"Pages of {games.PAGE} games"),
+            "order": describe(one_of([*games.FILTERS], "all"), "Which games, and in which order"),
+            "page": describe(whole(1, games.MOST_GAME, 1), f"Pages of {games.PAGE} games"),
         },
     ),
     Address("/game/{kind}/{variant}/{number}", games.game, GAME),
@@ -485,9 +484,9 @@ ADDRESSES: Sequence[Address] = (
         rows("equity", "equity_difference", "stakes"),
         {
             "met": MET,
-            "minus": said(TEXT, "Another table, to compare with"),
-            "length": said(whole(1, 64), "Most points to go"),
-            "away": said(AWAY, "A score whose stakes are asked for: 3-5"),
+            "minus": describe(TEXT, "Another table, to compare with"),
+            "length": describe(whole(1, 64), "Most points to go"),
+            "away": describe(AWAY, "A score whose stakes are asked for: 3-5"),
             "crawford": CRAWFORD,
         },
     ),
@@ -497,48 +496,48 @@ ADDRESSES: Sequence[Address] = (
         rows("claim"),
         {
             "name": NAME,
-            "status": said(FILTER | {"items": one_of(STATUSES)}, "What came of it; several: again"),
-            "kind": said(FILTER | {"items": one_of(KINDS)}, "Kind of claim; several: again"),
-            "erratum": said(FLAG, "Errata alone"),
+            "status": describe(FILTER | {"items": one_of(STATUSES)}, "What came of it; several: again"),
+            "kind": describe(FILTER | {"items": one_of(KINDS)}, "Kind of claim; several: again"),
+            "erratum": describe(FLAG, "Errata alone"),
         },
     ),
     Address(
         "/players",
         register.players,
         row({"scores": rows("score"), "networks": rows("network")}),
-        {"player": said(TEXT, "The scores of this player alone")},
+        {"player": describe(TEXT, "The scores of this player alone")},
     ),
     Address(
         "/openings",
         register.openings,
         rows("opening"),
         {
-            "objective": said(one_of(register.OBJECTIVES, register.OBJECTIVES[0]), "What is at stake"),
-            "roll": said(TEXT | {"pattern": "^[1-6]{2}$"}, "A first roll, whose replies are asked for: 31"),
+            "objective": describe(one_of(register.OBJECTIVES, register.OBJECTIVES[0]), "What is at stake"),
+            "roll": describe(TEXT | {"pattern": "^[1-6]{2}$"}, "A first roll, whose replies are asked for: 31"),
         },
     ),
     Address(
         "/race",
         races.page,
         row({"rules": rows("rule"), "errors": rows("race_error")}),
-        {"rules": said(TEXT, "Variant of race_rules"), "errors": said(TEXT, "Variant of race_error")},
+        {"rules": describe(TEXT, "Variant of race_rules"), "errors": describe(TEXT, "Variant of race_error")},
     ),
     Address(
         "/sql",
-        sql.page,
+        tables.sql,
         rows("any"),
         {
-            "q": said(TEXT, "One query that reads, in DuckDB's dialect"),
-            "format": said(one_of(["rows", *sql.FILES], "rows"), "JSON, or a file"),
+            "q": describe(TEXT, "One query that reads, in DuckDB's dialect"),
+            "format": describe(one_of(["rows", *tables.FILES], "rows"), "JSON, or a file"),
         },
-        [kind.partition(";")[0] for kind in sql.FILES.values()],
+        [kind.partition(";")[0] for kind in tables.FILES.values()],
     ),
-    Address("/openapi", document, said({"type": "object"}, "This document")),
+    Address("/openapi", document, describe({"type": "object"}, "This document")),
 )
 ERRORS = (400, 404, 413, 414, 421, 500, 503)  # of STATUS_WORDS those that a GET may have
 
 
-def described(site: Site) -> Schema:
+def openapi_document(site: Site) -> Schema:
     """The document. Raises what `Site.rows` raises."""
     return {
         "openapi": "3.1.0",

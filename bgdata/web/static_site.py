@@ -20,13 +20,12 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.requests import Request
 
-from bgdata.equity.pages import equity
-from bgdata.equity.pages.mets import names_of
+from bgdata.equity import pages as equity
 from bgdata.errors import BgdataError, UsageError
 from bgdata.store.storage import storage_errors, write_file
 from bgdata.studies.pages import races, register
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.pages import tables
+from bgdata.warehouse import pages as tables
 from bgdata.web import home
 from bgdata.web.answer import FOLDER, TEMPLATES, Endpoint, Page, address
 from bgdata.web.site import Site
@@ -45,13 +44,13 @@ def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False
     warehouse.require()
     check_folder(folder)
     site = Site(warehouse)
-    pages = dict(rendered(site))
+    pages = dict(render_pages(site))
     names = file_names(pages) | dict(written_files(site, folder, with_files=with_files))
     for where, text in pages.items():
         path = folder / names[where]
         with storage_errors("write", path):
             path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, relinked(text, names, names[where]).encode())
+        write_file(path, relink(text, names, names[where]).encode())
     with storage_errors("write", folder / "static"):
         shutil.copytree(FOLDER / "static", folder / "static", dirs_exist_ok=True)
     return len(pages)
@@ -92,9 +91,9 @@ def link_or_copy(source: Path, target: Path) -> None:
             shutil.copyfile(source, target)
 
 
-def rendered(site: Site) -> Iterator[tuple[str, str]]:
+def render_pages(site: Site) -> Iterator[tuple[str, str]]:
     """(address, text) of every page that can be made."""
-    for where, function, given in wanted(site):
+    for where, function, given in page_list(site):
         try:
             found = function(site, request_of(where, given))
         except BgdataError:
@@ -105,7 +104,7 @@ def rendered(site: Site) -> Iterator[tuple[str, str]]:
             yield where, text
 
 
-def wanted(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
+def page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
     """(address, function, parts of the path) of the pages."""
     yield from (
         ("/", home.home, {}),
@@ -125,7 +124,7 @@ def wanted(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
             for table in site.warehouse.versions(name, variant):
                 given = {"kind": name, "variant": variant, "version": table.folder.name}
                 yield f"/table/{table.name}", tables.table, given
-    for name, other in product(names_of(site), ("", *names_of(site))):
+    for name, other in product(equity.names_of(site), ("", *equity.names_of(site))):
         if name != other:
             yield address("/match-equity", {"met": name, "minus": other}), equity.page, {}
     for objective in register.OBJECTIVES:
@@ -180,17 +179,17 @@ def file_name(where: str) -> str:
     return re.sub(r"[^\w/.-]", "_", "-".join([parts.path.strip("/") or "index", *words])) + ".html"
 
 
-def relinked(text: str, names: dict[str, str], here: str) -> str:
+def relink(text: str, names: dict[str, str], here: str) -> str:
     """A page with its links turned to files, seen from the file `here`, and without forms and buttons that lead
     nowhere."""
     folder = posixpath.dirname(here)
 
-    def turned(found: re.Match[str]) -> str:
+    def file_link(found: re.Match[str]) -> str:
         where, mark, place = unescape(found[2]).partition("#")
         target = where.lstrip("/") if where.startswith("/static/") else names.get(where)
         if target is None:
             return ""
         return f' {found[1]}="{escape(posixpath.relpath(target, folder or "."))}{escape(mark + place)}"'
 
-    found = CHIP.sub("", LINK.sub(turned, FORM.sub("", text)))
+    found = CHIP.sub("", LINK.sub(file_link, FORM.sub("", text)))
     return NAVIGATION.sub(lambda part: NOWHERE.sub("", part[0]), found)

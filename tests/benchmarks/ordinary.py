@@ -26,7 +26,6 @@ from bgdata.game.codec import Boards
 from bgdata.measures.kinds.rollout_decisions import CLASSES, published_decisions
 from bgdata.measures.steps.scores import opponent_of
 from bgdata.store.table import Table
-from bgdata.warehouse.queries import rows_of
 
 TURNS = "select class, count(*) as turns from turns where variant = $corpus group by class"
 Values = NDArray[np.float64]
@@ -98,7 +97,7 @@ def main() -> None:
     players, positions = list(map(opponent_of, asked.players)), ordinary_positions()
     warehouse = bgdata.open_warehouse(asked.warehouse)
     corpus = {"corpus": "network-10000-seed-1"}
-    turns = {row["class"]: row["turns"] for row in rows_of(warehouse, TURNS, corpus)}
+    turns = {row["class"]: row["turns"] for row in warehouse.rows(TURNS, corpus)}
     shares = shares_of(turns, positions.classes)
     for name, share in shares.items():
         print(f"{name}: {(positions.classes == name).sum()} positions, {share:.1%} of the turns of {corpus['corpus']}")

@@ -17,6 +17,7 @@ from bgdata.evaluation.chances import CHANCES
 from bgdata.kinds import all_kinds
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import VersionRef
+from bgdata.training.feed import REFERENCE, is_benchmark, is_labelled
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.build import sizes_of
 from tests.contract.kinds import each_kind, numbered, numbered_kind
@@ -98,13 +99,13 @@ def test_the_same_name_has_the_same_unit_and_type_everywhere() -> None:
 def test_positions_with_chances_are_declared_as_labels(kind: Dataset[Any]) -> None:
     """So that the feed finds them, and the view `leakage`; benchmarks and reference positions are never trained on."""
     columns = {column.name for column in kind.columns}
-    assert (kind.is_labelled or kind.is_reference) == ({"board", *CHANCES} <= columns)
-    assert not (kind.is_labelled and kind.is_benchmark)
+    assert (is_labelled(kind) or REFERENCE in kind.tags) == ({"board", *CHANCES} <= columns)
+    assert not (is_labelled(kind) and is_benchmark(kind))
     is_shared = any(shape.name.startswith("benchmark_") for shape in kind.tables if shape.shared)
-    assert kind.is_benchmark == (is_shared or kind.is_reference)
+    assert is_benchmark(kind) == (is_shared or REFERENCE in kind.tags)
 
 
-def test_what_a_row_is() -> None:
+def test_row_sentence() -> None:
     rows = {name: kind.tables[0].row for name, kind in numbered().items()}
     assert rows["bearoff_two_sided"] == "One row for each on_roll_index and opponent_index, in this order."
     assert rows["bearoff_one_sided"] == "One row for each position_index, in this order."
@@ -139,7 +140,7 @@ def test_defaults_are_found_by_their_slug(kind: Dataset[Any]) -> None:
 
 
 @each_kind
-def test_a_default_build_needs_nothing_that_it_leaves_out(kind: Dataset[Any]) -> None:
+def test_default_variants_need_no_others(kind: Dataset[Any]) -> None:
     assert set(kind.more) <= set(kind.defaults)
     for parameters in kind.basic:
         for wanted in kind.inputs(parameters).values():

@@ -75,7 +75,7 @@ def test_kind_of_another_package_is_like_ours(tmp_path: Path) -> None:
 def test_explorer_shows_a_kind_of_another_package(tmp_path: Path) -> None:
     pytest.importorskip("starlette")
     from bgdata.web.app import create_app
-    from bgdata.web.limits import Limits
+    from bgdata.web.site import Limits
     from tests.web.reading import open_client
 
     warehouse = bgdata.open_warehouse(tmp_path)

@@ -14,7 +14,8 @@ import bgdata
 from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import save_lock
-from bgdata.store.versions import CATALOG, CURRENT, STAGING
+from bgdata.store.names import CURRENT
+from bgdata.store.versions import CATALOG, STAGING
 from tests.faults.asking import Answer, ask
 from tests.faults.campaign import Campaign, shuffled
 from tests.faults.kills import check_end, finish, perform, warehouse_of, whole_of

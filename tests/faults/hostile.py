@@ -20,7 +20,8 @@ import duckdb
 
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME, SEAL, canonical_json
-from bgdata.store.versions import CATALOG, CURRENT
+from bgdata.store.names import CURRENT
+from bgdata.store.versions import CATALOG
 from tests.faults.asking import ask
 from tests.faults.campaign import Campaign, shuffled
 from tests.faults.damage import QUERIES, make_warehouse

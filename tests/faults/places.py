@@ -16,8 +16,9 @@ import pytest
 
 import bgdata
 from bgdata.process import data_bytes
+from bgdata.store.names import CURRENT
 from bgdata.store.storage import remove_folder
-from bgdata.store.versions import CATALOG, CURRENT
+from bgdata.store.versions import CATALOG
 from tests.faults.asking import HANG_SECONDS, Answer, ask, run_commands
 from tests.faults.campaign import Campaign
 from tests.faults.damage import QUERIES, make_warehouse

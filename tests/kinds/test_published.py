@@ -23,9 +23,8 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.lockfile import load_lock
 from bgdata.store.manifest import load_manifest, recipe_key
 from bgdata.store.parameters import VersionRef
-from bgdata.store.published import published_versions
 from bgdata.store.storage import sha256_file
-from bgdata.store.table import Table
+from bgdata.store.table import Table, published_versions
 from bgdata.store.versions import input_digests
 from bgdata.training.kinds import network
 from bgdata.training.kinds.network import DATASET, published_networks
@@ -49,7 +48,7 @@ each_kind = pytest.mark.parametrize(("kind", "package"), KINDS.values(), ids=KIN
 
 
 @each_kind
-def test_what_comes_with_bgdata_is_whole_and_small(kind: Dataset[Any], package: Path) -> None:
+def test_published_versions_are_whole_and_small(kind: Dataset[Any], package: Path) -> None:
     published = published_versions(package, kind.parameters)
     assert list(published) == list(kind.defaults)
     for parameters, folder in published.items():
@@ -92,7 +91,7 @@ def test_reference_positions_that_come_with_bgdata_are_as_many_and_as_exact_as_t
 
 
 @each_kind
-def test_what_comes_with_bgdata_has_the_recipe_of_this_code(kind: Dataset[Any], package: Path) -> None:
+def test_published_versions_have_current_recipes(kind: Dataset[Any], package: Path) -> None:
     """Else it would be computed for hours: its inputs are those of the lock, and its key follows from them."""
     locked = {f"{entry.dataset}/{entry.variant}": entry for entry in load_lock(LOCK)}
     for parameters, folder in published_versions(package, kind.parameters).items():

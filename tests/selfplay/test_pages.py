@@ -18,9 +18,8 @@ from bgdata.selfplay import pages as rollouts
 from bgdata.selfplay.pages import ROUND, estimates
 from bgdata.selfplay.rollout import roll_out, rolling
 from bgdata.web.app import create_app
-from bgdata.web.asked import Asked
-from bgdata.web.limits import Budget, Limits
-from bgdata.web.site import Site
+from bgdata.web.position_request import PositionRequest
+from bgdata.web.site import Budget, Limits, Site
 from tests.command_line import POSITION, position_id, succeeds
 from tests.web.reading import read
 from tests.web.servers import asked as asked_of
@@ -78,7 +77,7 @@ def test_a_stream(client: TestClient, site_root: Path) -> None:
 
 def test_streams_are_limited_and_given_back(site_root: Path) -> None:
     site = Site(bgdata.open_warehouse(site_root), Limits(streams=1))
-    asked = Asked(POSITION, {})
+    asked = PositionRequest(POSITION, {})
     first = estimates(site, asked)
     assert next(first).startswith("data: ")
     (refused,) = estimates(site, asked)
@@ -91,20 +90,20 @@ def test_a_stream_costs_its_client(site_root: Path) -> None:
     """Each round is charged, nothing between two rounds is, and one that used all up is told so."""
     site = Site(bgdata.open_warehouse(site_root), Limits(client_share=0.0, client_seconds=1000.0), is_limited=True)
     assert site.budget
-    watched = estimates(site, Asked(POSITION, {}), "a")
+    watched = estimates(site, PositionRequest(POSITION, {}), "a")
     next(watched)
-    left = site.budget.left("a")
+    left = site.budget.seconds_left("a")
     assert left < 1000.0
-    assert site.budget.left("a") == left
+    assert site.budget.seconds_left("a") == left
     next(watched)
-    assert site.budget.left("a") < left
-    site.budget.spend("a", site.budget.left("a") - 5.0)  # which is left for other pages
+    assert site.budget.seconds_left("a") < left
+    site.budget.spend("a", site.budget.seconds_left("a") - 5.0)  # which is left for other pages
     assert list(watched) == [
         'event: refused\ndata: {"error": "expected fewer questions at once; try again in a few seconds"}\n\n'
     ]
-    with site.charged("a"):
+    with site.charge("a"):
         pass
-    assert next(estimates(site, Asked(POSITION, {}), "b")).startswith("data: ")
+    assert next(estimates(site, PositionRequest(POSITION, {}), "b")).startswith("data: ")
 
 
 def test_a_stream_ends_with_its_reader(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import bgdata
 from bgdata.kinds import all_kinds
-from bgdata.store.scripts import PARTS
+from bgdata.store.registry import PARTS
 from tests.together import Together
 
 
@@ -27,7 +27,7 @@ def test_every_view_and_table_is_what_it_is_in_the_whole_catalog(small_root: Pat
                     assert alone.sql(f'describe "{name}"').fetchall() == whole.sql(f'describe "{name}"').fetchall()
 
 
-def test_nothing_else_is_there(small_root: Path) -> None:
+def test_version_has_only_declared_files(small_root: Path) -> None:
     with bgdata.open_warehouse(small_root).connect(for_query="from selfplay_summary") as connection:
         names = {
             name for (name,) in connection.sql("select view_name from duckdb_views() where not internal").fetchall()

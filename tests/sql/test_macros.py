@@ -82,7 +82,7 @@ def test_lists_among_nulls_stay_apart(connection: Connection) -> None:
 
 
 @each("points", ["[16]", "[8, 8]", "[-1, 1]", "[null, 1]", "[]", f"{[0] * 19}"])
-def test_no_index_for_impossible_layouts(connection: Connection, points: str) -> None:
+def test_invalid_layouts_have_no_index(connection: Connection, points: str) -> None:
     assert one(connection, f"bearoff_index({points})") is None
 
 

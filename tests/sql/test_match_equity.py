@@ -71,7 +71,7 @@ def test_scores_that_no_table_has(connection: duckdb.DuckDBPyConnection, argumen
         connection.sql(f"select mwc({arguments})").fetchall()
 
 
-def test_a_score_that_no_table_has_is_an_error_of_the_command(small_root: Path) -> None:
+def test_score_beyond_the_table_is_an_error(small_root: Path) -> None:
     assert "expected one winner" in error_of(run(small_root, "query", f"select mwc('{NAME}', 0, 0)"), 1)
 
 

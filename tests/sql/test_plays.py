@@ -104,13 +104,13 @@ def test_more_than_a_thousand_positions_and_rolls() -> None:
 
 
 @each("roll", [(None, 1), (1, None), (0, 1), (7, 1), (-1, 2)])
-def test_no_roll(macros: duckdb.DuckDBPyConnection, roll: tuple[int | None, int | None]) -> None:
+def test_invalid_roll_is_null(macros: duckdb.DuckDBPyConnection, roll: tuple[int | None, int | None]) -> None:
     query = "select legal_plays(?, ?::integer, ?::integer)"
     assert macros.execute(query, [START.id, *roll]).fetchall() == [(None,)]
 
 
 @each("position_id", [None, "", "4HPwATDgc/ABM", "4HPwATDgc/ABMA=", "//////////////", "start"])
-def test_no_position(macros: duckdb.DuckDBPyConnection, position_id: str | None) -> None:
+def test_invalid_id_is_null(macros: duckdb.DuckDBPyConnection, position_id: str | None) -> None:
     query = "select legal_plays(?::varchar, 3, 1), next_positions(?::varchar, 3, 1), play_text(?::varchar, 3, 1, 'x')"
     assert macros.execute(query, [position_id] * 3).fetchall() == [(None, None, None)]
 

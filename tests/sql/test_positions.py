@@ -204,5 +204,7 @@ def test_plays_of_one_position(connection: Connection) -> None:
         (START.id, -1, 257),
     ],
 )
-def test_no_plays(connection: Connection, position_id: str | None, die1: int | None, die2: int | None) -> None:
+def test_invalid_board_or_roll_has_no_plays(
+    connection: Connection, position_id: str | None, die1: int | None, die2: int | None
+) -> None:
     assert plays(connection, position_id, die1, die2) == (None, None)

@@ -26,6 +26,7 @@ from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.store.catalog import write_catalog
 from bgdata.store.manifest import Manifest
 from bgdata.studies.race_rules import NAMES
+from bgdata.training.feed import is_labelled
 from bgdata.warehouse import Warehouse
 from tests.reference.bearoff import layouts
 from tests.together import each
@@ -157,7 +158,7 @@ def rows_of(root: Path, query: str) -> list[dict[str, Any]]:
         return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
 
 
-def test_where_one_sided_tables_are_wrong(small_root: Path) -> None:
+def test_largest_errors_of_one_sided_tables(small_root: Path) -> None:
     """Rows of bearoff_error with the layouts of both indexes, and a Position ID of both."""
     found = rows_of(
         small_root,
@@ -190,7 +191,7 @@ def test_where_one_sided_tables_are_wrong(small_root: Path) -> None:
         "list_resize([1], 18, 1), list_resize([1], 18, 1)",
     ],
 )
-def test_no_board_of_two_layouts(small_root: Path, layouts: str) -> None:
+def test_invalid_layouts_have_no_board(small_root: Path, layouts: str) -> None:
     assert rows_of(small_root, f"select bearoff_board({layouts}) as board") == [{"board": None}]
 
 
@@ -348,7 +349,7 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
     assert int(found.pop("cube_summary")) >= 1
     assert found.pop("selfplay_labels_summary") == "3"  # classes
     assert [found.pop(f"{name}_summary") for name in ("benchmark", "game", "referee")] == ["1"] * 3
-    labelled = sum(manifest.rows for manifest in manifests if bgdata.all_kinds()[manifest.dataset].is_labelled)
+    labelled = sum(manifest.rows for manifest in manifests if is_labelled(bgdata.all_kinds()[manifest.dataset]))
     assert found.pop("labelled_boards") == str(labelled)
     assert 0 < int(found.pop("leakage")) <= labelled
     assert int(found.pop("benchmark_boards")) > 0

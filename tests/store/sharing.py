@@ -11,7 +11,7 @@ import numpy as np
 
 from bgdata.errors import InvalidParameterError
 from bgdata.store.arrays import Array
-from bgdata.store.shards import Settings, Work
+from bgdata.store.job import Settings, Work
 
 
 def squares(settings: Settings, begin: int, end: int) -> dict[str, Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 import socket
 from pathlib import Path
 
@@ -62,20 +63,6 @@ def test_unreadable_files(saved: Path) -> None:
         thread.submit(map_array, saved).result()
 
 
-@pytest.mark.parametrize("size", [0, 5, 10, 60, 128, 200, 223])
-def test_truncated_file(saved: Path, size: int) -> None:
-    saved.write_bytes(saved.read_bytes()[:size])
-    with pytest.raises(CorruptFileError, match=r"expected a whole \.npy array in .*x\.npy, found: .*; try: bgdata ver"):
-        map_array(saved)
-
-
-@pytest.mark.parametrize("content", [b"PK\x03\x04" + bytes(200), b"junk" * 50, bytes(224)])
-def test_other_files(saved: Path, content: bytes) -> None:
-    saved.write_bytes(content)
-    with pytest.raises(CorruptFileError, match=r"expected a whole \.npy array"):
-        map_array(saved)
-
-
 def test_every_flipped_bit_of_the_header_is_refused_or_changes_shape_dtype_or_nothing(saved: Path) -> None:
     """The header carries no checksum: what still reads as a header is left to the digest and the file's hash."""
     whole = saved.read_bytes()
@@ -97,38 +84,15 @@ def test_every_flipped_bit_of_the_header_is_refused_or_changes_shape_dtype_or_no
 
 @each("dtype", [np.float32, np.uint16, np.int8, np.bool_, np.int64, "S5"])
 @each("shape", [(0,), (5,), (3, 2), (2, 3, 4)])
-def test_whatever_numpy_writes_of_numbers_is_read(tmp_path: Path, dtype: str, shape: tuple[int, ...]) -> None:
+def test_headers_of_numpy_are_read(tmp_path: Path, dtype: str, shape: tuple[int, ...]) -> None:
     values = np.arange(np.prod(shape)).astype(dtype).reshape(shape)
     np.save(tmp_path / "x.npy", values)
     found = map_array(tmp_path / "x.npy")
     assert (found.dtype, found.shape, found.tobytes()) == (values.dtype, values.shape, values.tobytes())
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (6, 4), 'x': 1, }",
-        "{'descr': '<f4', 'fortran_order': 1 == 2, 'shape': (6, 4), }",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (6, 2 + 2), }",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': 24, }",
-        "(" * 100,
-    ],
-)
-def test_headers_are_not_evaluated(tmp_path: Path, text: str) -> None:
-    header = text.ljust(117).encode() + b"\n"
-    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(96))
-    with pytest.raises(CorruptFileError, match="found: the header "):
-        map_array(tmp_path / "x.npy")
-
-
-def test_objects_are_refused(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", np.array([{}], object), allow_pickle=True)
-    with pytest.raises(CorruptFileError, match="objects"):
-        map_array(tmp_path / "x.npy")
-
-
 @pytest.mark.parametrize("what", ["folder", "link", "pipe", "socket"])
-def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, saved: Path, what: str) -> None:
+def test_special_file_is_refused_at_once(tmp_path: Path, saved: Path, what: str) -> None:
     path = tmp_path / "other.npy"
     if what == "folder":
         path.mkdir()
@@ -154,37 +118,54 @@ def header_and(dtype: str, shape: tuple[int, ...], content: bytes, *, fortran_or
     return file.getvalue() + content
 
 
+def with_header(text: str) -> bytes:
+    """A .npy file with this text as its header."""
+    header = text.ljust(117).encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(96)
+
+
+WHOLE = header_and("<f4", VALUES.shape, VALUES.tobytes())
+
+
 @each(
-    ("dtype", "shape", "content", "message"),
+    ("content", "found"),
     [
-        (">f4", (6, 4), bytes(96), "values of type >f4"),
-        ("<c8", (12,), bytes(96), "values of type <c8"),
-        ("<M8[D]", (12,), bytes(96), r"values of type <M8\[D\]"),
-        ("<U1", (24,), bytes(96), "values of type <U1"),
-        ("|V4", (24,), bytes(96), r"values of type \|V4"),
-        ("|S0", (10**18,), b"", r"values of type \|S0"),
-        ("<f4", (10**18,), bytes(96), "the shape"),
-        ("<f4", (10**18, 0), b"", "the shape"),
-        ("<f4", (0, 10**18), b"", "the shape"),
-        ("<f4", (-6, -4), bytes(96), "the shape"),
-        ("<f4", (2**32, 2**32), b"", "the shape"),
-        ("<f4", (6, 3), bytes(96), "224 bytes for float32"),
-        ("<f4", (6, 5), bytes(96), "224 bytes for float32"),
-        ("<f4", (), bytes(4), "the shape"),
-        ("<f4", (1,) * 70, bytes(4), "dim"),
+        *((WHOLE[:size], "") for size in (0, 5, 10, 60, 128, 200, 223)),
+        *((other, "") for other in (b"PK\x03\x04" + bytes(200), b"junk" * 50, bytes(224))),
+        *(  # headers are not evaluated
+            (with_header(text), "the header ")
+            for text in (
+                "{'descr': '<f4', 'fortran_order': False, 'shape': (6, 4), 'x': 1, }",
+                "{'descr': '<f4', 'fortran_order': 1 == 2, 'shape': (6, 4), }",
+                "{'descr': '<f4', 'fortran_order': False, 'shape': (6, 2 + 2), }",
+                "{'descr': '<f4', 'fortran_order': False, 'shape': 24, }",
+                "(" * 100,
+            )
+        ),
+        *(
+            (header_and(dtype, (12,), bytes(96)), f"values of type {re.escape(dtype)}")
+            for dtype in (">f4", "<c8", "<M8[D]", "<U1", "|V4")
+        ),
+        (header_and("|S0", (10**18,), b""), r"values of type \|S0"),
+        (header_and("|O", (1,), b""), "objects"),
+        *(
+            (header_and("<f4", shape, content), "the shape")
+            for shape, content in {
+                (10**18,): bytes(96), (10**18, 0): b"", (0, 10**18): b"", (-6, -4): bytes(96), (2**32, 2**32): b"",
+                (): bytes(4),
+            }.items()
+        ),
+        (header_and("<f4", (6, 3), bytes(96)), "224 bytes for float32"),
+        (header_and("<f4", (6, 5), bytes(96)), "224 bytes for float32"),
+        (header_and("<f4", (1,) * 70, bytes(4)), ".*dim"),
+        (header_and("<f4", (6, 4), bytes(96), fortran_order=True), ".* by columns"),
     ],
-)
-def test_arrays_that_are_not_ours(
-    tmp_path: Path, dtype: str, shape: tuple[int, ...], content: bytes, message: str
-) -> None:
-    (tmp_path / "x.npy").write_bytes(header_and(dtype, shape, content))
-    with pytest.raises(CorruptFileError, match=message):
-        map_array(tmp_path / "x.npy")
-
-
-def test_arrays_by_columns_are_not_ours(tmp_path: Path) -> None:
-    (tmp_path / "x.npy").write_bytes(header_and("<f4", (6, 4), bytes(96), fortran_order=True))
-    with pytest.raises(CorruptFileError, match="by columns"):
+)  # fmt: skip
+def test_invalid_arrays_are_refused(tmp_path: Path, content: bytes, found: str) -> None:
+    (tmp_path / "x.npy").write_bytes(content)
+    with pytest.raises(
+        CorruptFileError, match=rf"expected a whole \.npy array in .*x\.npy, found: {found}.*; try: bgdata v"
+    ):
         map_array(tmp_path / "x.npy")
 
 

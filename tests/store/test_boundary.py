@@ -26,7 +26,7 @@ pytestmark = pytest.mark.catalog
 TEN = Count(10)
 
 
-def test_a_variant_that_holds_sql(toys: Warehouse, tmp_path: Path) -> None:
+def test_sql_as_variant_is_refused(toys: Warehouse, tmp_path: Path) -> None:
     """As it was shown: sealed anew, `verify` said ok and ran part of it, and a query wrote a start-up file."""
     table = toys.build("squares", TEN)
     evil = tmp_path / "evil"
@@ -61,7 +61,7 @@ def test_parameters_that_hold_sql(toys: Warehouse) -> None:
 
 
 @each("name", ["a'b", "x; drop view y", "..", "$(id)", "A", "a--b", "é", "x" * 250])
-def test_folders_that_nobody_of_us_names_so(toys: Warehouse, name: str) -> None:
+def test_invalid_folder_names_are_ignored(toys: Warehouse, name: str) -> None:
     """They are passed over as other people's files are."""
     whole = toys.build("squares", TEN)
     if name != "..":
@@ -180,13 +180,13 @@ def test_statements_that_do_more_than_read(sql: str) -> None:
 
 
 @each("sql", ["select 1; select 2", "select 1; copy (select 1) to 'x'; --"])
-def test_one_statement(sql: str) -> None:
+def test_several_statements_are_refused(sql: str) -> None:
     with pytest.raises(QueryError, match="expected one query, got "):
         reading_query(sql)
 
 
 @each("sql", ["sel", "select 1) union (select 2", "select 1 )", "select /*", "select 'a"])
-def test_what_is_no_sql(sql: str) -> None:
+def test_invalid_sql_is_refused(sql: str) -> None:
     with pytest.raises(QueryError, match="expected a valid query: "):
         reading_query(sql)
 

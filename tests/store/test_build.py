@@ -21,14 +21,14 @@ import bgdata
 from bgdata.errors import CheckFailedError, InvalidNameError, InvalidParameterError, StorageError, TooLargeError
 from bgdata.store import storage
 from bgdata.store.arrays import save_array
-from bgdata.store.build import COMPUTED, check_estimate, readable_bytes
+from bgdata.store.build import COMPUTED, Plan, check_estimate, readable_bytes
 from bgdata.store.context import Build, Computed
-from bgdata.store.job import sealed
+from bgdata.store.job import seal_record
 from bgdata.store.manifest import FILE_NAME, Manifest
-from bgdata.store.plan import Plan
 from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, Squares, SquareSums, toy_warehouse, whole_versions
+from tests.together import each
 
 pytestmark = pytest.mark.catalog
 
@@ -53,7 +53,7 @@ def test_a_version_and_its_inputs(toys: Warehouse) -> None:
     assert list(toys.staging.iterdir()) == []
 
 
-def test_nothing_to_do_the_second_time(toys: Warehouse) -> None:
+def test_second_build_does_nothing(toys: Warehouse) -> None:
     first = toys.build("squares", TEN)
     before = {path: path.stat().st_mtime_ns for path in toys.root.rglob("*")}
     notes = Notes()
@@ -122,11 +122,6 @@ def test_too_large_a_bearoff_table(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not (tmp_path / "none").exists()
 
 
-def test_a_warehouse_in_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
-    warehouse = toy_warehouse(tmp_path / "a" / "b" / "c")
-    assert warehouse.build("squares", TEN).folder.is_dir()
-
-
 def test_bad_parameters(toys: Warehouse) -> None:
     with pytest.raises(InvalidParameterError, match="expected at least 1 number, got 0"):
         toys.build("square_sums", Count(0))
@@ -150,7 +145,7 @@ class WrongSquares(Squares):
 
 
 @pytest.mark.parametrize("slug", ["my--squares", "squares-", 201 * "n"])
-def test_a_variant_that_could_not_be_found_again_is_not_begun(
+def test_invalid_variant_name_is_refused_before_building(
     toys: Warehouse, monkeypatch: pytest.MonkeyPatch, slug: str
 ) -> None:
     monkeypatch.setattr(SquareSums, "slug", lambda *_: slug)
@@ -172,40 +167,21 @@ def test_a_failed_check_publishes_nothing_and_is_computed_anew(toys: Warehouse) 
     assert whole_versions(warehouse) == [table.name]
 
 
-def test_what_nobody_foresaw_is_computed_anew(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where an input was damaged while it was read: without it, the same command comes to its end."""
+@each(("error", "times"), [(IndexError("Index 100 out of bounds"), 2), (StorageError("the disk is full"), 1)])
+def test_failed_writing(memory_path: Path, error: Exception, times: int) -> None:
+    """Arrays are kept where the disk was full, and computed anew after anything else: an input may have been damaged
+    while it was read."""
     kind = WrongSquares()
     kind.is_wrong = False
-    warehouse = toy_warehouse(toys.root, squares=kind)
-
-    def out_of_bounds(*_: Any) -> int:
-        raise IndexError("Index 100 out of bounds")
-
-    monkeypatch.setattr("bgdata.store.parquet.write_parquet", out_of_bounds)
-    with pytest.raises(IndexError):
-        warehouse.build("squares", TEN)
-    monkeypatch.undo()
-    warehouse.build("squares", TEN)
-    assert kind.times == 2
-
-
-def test_a_full_disk_keeps_what_is_computed(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any) -> int:
-        raise StorageError("cannot write: the disk is full")
-
-    kind = WrongSquares()
-    kind.is_wrong = False
-    warehouse = toy_warehouse(toys.root, squares=kind)
-    monkeypatch.setattr("bgdata.store.parquet.write_parquet", full)
-    for _ in range(2):
-        with pytest.raises(StorageError, match="the disk is full"):
+    warehouse = toy_warehouse(memory_path / str(times), squares=kind)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bgdata.store.parquet.write_parquet", Mock(side_effect=error))
+        with pytest.raises(type(error), match=str(error)):
             warehouse.build("squares", TEN)
-    assert [path.name for path in warehouse.staging.rglob(COMPUTED)] == [COMPUTED]
-    monkeypatch.undo()
     notes = Notes()
     warehouse.build("squares", TEN, progress=notes)
-    assert notes.texts[0] == "going on with squares/10 from finished arrays"
-    assert kind.times == 1
+    assert (notes.texts[0] == "going on with squares/10 from finished arrays") == (times == 1)
+    assert kind.times == times
 
 
 def test_finished_arrays_that_changed_are_computed_again(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,14 +216,14 @@ def test_finished_arrays_of_another_recipe_are_computed_again(toys: Warehouse, m
     (marker,), (path,) = toys.staging.rglob(COMPUTED), toys.staging.rglob("square.npy")
     np.save(path, np.load(path) + 1)
     record = {"seconds": 1.0, "arrays": {"square": storage.sha256_file(path)}, "recipe": "another"}
-    marker.write_bytes(sealed(record))
+    marker.write_bytes(seal_record(record))
     notes = Notes()
     assert toys.build("squares", TEN, force=True, progress=notes).manifest.digest == expected
     assert "found those of another; the finished arrays are damaged and computed again" in notes.texts[0]
 
 
 @pytest.mark.parametrize("make", [lambda path, other: path.symlink_to(other), lambda path, _: os.mkfifo(path)])
-def test_nothing_is_written_through_what_stands_in_place_of_an_array(
+def test_links_in_staging_are_not_written_through(
     toys: Warehouse, tmp_path: Path, make: Callable[[Path, Path], None]
 ) -> None:
     """In a staging folder that came with a warehouse from somebody else: a link to a file, a pipe that nobody reads."""
@@ -265,7 +241,7 @@ def test_nothing_is_written_through_what_stands_in_place_of_an_array(
     assert other.read_text() == "mine"
 
 
-def test_what_a_killed_build_left_counts_as_free_disk(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_staging_of_a_killed_build_counts_as_free_disk(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """Going on needs no more than is there, however little else is."""
     kind = toys.kind("squares")
     need = kind.estimate(TEN).building_bytes
@@ -364,15 +340,12 @@ def test_manifest(toys: Warehouse) -> None:
     assert str(os.cpu_count()) in manifest.machine
 
 
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [(0, "0 B"), (999, "999 B"), (1234, "1.23 kB"), (5e6, "5 MB"), (23.5e9, "23.5 GB"), (5e15, "5e+03 TB")],
-)
-def test_readable_bytes(count: float, text: str) -> None:
-    assert readable_bytes(count) == text
+def test_readable_bytes() -> None:
+    sizes = {0: "0 B", 999: "999 B", 1234: "1.23 kB", 5e6: "5 MB", 23.5e9: "23.5 GB", 5e15: "5e+03 TB"}
+    assert {count: readable_bytes(count) for count in sizes} == sizes
 
 
-def test_the_time_that_is_told_is_all_of_it(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reported_time_is_complete(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writing and checking take longer than computing, as a rule; the manifest has the seconds of computing."""
     clock = iter(range(0, 10_000, 100))
     monkeypatch.setattr("bgdata.store.build.time.perf_counter", lambda: next(clock))

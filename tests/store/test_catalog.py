@@ -21,12 +21,11 @@ from bgdata.cli import main
 from bgdata.errors import BgdataError, MissingWarehouseError, OlderTableError, StorageError
 from bgdata.store import build, catalog
 from bgdata.store.catalog import connect, write_catalog
+from bgdata.store.checks import connect_tables, define_version
 from bgdata.store.context import Computed
 from bgdata.store.declaration import Column
-from bgdata.store.diff import define_version
 from bgdata.store.locked_sql import QueryLimits
 from bgdata.store.progress import Silence
-from bgdata.store.reading import connect_tables
 from bgdata.store.registry import Kinds
 from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify
@@ -64,13 +63,9 @@ def test_plain_clients_read_it(toys: Warehouse) -> None:
     assert answer(toys.catalog, LARGEST) == 81
     assert answer(toys.catalog, "select variant from squares_10 where square = 49") == "10"
     assert answer(toys.catalog, "select epc(6.0)") == 49
-
-
-def test_deleted_and_written_again(toys: Warehouse) -> None:
-    toys.build("squares", TEN)
     toys.catalog.unlink()
     assert ours(toys, LARGEST) == 81
-    assert answer(toys.catalog, LARGEST) == 81
+    assert answer(toys.catalog, LARGEST) == 81, "written again"
 
 
 def test_moved(toys: Warehouse, tmp_path: Path) -> None:
@@ -283,7 +278,7 @@ def test_current_versions_that_are_gone_are_no_empty_tables(memory_path: Path, h
     assert "squares/10" in lost["damage"]
 
 
-def test_a_kind_whose_disk_is_gone_is_named(toys: Warehouse) -> None:
+def test_kind_on_a_missing_disk_is_named(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     shutil.move(toys.root / "squares", toys.root / "moved")
     (toys.root / "squares").symlink_to("/nowhere/squares")
@@ -323,7 +318,7 @@ def changed(path: Path, content: bytes) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("is_file", [False, True])
-def test_what_is_damaged_fails_the_query_that_reads_it(toys: Warehouse, damage: str, is_file: bool) -> None:
+def test_query_of_damaged_version_fails(toys: Warehouse, damage: str, is_file: bool) -> None:
     """And no other: views and filters of other variants still answer."""
     whole, table = toys.build("squares", TEN), toys.build("squares", Count(20))
     DAMAGES[damage](table)
@@ -346,7 +341,7 @@ def test_what_is_damaged_fails_the_query_that_reads_it(toys: Warehouse, damage: 
     assert whole.folder.parent.name in ask("select string_agg(variant) from versions")
 
 
-def test_what_is_damaged_later_fails_too(toys: Warehouse) -> None:
+def test_query_fails_after_later_damage(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     with toys.connect() as connection:
         assert connection.sql("select count(*) from squares_10").fetchall() == [(10,)]
@@ -382,7 +377,7 @@ class Cubes(Squares):
                                    "name": pa.array(["a"] * len(batch))})  # fmt: skip
 
 
-def test_an_older_form_names_itself_and_what_to_do(toys: Warehouse) -> None:
+def test_older_columns_are_an_error_with_advice(toys: Warehouse) -> None:
     """Its arrays are read as before; SQL says what is different, and other variants answer."""
     old = toys.build("squares", TEN)
     newer = toy_warehouse(toys.root, squares=Cubes())
@@ -421,7 +416,7 @@ def test_names_of_variants_do_not_hide_views(toys: Warehouse) -> None:
     assert ours(warehouse, "select count(*) from square") == 20
 
 
-def test_what_is_published_while_it_is_written_is_missed_once(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_version_published_while_catalog_is_written(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a build that is killed before it writes its own."""
     toys.build("squares", TEN)
     fill = catalog.fill_catalog
@@ -620,13 +615,9 @@ def test_read_only_copies_keep_their_catalog(toys: Warehouse) -> None:
     assert toys.catalog.stat().st_mtime_ns == written
 
 
-def test_no_warehouse(tmp_path: Path) -> None:
+def test_missing_and_empty_warehouses_stay_so(tmp_path: Path) -> None:
     with pytest.raises(MissingWarehouseError):
         toy_warehouse(tmp_path / "none").connect()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_empty_folder_is_an_empty_warehouse_and_stays_empty(tmp_path: Path) -> None:
     assert ours(toy_warehouse(tmp_path), "select count(*) from versions") == 0
     assert list(tmp_path.iterdir()) == []
 

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
 
 from bgdata.errors import CheckFailedError
 from bgdata.kinds import sql_folders
 from bgdata.store import checks
-from bgdata.store.registry import Kinds
-from bgdata.store.scripts import SqlFolders
+from bgdata.store.checks import (
+    ColumnChange,
+    Comparison,
+    RowsOnly,
+    column_changes,
+    comparison,
+    define_version,
+    rows_only,
+)
+from bgdata.store.declaration import Column
+from bgdata.store.registry import Kinds, SqlFolders
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares
 
@@ -37,7 +49,7 @@ def test_checks_of_a_kind(folder: Path) -> None:
     ]
 
 
-def test_what_breaks_a_check_is_not_published(folder: Path, warehouse: Warehouse) -> None:
+def test_failed_check_is_not_published(folder: Path, warehouse: Warehouse) -> None:
     (folder / "squares__below_fifty.sql").write_text("select number, square from squares where square >= 50;")
     message = r"expected below fifty in every row of squares/10, found \(8, 64\); the table is not published"
     with pytest.raises(CheckFailedError, match=message):
@@ -55,3 +67,95 @@ def test_checks_may_use_macros(folder: Path, warehouse: Warehouse) -> None:
 def test_declared_columns_are_selected_in_order(warehouse: Warehouse) -> None:
     squares = warehouse.kind("squares")
     assert checks.select_columns(squares, Count(8), squares.tables[0]) == ('\'8\' as variant, "number", "square"')
+
+
+class Mixed(Squares):
+    """A column of each type that is compared in its own way."""
+
+    columns = (
+        Column("number", "INTEGER", "", "Number"),
+        Column("size", "FLOAT", "", "A number"),
+        Column("chances", "FLOAT[]", "", "A list"),
+        Column("name", "VARCHAR", "", "A text"),
+        Column("gone", "INTEGER", "", "Only in one of them"),
+    )
+
+
+MAIN = Mixed().tables[0]
+
+
+@pytest.fixture
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        yield connection
+
+
+def changes(connection: duckdb.DuckDBPyConnection, before: str, after: str) -> list[ColumnChange]:
+    """Compare rows given as VALUES (number, size, chances, name); only `before` has the column `gone`."""
+    connection.execute(
+        f"create view before as select *, 1 as gone from (values {before}) t(number, size, chances, name)"
+    )
+    connection.execute(f"create view after as select * from (values {after}) t(number, size, chances, name)")
+    return list(column_changes(connection, MAIN))
+
+
+def test_equal_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    rows = "(1, 0.5, [0, 1], 'a'), (2, null, null, null), (3, -1, [], '')"
+    assert changes(connection, rows, rows) == [
+        ColumnChange("size", 3, 0, 0, 0, ""),
+        ColumnChange("chances", 3, 0, 0, 0, ""),
+        ColumnChange("name", 3, 0, 0, 0, ""),
+    ]
+
+
+def about(number: float) -> Any:
+    """A number where one is compared."""
+    return pytest.approx(number)
+
+
+def test_size_and_place_of_differences(connection: duckdb.DuckDBPyConnection) -> None:
+    found = changes(
+        connection,
+        "(1, 0.5, [0, 1], 'a'), (2, 1.5, [1], 'b'), (3, 1, [], 'c'), (4, 1, [], '')",
+        "(1, 0.25, [0, 1], 'a'), (2, 2.5, [0.5, 0.5], 'x'), (3, 1, [0], 'c'), (5, 1, [], '')",
+    )
+    assert found == [
+        ColumnChange("size", 3, 2, 1.0, about(1.25 / 3), "2"),
+        ColumnChange("chances", 3, 2, 0.5, about(0.5 / 3), "2"),
+        ColumnChange("name", 3, 1, 1, about(1 / 3), "2"),
+    ]
+
+
+def test_difference_of_large_numbers(toys: Warehouse) -> None:
+    """A column of BIGINT is a number like others."""
+    with duckdb.connect() as connection:
+        connection.execute("create view before as select 1 as number, 5::bigint as square")
+        connection.execute("create view after as select 1 as number, 3000000005::bigint as square")
+        (change,) = column_changes(connection, toys.kind("squares").tables[0])
+    assert (change.largest_change, change.mean_absolute_change) == (3e9, 3e9)
+
+
+def test_versions_without_common_rows(connection: duckdb.DuckDBPyConnection) -> None:
+    assert {(c.rows_compared, c.rows_changed) for c in changes(connection, "(1, 0, [0], '')", "(2, 0, [0], '')")} == {
+        (0, 0)
+    }
+    assert rows_only(connection, MAIN) == RowsOnly(1, 1)
+
+
+def test_rows_that_one_table_lacks(connection: duckdb.DuckDBPyConnection) -> None:
+    found = changes(connection, "(1, 0, [0], ''), (2, 0, [0], '')", "(2, 0, [0], ''), (3, 0, [0], ''), (4, 0, [0], '')")
+    assert [change.rows_compared for change in found] == [1, 1, 1]
+    assert rows_only(connection, MAIN) == RowsOnly(1, 2)
+
+
+def test_versions(toys: Warehouse) -> None:
+    for count in (10, 20):
+        toys.build("squares", Count(count))
+    with toys.connect() as connection:
+        (shape,) = toys.kind("squares").tables
+        for name, count in (("before", 10), ("after", 20)):
+            define_version(connection, name, toys.kind("squares"), shape, toys.open("squares", f"{count}"))
+        found = comparison(connection, shape)
+        assert found == Comparison(shape, RowsOnly(0, 10), [ColumnChange("square", 10, 0, 0, 0, "")])
+        assert not found.is_same
+        assert connection.sql("select count(*), min(variant) from after").fetchall() == [(20, "20")]

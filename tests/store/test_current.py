@@ -24,11 +24,11 @@ from bgdata.kinds import SQL
 from bgdata.store import housekeeping, storage
 from bgdata.store.context import Build
 from bgdata.store.housekeeping import Rubbish, needed_by, remove, rubbish, sweep
+from bgdata.store.names import CURRENT
 from bgdata.store.registry import Kinds
 from bgdata.store.storage import is_locked
 from bgdata.store.table import Table
 from bgdata.store.verify import verify_files
-from bgdata.store.versions import CURRENT
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.verify import repair_version
 from tests.store.toy import Count, Squares, SquareSums, toy_warehouse
@@ -86,7 +86,7 @@ def shown(warehouse: Warehouse, view: str = "powers", column: str = "square") ->
         return int(connection.sql(f"select {column} from {view} where number = 0").fetchall()[0][0])
 
 
-def test_what_was_asked_for_last_answers_also_when_it_was_there(powers: Warehouse) -> None:
+def test_existing_version_becomes_current_when_built_again(powers: Warehouse) -> None:
     """Seeds 1, 2, 1: it was 2 that answered."""
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     assert (powers.open("powers", "10").name, shown(powers)) == (second.name, 2)
@@ -95,7 +95,7 @@ def test_what_was_asked_for_last_answers_also_when_it_was_there(powers: Warehous
     assert [table.name for table in powers.current("powers")] == [first.name]
 
 
-def test_a_clock_that_was_set_back(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_last_build_is_current_whatever_its_date(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was built last answers, though the other one is newer by its date."""
     powers.build("powers", Seeded(10, 1))
     past = Mock(now=lambda _: datetime(2001, 1, 1, tzinfo=UTC))
@@ -141,7 +141,7 @@ def test_a_damaged_pointer_is_named_and_mended(powers: Warehouse, written: str) 
     assert powers.open("powers", "10").name == table.name
 
 
-def test_a_current_version_that_is_gone_is_missed(powers: Warehouse) -> None:
+def test_missing_current_version_is_an_error(powers: Warehouse) -> None:
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     storage.remove_folder(second.folder)
     with pytest.raises(
@@ -170,7 +170,7 @@ def test_remove(powers: Warehouse) -> None:
     assert list(powers.staging.iterdir()) == []
 
 
-def test_what_names_a_version_in_its_parameters_needs_it(toys: Warehouse) -> None:
+def test_version_named_in_parameters_is_needed(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     other = toys.build("squares", Count(20))
     manifest = dataclasses.replace(other.manifest, parameters={"count": 20, "labels": f"{table.name}:0.5"})
@@ -216,7 +216,7 @@ def test_rubbish(powers: Warehouse) -> None:
     assert shown(powers) == 3
 
 
-def test_what_is_needed_meanwhile_is_not_swept(powers: Warehouse) -> None:
+def test_sweep_looks_again(powers: Warehouse) -> None:
     """Between the list and the answer somebody makes a version current, and something else from it."""
     first, _, third = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2, 3))
     found = rubbish(powers)
@@ -249,7 +249,7 @@ def test_versions_with_damaged_files_are_not_rubbish(powers: Warehouse) -> None:
     assert rubbish(powers) == []
 
 
-def test_what_a_repair_has_set_aside_is_kept_unless_it_is_asked_for(powers: Warehouse) -> None:
+def test_damaged_files_set_aside_are_kept_by_default(powers: Warehouse) -> None:
     table = powers.build("powers", Seeded(10, 1))
     table.parquet.chmod(0o644)
     table.parquet.write_bytes(b"junk")
@@ -393,9 +393,7 @@ Histories.TestCase.settings = settings(max_examples=12, stateful_step_count=12, 
 TestHistories = pytest.mark.slow(Histories.TestCase)
 
 
-def test_nothing_is_deleted_that_a_build_needs_which_began_meanwhile(
-    powers: Warehouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sweep_keeps_inputs_of_running_builds(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """A build that has its lock before anything is deleted is seen; one that comes later waits, and looks again."""
     older, _ = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     found = rubbish(powers)

@@ -23,17 +23,16 @@ from bgdata.errors import (
 )
 from bgdata.store.catalog import write_catalog
 from bgdata.store.housekeeping import remove, rubbish, sweep
-from bgdata.store.linked import move_aside
-from bgdata.store.owners import OWNER
+from bgdata.store.linked import OWNER, move_aside
+from bgdata.store.names import CURRENT
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.verify import verify_files
-from bgdata.store.versions import CURRENT
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.verify import put_back_current, repair_version
 from tests.store import processes
 from tests.store.test_build import MoreSquares, WrongSquares
-from tests.store.test_published import Shipped
+from tests.store.test_table import Shipped
 from tests.store.toy import Count, Notes, Squares, problems, toy_warehouse, whole_versions
 
 pytestmark = pytest.mark.catalog
@@ -97,7 +96,7 @@ def test_every_reader_finds_it(toys: Warehouse, disk: Path, table: Table) -> Non
     assert [found.name for found in toy_warehouse(disk).versions()] == [table.name], "it is a warehouse by itself"
 
 
-def test_nothing_to_do_the_second_time(toys: Warehouse, disk: Path, table: Table) -> None:
+def test_second_build_does_nothing(toys: Warehouse, disk: Path, table: Table) -> None:
     before = {path: path.stat().st_mtime_ns for root in (toys.root, disk) for path in root.rglob("*")}
     for directory in (disk, None):
         notes = Notes()
@@ -123,7 +122,7 @@ def test_later_versions_go_there_too(toys: Warehouse, disk: Path, table: Table) 
     assert len(whole_versions(newer)) == 2
 
 
-def test_what_comes_with_the_package(toys: Warehouse, disk: Path, memory_path: Path) -> None:
+def test_published_version_on_another_disk(toys: Warehouse, disk: Path, memory_path: Path) -> None:
     original = toy_warehouse(memory_path / "package").build("squares", TEN)
     warehouse = toy_warehouse(toys.root, squares=Shipped(original.folder))
     table = warehouse.build("squares", TEN, directory=disk)
@@ -192,7 +191,7 @@ def test_repair(toys: Warehouse, disk: Path, table: Table, capsys: pytest.Captur
 # what cannot take it
 
 
-def test_what_is_no_folder(toys: Warehouse, disk: Path) -> None:
+def test_invalid_directory_is_refused(toys: Warehouse, disk: Path) -> None:
     (disk / "file").write_text("")
     missing = "expected a folder that is there, to put squares/10 into, found"
     with pytest.raises(UsageError, match=f"{missing} no such folder: {disk}/none"):
@@ -208,7 +207,7 @@ def test_what_is_no_folder(toys: Warehouse, disk: Path) -> None:
     assert list(toys.versions()) == []
 
 
-def test_a_version_that_is_in_the_warehouse(toys: Warehouse, disk: Path, memory_path: Path) -> None:
+def test_version_inside_the_warehouse_is_refused_elsewhere(toys: Warehouse, disk: Path, memory_path: Path) -> None:
     table = toys.build("squares", TEN)
     message = f"expected squares/10 nowhere but in {disk}, found {table.folder.name} in {table.folder.parent}; "
     for force in (False, True):
@@ -365,7 +364,7 @@ def test_killed_at_every_change_to_a_file(memory_path: Path, force: bool) -> Non
 # disks that go, and links that others made
 
 
-def test_a_disk_that_is_not_there(toys: Warehouse, disk: Path, table: Table) -> None:
+def test_missing_disk_is_an_error(toys: Warehouse, disk: Path, table: Table) -> None:
     moved = disk.with_name("moved")
     disk.rename(moved)
     with pytest.raises(StorageError, match=f"expected the folder {disk}/squares/10, to which the link .* is its disk"):
@@ -378,7 +377,7 @@ def test_a_disk_that_is_not_there(toys: Warehouse, disk: Path, table: Table) -> 
     assert table.folder.resolve().is_relative_to(moved)
 
 
-def test_a_warehouse_that_was_moved(toys: Warehouse, disk: Path, table: Table) -> None:
+def test_moved_warehouse_owns_its_disk_again(toys: Warehouse, disk: Path, table: Table) -> None:
     """Its versions there are read, and owned again by whoever builds there."""
     toys.root.rename(toys.root.with_name("moved"))
     moved = toy_warehouse(toys.root.with_name("moved"), squares=MoreSquares())
@@ -477,7 +476,7 @@ def test_an_unfinished_build_of_a_stranger_leads_gc_nowhere(toys: Warehouse, dis
     assert (disk / f".{name}" / "key").exists()
 
 
-def test_what_a_stranger_calls_set_aside_stays_where_it_is(toys: Warehouse, disk: Path) -> None:
+def test_foreign_link_set_aside_is_not_followed(toys: Warehouse, disk: Path) -> None:
     """A repair puts back what one before has set aside; a link to anything else is no more than a link."""
     table = toys.build("squares", TEN)
     (disk / "secret").mkdir()
@@ -489,7 +488,7 @@ def test_what_a_stranger_calls_set_aside_stays_where_it_is(toys: Warehouse, disk
     assert table.folder.is_symlink()
 
 
-def test_a_repair_on_another_disk_that_does_not_end(toys: Warehouse, table: Table) -> None:
+def test_interrupted_repair_on_another_disk_is_put_back(toys: Warehouse, table: Table) -> None:
     aside = move_aside(toys, table.folder, f"damaged-squares-10-{table.folder.name}")
     assert aside.is_symlink()
     put_back_current(toys)
@@ -497,7 +496,7 @@ def test_a_repair_on_another_disk_that_does_not_end(toys: Warehouse, table: Tabl
     assert list(toys.staging.iterdir()) == []
 
 
-def test_an_owner_is_named_by_a_whole_path(
+def test_relative_owner_path_is_ignored(
     toys: Warehouse, disk: Path, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A warehouse from a stranger may be opened from its own folder."""
@@ -518,7 +517,7 @@ def test_a_link_in_place_of_a_version_is_replaced(toys: Warehouse, disk: Path) -
     assert {path: path.stat().st_ino for path in other.folder.iterdir()} == before
 
 
-def test_a_staging_folder_that_leads_elsewhere(toys: Warehouse, disk: Path) -> None:
+def test_linked_staging_folder_is_refused(toys: Warehouse, disk: Path) -> None:
     toys.root.mkdir()
     toys.staging.symlink_to(disk)
     for write in (lambda: toys.build("squares", TEN), lambda: write_catalog(toys), lambda: sweep(toys, [])):

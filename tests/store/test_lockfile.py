@@ -10,9 +10,24 @@ from typing import Any
 import pytest
 
 from bgdata.errors import CorruptFileError, ManifestFormatError, MissingTableError
-from bgdata.store.lockfile import LockEntry, PinnedFile, load_lock, load_pins, read_lock, save_lock, save_pin
+from bgdata.store.lockfile import (
+    LockEntry,
+    PinnedFile,
+    Verdict,
+    advice,
+    left_out,
+    load_lock,
+    load_pins,
+    lock_verdicts,
+    read_lock,
+    save_lock,
+    save_pin,
+)
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.test_manifest import MANIFEST
+from tests.store.toy import Count, Squares
 from tests.together import each
 
 OTHER = dataclasses.replace(MANIFEST, dataset="cubes")
@@ -87,3 +102,55 @@ def test_every_field_refuses_what_could_be_run(tmp_path: Path, part: str, hostil
         with pytest.raises(ManifestFormatError, match="expected a lock file") as error:
             read_lock(path)
         assert str(error.value).isprintable()
+
+
+class Many(Squares):
+    """Squares of which a default build leaves the longer variant out."""
+
+    more = (Count(30),)
+
+
+@pytest.fixture
+def warehouse(memory_path: Path) -> Warehouse:
+    return Warehouse(memory_path / "warehouse", {"squares": Many()})
+
+
+@pytest.fixture
+def tables(warehouse: Warehouse) -> list[Table]:
+    """Both variants, and their lock."""
+    found = [warehouse.build("squares", each) for each in Many.defaults]
+    save_lock(warehouse.lock, [table.manifest for table in found])
+    return found
+
+
+def verdict(found: list[Verdict], variant: str) -> tuple[str, bool, bool]:
+    (each,) = (each for each in found if each.entry.variant == variant)
+    return each.text, each.is_same, each.is_right
+
+
+def test_basic_variants_are_the_defaults_but_for_more() -> None:
+    assert (Many().basic, Squares().basic) == ([Count(20)], [Count(20), Count(30)])
+
+
+@pytest.mark.usefixtures("tables")
+def test_all_is_there(warehouse: Warehouse) -> None:
+    found = lock_verdicts(warehouse)
+    assert [verdict(found, variant) for variant in ("20", "30")] == [("same", True, True)] * 2
+    assert left_out(warehouse) == left_out(warehouse, "squares") == []
+
+
+def test_only_optional_variants_may_be_missing(warehouse: Warehouse, tables: list[Table]) -> None:
+    for table in tables:
+        table.folder.rename(warehouse.root.parent / table.folder.name)
+    found = lock_verdicts(warehouse)
+    assert verdict(found, "20") == ("not built", False, False)
+    assert verdict(found, "30") == ("not built; try: bgdata build squares", False, True)
+    assert left_out(warehouse) == left_out(warehouse, "squares") == ["squares/30"]
+    assert advice(["squares/30", "x/y"]) == "not built: squares/30, x/y; try: bgdata build --all"
+
+
+def test_existing_versions_must_match_the_lock(warehouse: Warehouse, tables: list[Table]) -> None:
+    save_lock(warehouse.lock, [dataclasses.replace(table.manifest, digest="0" * 64) for table in tables])
+    for verdict in lock_verdicts(warehouse):
+        assert verdict.text.startswith("DIFFERS: current is ")
+        assert not verdict.is_right

@@ -112,7 +112,7 @@ def test_inputs_that_are_none(text: object) -> None:
         parse_input(text)
 
 
-def test_what_is_shown_is_short_and_printable() -> None:
+def test_shown_values_are_short_and_printable() -> None:
     assert shown("a") == "'a'"
     assert shown("\x1b[31m") == "'\\x1b[31m'"
     assert len(shown("x" * 10**7)) <= 80

@@ -158,7 +158,7 @@ def test_whole_numbers_for_floats_are_the_same_recipe() -> None:
 
 
 @pytest.mark.parametrize("share", ["1", True, None, (1,), np.float64(1), 10**400])
-def test_what_is_no_number_is_not_made_one(share: Any) -> None:
+def test_invalid_numbers_are_refused(share: Any) -> None:
     assert Floats(share).share is share
     with pytest.raises(InvalidParameterError, match=r"^expected share of type float, got "):
         Floats(share).check_types()

@@ -14,7 +14,7 @@ import pytest
 import bgdata
 from bgdata.kinds import SQL
 from bgdata.process import cache_folder
-from bgdata.store import build, seal
+from bgdata.store import build, catalog
 from bgdata.store.catalog import is_stale, write_catalog
 from bgdata.store.locked_sql import QueryLimits, reading_query
 from bgdata.store.registry import Kinds
@@ -79,7 +79,7 @@ def test_a_query_takes_what_is_written(declared: Warehouse) -> None:
     assert inode_of(declared.catalog) == written
 
 
-def test_it_imports_no_kind(declared: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_query_imports_no_kind(declared: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     modules = [module for module in toy_kinds(declared).modules.values() if module in sys.modules]
     assert len(modules) == 2
     for module in modules:
@@ -100,9 +100,7 @@ def toy_kinds(warehouse: Warehouse) -> Kinds:
     return warehouse.kinds
 
 
-def test_whoever_may_change_the_connection_has_it_in_memory(
-    declared: Warehouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_writable_connection_is_in_memory(declared: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(declared.root.parent)
     relative = Warehouse(declared.root.name, declared.kinds)
     assert ask(declared, WHERE, allow_files=True) == "memory"
@@ -192,14 +190,14 @@ def answers(warehouse: Warehouse, *, mend: bool) -> list[Any]:
     return found
 
 
-def test_a_script_that_came_is_seen(declared: Warehouse, scripts: Path) -> None:
+def test_new_script_is_noticed(declared: Warehouse, scripts: Path) -> None:
     assert ask(declared, WHERE) == "catalog"
     (scripts / "views" / "ones.sql").write_text("create view ones as select 1 as one;")
     assert ask(declared, "select one from ones") == 1
     assert ask(declared, WHERE) == "catalog"
 
 
-def test_what_others_wrote_is_never_opened(declare: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_foreign_catalog_is_never_opened(declare: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may hold anything: here views with other numbers."""
     with Together() as together:
         for number, (name, forge) in enumerate(FORGERIES.items()):
@@ -225,19 +223,19 @@ def forge_with_own_seal(warehouse: Warehouse, _: pytest.MonkeyPatch) -> None:
     key = cache_folder() / "key"
     mine = key.read_bytes()
     key.write_bytes(bytes(32))
-    seal.seal(warehouse, seal.catalog_state(warehouse), warehouse.catalog.read_bytes())
+    catalog.seal(warehouse, catalog.catalog_state(warehouse), warehouse.catalog.read_bytes())
     key.write_bytes(mine)
 
 
 def forge_without_code(warehouse: Warehouse, _: pytest.MonkeyPatch) -> None:
     write_forged(warehouse)
-    (warehouse.root / seal.FILE_NAME).write_text(f"{seal.catalog_state(warehouse)} ")
+    (warehouse.root / catalog.SEAL_NAME).write_text(f"{catalog.catalog_state(warehouse)} ")
 
 
 def seal_with_no_key(warehouse: Warehouse, patch: pytest.MonkeyPatch) -> None:
     """Nor does one who has no key believe what others without one say."""
     patch.setenv("BGDATA_CACHE", "/dev/null/none")
-    seal.seal(warehouse, seal.catalog_state(warehouse), warehouse.catalog.read_bytes())
+    catalog.seal(warehouse, catalog.catalog_state(warehouse), warehouse.catalog.read_bytes())
 
 
 def lose_the_key(*_: object) -> None:
@@ -276,11 +274,11 @@ def test_a_copy_is_not_taken_for_the_original(declared: Warehouse, memory_path: 
         assert thread.submit(ask, copy, LARGEST).result() == 81
 
 
-def test_a_seal_that_cannot_be_read_is_none(declared: Warehouse) -> None:
+def test_unreadable_seal_is_ignored(declared: Warehouse) -> None:
     with Together() as together:
         for content in (b"", b"x", b"a b c", b"\xff\xfe \x00", b"x" * 10_000):
             with together.case(content[:10]):
-                (declared.root / seal.FILE_NAME).write_bytes(content)
+                (declared.root / catalog.SEAL_NAME).write_bytes(content)
                 assert is_stale(declared)
                 assert ask(declared, WHERE) == "catalog"
                 assert not is_stale(declared)
@@ -305,7 +303,7 @@ def keep_open(path: Path, together: Any) -> None:
         together.wait(60)
 
 
-def test_it_opens_what_its_views_read_and_itself(declared: Warehouse, tmp_path: Path) -> None:
+def test_connection_opens_only_its_tables(declared: Warehouse, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a\n1\n")
     (table,) = declared.versions("squares")
     before = {path: path.read_bytes() for path in declared.root.rglob("*") if path.is_file()}
@@ -353,17 +351,17 @@ def test_a_warehouse_by_another_name(declared: Warehouse, memory_path: Path) -> 
     assert inode_of(declared.catalog) == written
 
 
-def test_the_key_is_nobody_elses(declared: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_private(declared: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BGDATA_CACHE", str(tmp_path / "new" / "cache"))
     write_catalog(declared)
     key = tmp_path / "new" / "cache" / "key"
     assert key.stat().st_mode & 0o777 == 0o600
-    assert len(key.read_bytes()) == seal.KEY_BYTES == len(seal.own_key())
-    assert key.read_bytes() not in (declared.root / seal.FILE_NAME).read_bytes()
+    assert len(key.read_bytes()) == catalog.KEY_BYTES == len(catalog.own_key())
+    assert key.read_bytes() not in (declared.root / catalog.SEAL_NAME).read_bytes()
     assert ask(declared, WHERE) == "catalog"
 
 
-def test_it_says_what_a_catalog_in_memory_says(small_root: Path) -> None:
+def test_file_equals_catalog_in_memory(small_root: Path) -> None:
     """All tables, views, columns, macros and comments, and that the functions of Python are used by both."""
     warehouse = bgdata.open_warehouse(small_root)
     shown = "select * exclude (database_name, database_oid, schema_oid{}) from {} where not internal order by all"

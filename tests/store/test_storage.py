@@ -44,7 +44,7 @@ def test_reasons(number: int, reason: str) -> None:
     assert str(caught.value) == f"cannot write x/y: {reason}"
 
 
-def test_a_hint_of_its_own() -> None:
+def test_storage_error_has_its_own_hint() -> None:
     """Where no folder of tables is meant."""
     with pytest.raises(StorageError) as caught, storage_errors("write", Path("x"), "choose another file"):
         raise OSError(errno.EACCES, "")
@@ -207,7 +207,7 @@ def test_only_locks_that_nobody_holds_are_removed(tmp_path: Path) -> None:
     remove_unheld(tmp_path / "lock")
 
 
-def test_whoever_waits_is_told(tmp_path: Path) -> None:
+def test_waiting_build_is_told(tmp_path: Path) -> None:
     waited = []
 
     def release() -> None:

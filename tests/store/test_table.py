@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from bgdata.errors import CorruptFileError, MissingTableError
-from bgdata.store.table import Table
+from bgdata.errors import CorruptFileError, DigestMismatchError, ManifestFormatError, MissingTableError
+from bgdata.store.manifest import FILE_NAME
+from bgdata.store.table import Table, is_published, published_folder
 from bgdata.warehouse import Warehouse
-from tests.store.toy import Count
+from tests.store import processes
+from tests.store.toy import Count, Notes, Squares, toy_warehouse, whole_versions
 
 
 @pytest.fixture
@@ -47,3 +50,136 @@ def test_files_of_another_size(table: Table, name: str) -> None:
     path.unlink()
     with pytest.raises(MissingTableError, match=rf"expected .*{name}, found no such file; try: bgdata verify --repair"):
         table.check_sizes()
+
+
+TEN = Count(10)
+
+
+class Shipped(Squares):
+    """Ten squares come with the package."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def published(self, parameters: Count) -> Path | None:
+        return self.folder if parameters == TEN else None
+
+
+@pytest.fixture
+def shipped(memory_path: Path) -> Path:
+    """A folder as the package has it, with files that a test can write to."""
+    table = toy_warehouse(memory_path / "elsewhere").build("squares", TEN)
+    folder = memory_path / "package" / "10" / table.folder.name
+    shutil.copytree(table.folder, folder)
+    for path in folder.iterdir():
+        path.chmod(0o644)
+    return folder
+
+
+@pytest.fixture
+def warehouse(memory_path: Path, shipped: Path) -> Warehouse:
+    return toy_warehouse(memory_path / "warehouse", squares=Shipped(shipped))
+
+
+def test_published_version_is_copied(warehouse: Warehouse, shipped: Path) -> None:
+    notes = Notes()
+    table = warehouse.build("squares", TEN, progress=notes)
+    assert notes.texts == [f"squares/10: comes with the package ({table.folder.name})"]
+    assert {path.name: path.read_bytes() for path in table.folder.iterdir()} == {
+        path.name: path.read_bytes() for path in shipped.iterdir()
+    }
+    assert whole_versions(warehouse) == [f"squares/10/{table.manifest.version}"]
+    assert list(warehouse.staging.iterdir()) == []
+    assert is_published(warehouse.kind("squares"), table)
+    with warehouse.connect() as connection:
+        assert connection.sql("select max(square) from squares_10").fetchall() == [(81,)]
+    notes = Notes()
+    warehouse.build("squares", TEN, progress=notes)
+    assert notes.texts == [f"squares/10: already built ({table.folder.name})"]
+
+
+def test_force_computes_it(warehouse: Warehouse) -> None:
+    copied = warehouse.build("squares", TEN).manifest
+    notes = Notes()
+    table = warehouse.build("squares", TEN, progress=notes, force=True)
+    assert notes.texts[0].startswith(f"squares/10: built {copied.version}, 10 rows in ")
+    assert (table.manifest.digest, table.manifest.created > copied.created) == (copied.digest, True)
+    assert not is_published(warehouse.kind("squares"), table)
+
+
+def test_others_are_computed(warehouse: Warehouse) -> None:
+    notes = Notes()
+    table = warehouse.build("squares", Count(11), progress=notes)
+    assert notes.texts[0].startswith("squares/11: built ")
+    assert not is_published(warehouse.kind("squares"), table)
+
+
+class NextRevision(Shipped):
+    """What comes with the package is of the recipe before."""
+
+    revision = 2
+
+
+def test_another_recipe_is_computed(memory_path: Path, shipped: Path) -> None:
+    notes = Notes()
+    table = toy_warehouse(memory_path / "warehouse", squares=NextRevision(shipped)).build(
+        "squares", TEN, progress=notes
+    )
+    assert notes.texts[0].startswith("squares/10: built r2-")
+    assert table.manifest.revision == 2
+
+
+def test_damage_is_refused(warehouse: Warehouse, shipped: Path) -> None:
+    path = shipped / "square.npy"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + b"\1")
+    message = (
+        rf"expected SHA-256 \w+\.\.\. of {path}, which comes with the package, found \w+\.\.\.; "
+        "try: install bgdata again"
+    )
+    with pytest.raises(DigestMismatchError, match=message):
+        warehouse.build("squares", TEN)
+    path.write_bytes(whole[:-1])
+    with pytest.raises(CorruptFileError, match=f"expected {len(whole)} bytes in {path}, found {len(whole) - 1}"):
+        warehouse.build("squares", TEN)
+    path.unlink()
+    with pytest.raises(MissingTableError, match=f"expected {path}, found no such file"):
+        warehouse.build("squares", TEN)
+    (shipped / FILE_NAME).write_text("{}")
+    with pytest.raises(ManifestFormatError, match=f"expected a manifest of format 1 in {shipped / FILE_NAME}"):
+        warehouse.build("squares", TEN)
+    assert whole_versions(warehouse) == []
+    path.write_bytes(whole)
+    assert not is_published(warehouse.kind("squares"), warehouse.build("squares", TEN, force=True))
+
+
+def test_damaged_manifest_is_not_missing(shipped: Path) -> None:
+    """What takes hours would begin without a word; other recipes and variants are not concerned."""
+    package = shipped.parents[1]
+    assert published_folder(package, TEN, "10") == shipped
+    assert published_folder(package, Count(11), "10") is None
+    (shipped / FILE_NAME).write_text("{")
+    for parameters in (TEN, Count(12)):
+        with pytest.raises(
+            ManifestFormatError, match=f"^expected a whole version in {shipped}, which comes with the pack"
+        ):
+            published_folder(package, parameters, "10")
+    assert published_folder(package, Count(11), "11") is None
+
+
+def copy(root: Path, shipped: Path, kill_at: int) -> None:
+    """In another process: build, and die at a change."""
+    processes.die_at_change(root, kill_at)
+    toy_warehouse(root, squares=Shipped(shipped)).build("squares", TEN)
+
+
+@pytest.mark.parametrize("kill_at", range(0, 24, 3))
+def test_killed_while_it_is_copied(memory_path: Path, shipped: Path, kill_at: int) -> None:
+    warehouse = toy_warehouse(memory_path / "warehouse", squares=Shipped(shipped))
+    processes.run(copy, warehouse.root, shipped, kill_at)
+    assert len(whole_versions(warehouse)) <= 1
+    table = warehouse.build("squares", TEN)
+    assert whole_versions(warehouse) == [f"squares/10/{table.manifest.version}"]
+    assert is_published(warehouse.kind("squares"), table)
+    assert not [path for path in warehouse.staging.iterdir() if path.is_dir()]

@@ -111,7 +111,7 @@ def test_showing_a_reader_is_all_that_loads_parquet(small_root: Path) -> None:
 
 
 def test_names_are_escaped() -> None:
-    text = rows_html([{"<script>": "<b>", "n": 3}], links=['/position/"><i>'])
+    text = rows_html([{"<script>": "<b>", "n": 3}], links=['/position/"><i>'], word="board")
     assert "<script>" not in text
     assert "<b>" not in text
     assert "<i>" not in text

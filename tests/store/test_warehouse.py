@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from bgdata.errors import MissingTableError, MissingWarehouseError, UnknownKindError
+from bgdata.store.names import CURRENT
 from bgdata.store.storage import publish
 from bgdata.store.table import Table
-from bgdata.store.versions import CURRENT
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, toy_warehouse
 
@@ -104,7 +104,7 @@ def test_other_files_are_no_versions(toys: Warehouse, name: str, is_folder: bool
         assert connection.sql("select count(*) from versions").fetchall() == [(1,)]
 
 
-def test_what_is_not_there(toys: Warehouse) -> None:
+def test_missing_names_are_errors(toys: Warehouse) -> None:
     with pytest.raises(
         MissingWarehouseError, match=r"expected a warehouse in .*, found no such folder; try: bgdata bu"
     ):

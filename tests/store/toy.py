@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import pytest
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.kinds import all_kinds
 from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Dataset, Estimate, SmallDataset, sampled
+from bgdata.store.dataset import Computation, Dataset, Estimate, sampled
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
@@ -30,8 +31,8 @@ class Count(Parameters):
     count: int = 20
 
 
-class Toy(SmallDataset[Count]):
-    """A column of integers, and one array of the same name."""
+class Toy(Dataset[Count], Computation[Count]):
+    """A column of integers, and one array of the same name. Declares and computes in one class."""
 
     value: ClassVar[str]
     revision = 1
@@ -41,6 +42,13 @@ class Toy(SmallDataset[Count]):
     parameters = Count
     defaults: tuple[Count, ...] = (Count(), Count(30))
     smallest = Count(10)
+
+    def __init__(self) -> None:
+        super().__init__(self)
+
+    @functools.cached_property
+    def computation(self) -> Computation[Count]:
+        return self
 
     def slug(self, parameters: Count) -> str:
         return f"{parameters.count}"

@@ -14,7 +14,7 @@ import pytest
 import bgdata
 from bgdata.game.position import Position
 from bgdata.web.app import create_app
-from bgdata.web.limits import Limits
+from bgdata.web.site import Limits
 from tests.command_line import POSITION
 from tests.web.servers import serving
 
@@ -181,7 +181,7 @@ def test_a_checker_let_go_beside_the_board_stays(opened: Opener, host: str) -> N
     reaches(page, f"{host}/position/{Position(board).id}")
 
 
-def test_a_notation_says_that_it_is_copied(opened: Opener) -> None:
+def test_copying_a_notation_is_confirmed(opened: Opener) -> None:
     page = opened(f"/position/{START}", permissions=["clipboard-read", "clipboard-write"])
     page.locator(".names code", has_text=START).first.click()
     page.locator(".copied", has_text="copied").wait_for()
@@ -262,7 +262,7 @@ def test_names_are_completed_in_sql(opened: Opener) -> None:
     assert box.input_value() == "from bearoff_two_sided"
 
 
-def test_a_rollout_goes_on(opened: Opener) -> None:
+def test_rollout_continues(opened: Opener) -> None:
     """Until its last game."""
     page = opened(f"/rollout/{POSITION}")
     page.wait_for_function("() => document.querySelector('[data-count]').textContent == '360'")

@@ -42,7 +42,7 @@ def test_from_zero_and_what_is_not_known() -> None:
     assert (only[1], last[1]) == ((TOP + BOTTOM) / 2, TOP)
 
 
-def test_what_is_infinite_is_left_out() -> None:
+def test_infinite_values_are_left_out() -> None:
     ((first, last),) = lines_of(Chart("rate", "games", [1, 2, 3], (Line("a", [1.0, inf, 2.0]),)))
     assert (first[1], last[1]) == (BOTTOM, TOP)
 
@@ -63,7 +63,7 @@ def test_two_lines_have_a_legend_and_a_mark() -> None:
     st.booleans(),
     st.booleans(),
 )
-def test_nothing_is_outside_the_picture(values: list[float], from_zero: bool, is_logarithmic: bool) -> None:
+def test_drawing_stays_inside_the_picture(values: list[float], from_zero: bool, is_logarithmic: bool) -> None:
     places = [10.0 * (place + 1) for place in range(len(values))]
     chart = Chart("a", "games", places, (Line("a", values, [0.5] * len(values)),), is_logarithmic, from_zero=from_zero)
     for line in lines_of(chart):

@@ -279,7 +279,7 @@ def test_pages_lead_to_it(client: TestClient) -> None:
     assert "/openapi.json" in read(client, "/").links
 
 
-def test_a_warehouse_without_tables_tells_the_same(empty: TestClient, told: dict[str, Any]) -> None:
+def test_empty_warehouse_has_the_same_document(empty: TestClient, told: dict[str, Any]) -> None:
     assert empty.get("/openapi.json").json() == told
 
 

@@ -29,9 +29,8 @@ from bgdata.web import app as web_app
 from bgdata.web import connections
 from bgdata.web import site as site_module
 from bgdata.web.app import HEADERS, create_app
-from bgdata.web.limits import Budget, Limits
 from bgdata.web.openapi import ADDRESSES
-from bgdata.web.site import Site, folders_in
+from bgdata.web.site import Budget, Limits, Site, folders_in
 from tests.command_line import POSITION
 from tests.kept import own
 from tests.together import each
@@ -132,7 +131,7 @@ def test_no_more_is_kept_than_there_is_room_for(small_root: Path, monkeypatch: p
     assert made == [1, 2, 3, 4, 5, 2]
 
 
-def test_what_no_page_needs_is_refused(client: TestClient) -> None:
+def test_invalid_requests_are_refused(client: TestClient) -> None:
     assert client.request("GET", "/", content=b"x").status_code == 413
     assert client.get("/search?q=" + "x" * 9000).status_code == 414
     assert client.get("/", headers={"host": "evil.example"}).status_code == 421
@@ -362,13 +361,13 @@ def test_folders_that_may_not_be_read_are_passed_over(monkeypatch: pytest.Monkey
     assert folders_in(tmp_path) == []
 
 
-def test_a_flaw_is_told_as_any_error(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_is_told_like_others(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the headers of every answer, and as JSON where that is asked for; the log has the rest."""
 
     def fails(*_: object) -> None:
         raise ZeroDivisionError("a secret")
 
-    monkeypatch.setattr(Site, "charged", fails)
+    monkeypatch.setattr(Site, "charge", fails)
     for where, kind in (("/table", "text/html"), ("/table.json", "application/json")):
         answer = client.get(where)
         assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (500, kind)
@@ -456,32 +455,32 @@ def test_the_site_loads_nothing_that_it_does_not_need() -> None:
 
 def test_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("bgdata.web.limits.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("bgdata.web.site.time.monotonic", lambda: now[0])
     budget = Budget(Limits(client_seconds=10.0, client_share=0.5))
-    assert budget.left("a") == 10.0
+    assert budget.seconds_left("a") == 10.0
     budget.spend("a", 12.0)
-    assert (budget.left("a"), budget.left("b")) == (-2.0, 10.0)
+    assert (budget.seconds_left("a"), budget.seconds_left("b")) == (-2.0, 10.0)
     now[0] += 6.0
-    assert budget.left("a") == 1.0
+    assert budget.seconds_left("a") == 1.0
     now[0] += 1000.0
-    assert budget.left("a") == 10.0
+    assert budget.seconds_left("a") == 10.0
 
 
 def test_requests_in_progress_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many at once do not all pass before the first is charged."""
     now = [1000.0]
-    monkeypatch.setattr("bgdata.web.limits.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("bgdata.web.site.time.monotonic", lambda: now[0])
     budget = Budget(Limits(client_seconds=2.0, request_seconds=1.0, client_share=0.0))
     with budget.spending("a"), budget.spending("a"):
         with pytest.raises(bgdata.errors.TooBusyError, match="expected fewer questions at once"):
             budget.spending("a").__enter__()
         with budget.spending("b"):
             pass
-    assert budget.left("a") == 2.0
+    assert budget.seconds_left("a") == 2.0
     with budget.spending("a"):
         now[0] += 1.5
-        assert budget.left("a") == 0.5
-    assert budget.left("a") == 0.5
+        assert budget.seconds_left("a") == 0.5
+    assert budget.seconds_left("a") == 0.5
 
 
 def test_clients_from_elsewhere_have_a_budget(small_root: Path) -> None:

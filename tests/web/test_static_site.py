@@ -8,7 +8,7 @@ import pytest
 
 import bgdata
 from bgdata.store.storage import sha256_file
-from bgdata.web.static_site import file_name, file_names, link_or_copy, relinked
+from bgdata.web.static_site import file_name, file_names, link_or_copy, relink
 from tests.command_line import error_of, run
 from tests.web.reading import PageReader
 
@@ -56,7 +56,7 @@ def test_names_and_links() -> None:
     assert file_name("/openings?objective=money&roll=31") == "openings-money-31.html"
     names = {"/": "index.html", "/table/a": "table/a.html", "/x?b=1&c=2": "x-1-2.html"}
     text = '<a href="/">h</a><a href="/x?b=1&amp;c=2#y">x</a><a href="/none">n</a><form action="/x"><p>f</p></form>'
-    assert relinked(text, names, "table/a.html") == (
+    assert relink(text, names, "table/a.html") == (
         '<a href="../index.html">h</a><a href="../x-1-2.html#y">x</a><a>n</a>'
     )
 
@@ -67,13 +67,13 @@ def test_buttons_that_lead_nowhere_go() -> None:
         '<nav aria-label="P"><a href="/sql">SQL</a>\n<a href="/" aria-current="page">h</a></nav>'
         '<p><a class="chip" href="/sql">SQL</a> <a class="chip" href="/">h</a> <a href="/sql">w</a></p>'
     )
-    assert relinked(text, {"/": "index.html"}, "index.html") == (
+    assert relink(text, {"/": "index.html"}, "index.html") == (
         '<nav aria-label="P"><a href="index.html" aria-current="page">h</a></nav>'
         '<p><a class="chip" href="index.html">h</a> <a>w</a></p>'
     )
 
 
-def test_no_two_pages_are_one_file() -> None:
+def test_file_names_of_pages_are_distinct() -> None:
     names = file_names(["/players?player=a%3Ab", "/players?player=a_b", "/players?player=../../x"])
     assert list(names.values()) == ["players-a_b.html", "players-a_b_.html", "players-.._.._x.html"]
 
@@ -110,4 +110,4 @@ def test_folders_that_cannot_be_written(site_root: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("link", ["//elsewhere.example/x", "/none?<b>"])
 def test_other_links_are_words(link: str) -> None:
-    assert relinked(f'<a href="{link}">x</a>', {}, "index.html") == "<a>x</a>"
+    assert relink(f'<a href="{link}">x</a>', {}, "index.html") == "<a>x</a>"

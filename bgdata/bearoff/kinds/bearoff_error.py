@@ -25,6 +25,7 @@ class ErrorParameters(Parameters):
 
     later: ClassVar[tuple[str, ...]] = ("combination",)
 
+    size_names = ("points", "checkers")
     points: int = 6
     checkers: int = 9
     combination: str = "plain"

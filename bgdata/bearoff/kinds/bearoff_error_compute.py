@@ -18,7 +18,7 @@ from bgdata.bearoff.race import NON_DOUBLES
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.errors import CheckFailedError
 from bgdata.game.dice import PIPS_PER_ROLL
-from bgdata.kinds.column_values import decoded
+from bgdata.kinds.column_values import dictionary_column
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, drawn
@@ -55,7 +55,7 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
                     "on_roll_index": np.repeat(rows + 1, count),
                     "opponent_index": np.tile(opponents, len(rows)),
                     "one_sided_equity": (exact[codes] + difference).astype(np.float32),
-                    "exact_equity": decoded(codes, exact.astype(np.float32)),
+                    "exact_equity": dictionary_column(codes, exact.astype(np.float32)),
                     "difference": difference,
                 }
             )

@@ -38,6 +38,7 @@ class MatchBearoffParameters(Parameters):
     default, and `met_recipe` its parameters for `selfplay.kinds.shared.sources.variant_input`.
     """
 
+    size_names = ("points", "checkers")
     points: int = 6
     checkers: int = 6
     away: int = 5

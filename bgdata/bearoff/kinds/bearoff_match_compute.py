@@ -17,7 +17,7 @@ from bgdata.bearoff.match_two_sided import MatchPairs, mwc_columns, solve_match_
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.stored_met import met_of_arrays
 from bgdata.errors import CheckFailedError
-from bgdata.kinds.column_values import constant, decoded, null_columns
+from bgdata.kinds.column_values import constant, dictionary_column, null_columns
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, sampled
@@ -53,7 +53,7 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
             rows = np.arange(start, min(count, start + step), dtype=np.int32)
             values = np.asarray(mwc[start : start + len(rows)]).reshape(-1, len(names))
             stored = {f"{name}_mwc": np.ascontiguousarray(values[:, n]) for n, name in enumerate(names)}
-            found = {name: decoded(each, shown) if is_coded else each for name, each in stored.items()}
+            found = {name: dictionary_column(each, shown) if is_coded else each for name, each in stored.items()}
             if parameters.is_crawford:  # nobody may double: the cube stays in the middle
                 found["centered_mwc"] = found["cubeless_mwc"]
             unknown = {f"{name}_mwc" for name in COLUMNS} - set(found)

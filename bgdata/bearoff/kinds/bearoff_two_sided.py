@@ -31,6 +31,7 @@ ROW_HASHES = "equities_row_sha256"
 class TwoSidedParameters(Parameters):
     """Both sides have up to `checkers` on points 1 to `points`."""
 
+    size_names = ("points", "checkers")
     points: int = 6
     checkers: int = 6
 

@@ -36,7 +36,7 @@ from bgdata.bearoff.two_sided_rows import (
     layer_rows,
 )
 from bgdata.errors import CheckFailedError, CorruptFileError, DigestMismatchError
-from bgdata.kinds.column_values import decoded
+from bgdata.kinds.column_values import dictionary_column
 from bgdata.store.arrays import Array, ArrayWriter, damaged_rows, map_array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, drawn
@@ -170,7 +170,9 @@ def equity_batch(equities: Array, rows: Array, shown: Array) -> pa.RecordBatch:
     count, is_coded = len(equities), equities.dtype == np.uint16
     values = equities[rows[0] : rows[-1] + 1].reshape(-1, len(COLUMNS))
     found = [np.ascontiguousarray(values[:, n]) for n in range(len(COLUMNS))]
-    columns = {name: decoded(each, shown) if is_coded else each for name, each in zip(COLUMNS, found, strict=True)}
+    columns = {
+        name: dictionary_column(each, shown) if is_coded else each for name, each in zip(COLUMNS, found, strict=True)
+    }
     opponents = np.arange(count, dtype=np.int32)
     return pa.record_batch(
         {"on_roll_index": np.repeat(rows, count), "opponent_index": np.tile(opponents, len(rows)), **columns}

@@ -23,6 +23,7 @@ class RaceErrorParameters(Parameters):
     """Both sides have 1 to `checkers` on points 1 to `points`. Their distributions are combined as if each side just
     raced (plain), or less the mean excess of that (corrected). With 15 checkers gammons count."""
 
+    size_names = ("points", "checkers")
     points: int = 6
     checkers: int = 9
     combination: str = "plain"

@@ -42,6 +42,7 @@ def pairs_of(checkers: int) -> int:
 class EndgameParameters(Parameters):
     """Each side has 1 to `checkers` on the board."""
 
+    size_names = ("checkers",)
     checkers: int = 3
 
 

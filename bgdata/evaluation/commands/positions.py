@@ -25,7 +25,7 @@ from bgdata.errors import UsageError, shown
 from bgdata.evaluation.rows.positions import (
     PLAY_CHANCES,
     evaluation_row,
-    play_lines_rows,
+    play_rows,
     position_facts,
     position_rows,
     ranked_rows,
@@ -205,5 +205,5 @@ def describe_plays(rows: Sequence[Row], more: int) -> str:
         *([Column("mwc", CHANCE, width=7)] if has_mwc else []),
         *PLAY_CHANCES,
     )
-    lines = table_lines(columns, play_lines_rows(rows))
+    lines = table_lines(columns, play_rows(rows))
     return "\n".join([*lines, f"    and {more} more"] if more > 0 else lines)

@@ -59,7 +59,7 @@ def rolled_out_columns(equity: str, width: int) -> tuple[Column, ...]:
     )
 
 
-def play_lines_rows(rows: Sequence[Row]) -> list[Row]:
+def play_rows(rows: Sequence[Row]) -> list[Row]:
     """Rows of plays, the best first, as a table for people has them: the best play has no loss."""
     best = {"loss": None, "loss_standard_error": None}
     return [

@@ -12,7 +12,18 @@ from bgdata.game.dice import to_roll
 from bgdata.matches.analysis.totals import error_mark
 from bgdata.matches.commands.analysis_plot import format_analysis_svg
 from bgdata.matches.commands.analysis_rows import Loss, MatchAnalysis, game_row
-from bgdata.matches.commands.analysis_text import AMOUNT, NOTE, SIGNS, headline, score_items, shown_loss, shown_worth
+from bgdata.matches.commands.analysis_text import (
+    AMOUNT,
+    NOTE,
+    SIGNS,
+    headline,
+    net_columns,
+    player_table,
+    shown_loss,
+    shown_worth,
+    worth_quantity,
+)
+from bgdata.rows import Column, table_cells
 from bgdata.store.storage import write_file
 
 CANDIDATES = 5  # plays listed beside a board
@@ -37,7 +48,7 @@ def format_page(found: Sequence[MatchAnalysis], most_errors: int) -> str:
 def match_parts(analysis: MatchAnalysis, most_errors: int) -> Iterator[str]:
     """The parts of one match."""
     yield f"<p>{escape(headline(analysis))}</p>"
-    yield from section("Players", player_grid(analysis))
+    yield from section("Players", table_cells(*player_table(analysis)))
     yield f"<h2>Luck and skill</h2>\n{format_analysis_svg(analysis)}"
     yield from section("Games", game_grid(analysis))
     shown = analysis.losses[:most_errors]
@@ -50,23 +61,14 @@ def match_parts(analysis: MatchAnalysis, most_errors: int) -> Iterator[str]:
     yield "</details>"
 
 
-def player_grid(analysis: MatchAnalysis) -> Iterator[Sequence[str]]:
-    """Both players side by side."""
-    first, second = (score_items(analysis, score) for score in analysis.totals.scores)
-    yield ("", *analysis.players)
-    for (name, left), (_, right) in zip(first, second, strict=True):
-        yield (name, left, right)
-
-
-def game_grid(analysis: MatchAnalysis) -> Iterator[Sequence[str]]:
+def game_grid(analysis: MatchAnalysis) -> list[list[str]]:
     """The games, seen by player 0."""
-    columns = ("result", "net_luck", "net_skill", "net_drift", "luck_adjusted")
-    yield ("game", "score", *(name.replace("_", " ") for name in columns), "ratings")
-    for game in analysis.games:
-        row = game_row(analysis, game)
-        ratings = f"{row['performance_rating_0']:.1f} and {row['performance_rating_1']:.1f}"
-        score = f"{row['score_0']}-{row['score_1']}"
-        yield (str(row["game_number"]), score, *(shown_worth(analysis, row[name]) for name in columns), ratings)
+    game, net = Column("game_number", heading="game"), net_columns(worth_quantity(analysis), 0)
+    rows = [game_row(analysis, each) for each in analysis.games]
+    for row in rows:
+        row["score"] = f"{row['score_0']}-{row['score_1']}"
+        row["ratings"] = f"{row['performance_rating_0']:.1f} and {row['performance_rating_1']:.1f}"
+    return table_cells([game, Column("score"), *net, Column("ratings")], rows)
 
 
 def error_parts(analysis: MatchAnalysis, loss: Loss, name: str) -> Iterator[str]:

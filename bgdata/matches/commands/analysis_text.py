@@ -30,7 +30,7 @@ def describe_match(analysis: MatchAnalysis, most_errors: int, *, with_turns: boo
             lines += [*turn_lines(analysis, game), ""]
     if with_games:
         lines += [*game_lines(analysis), ""]
-    lines += [*player_lines(analysis), ""]
+    lines += [*table_lines(*player_table(analysis)), ""]
     if analysis.losses and most_errors:
         lines += [*error_lines(analysis, most_errors), ""]
     return "\n".join([*lines, NOTE])
@@ -123,12 +123,12 @@ def game_lines(analysis: MatchAnalysis) -> Iterator[str]:
     yield from lines
 
 
-def player_lines(analysis: MatchAnalysis) -> list[str]:
-    """Both players side by side."""
+def player_table(analysis: MatchAnalysis) -> tuple[list[Column], list[dict[str, str]]]:
+    """Both players side by side: columns and rows."""
     first, second = (score_items(analysis, score) for score in analysis.totals.scores)
-    rows = ({"name": name, "0": left, "1": right} for (name, left), (_, right) in zip(first, second, strict=True))
+    rows = [{"name": name, "0": left, "1": right} for (name, left), (_, right) in zip(first, second, strict=True)]
     players = (Column(str(n), heading=name, is_right=True) for n, name in enumerate(analysis.players))
-    return table_lines([Column("name", heading="", width=18), *players], rows)
+    return [Column("name", heading="", width=18), *players], rows
 
 
 def score_items(analysis: MatchAnalysis, score: Score) -> list[tuple[str, str]]:

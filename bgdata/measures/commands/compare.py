@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -83,14 +83,9 @@ def compare(
     if not (benchmarks or sets):
         compare_players(context.obj, players, plot, form, **options)
         return
-    check_themeless(options)
-    compare_on_benchmarks(context.obj, players, sets, plot, form)
-
-
-def check_themeless(names: Collection[str]) -> None:
-    """Raise UsageError for an option of reference positions where benchmarks are compared."""
-    for option in given_of(names):
+    for option in given_of(options):
         raise UsageError(f"expected either benchmarks (--benchmarks, --on) or reference positions, got {option} too")
+    compare_on_benchmarks(context.obj, players, sets, plot, form)
 
 
 class Compared(NamedTuple):
@@ -259,8 +254,10 @@ def rate_lines(rows: Sequence[Row]) -> Iterator[str]:
     titles = {}  # before which line the name of a benchmark stands
     for benchmark, found in by_benchmark(rows).items():
         titles[len(lines)] = f"{benchmark}, {next(iter(found.values()))['decisions']:,} decisions"
-        texts = {"error rate": rate_text, "difference": difference_text, "same choices": same_text}
-        for name, text in texts.items() if several else [("error rate", rate_text)]:
+        texts = {"error rate": rate_text}
+        if several:
+            texts |= {"difference": difference_text, "same choices": lambda row: str(row.get("same_choices", ""))}
+        for name, text in texts.items():
             lines.append({"name": f"  {name}", **{each: text(found.get(each, {})) for each in players}})
     yield f"error rate ({UNIT})" + (f", and difference from {players[0]} on the same decisions" if several else "")
     head, *cells = table_lines([Column("name", heading="", width=14), *map(figure_column, players)], lines)
@@ -279,11 +276,6 @@ def rate_text(row: Row) -> str:
 def difference_text(row: Row) -> str:
     """The difference with its standard error, where that is known."""
     return DIFFERENCE.text(row["difference"], row["difference_standard_error"]) if "difference" in row else ""
-
-
-def same_text(row: Row) -> str:
-    """The number of decisions with the same choice."""
-    return str(row.get("same_choices", ""))
 
 
 def draw_rates(rows: Sequence[Row], path: Path) -> None:

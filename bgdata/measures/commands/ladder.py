@@ -17,7 +17,6 @@ from bgdata.rows import COUNT, Column, Quantity, Row, table_lines
 from bgdata.store.names import parquet_source
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.queries import rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +79,7 @@ def ladder(
         match_length(play)
     tables = [(play, build(warehouse, players, play, games, seed, alone=alone)) for play in dict.fromkeys(plays)]
     query = "from {} order by rank"  # of this version, best player first
-    rows = {play: rows_of(warehouse, query.format(parquet_source(table.parquet)), {}) for play, table in tables}
+    rows = {play: warehouse.rows(query.format(parquet_source(table.parquet)), {}) for play, table in tables}
     lines = ("\n".join(ladder_lines(table, rows[play])) for play, table in tables)
     show_rows(({"play": play, **row} for play, found in rows.items() for row in found), form, ["\n\n".join(lines)])
     if plot is not None:

@@ -66,6 +66,8 @@ def score(warehouse: Warehouse, /, player: str, ply: int, plot: Path | None, for
       bgdata score network --quick --plot network.svg
       bgdata score network/better --against network --no-programs
     """
+    from bgdata.evaluation.player import open_named_evaluator
+    from bgdata.measures.steps.references import find_references
     from bgdata.measures.steps.score_rows import figure_rows, score_lines
     from bgdata.measures.steps.scores import PUBEVAL, QUICK, Amount, build_rivals, build_scores, opponent_of
 
@@ -73,7 +75,10 @@ def score(warehouse: Warehouse, /, player: str, ply: int, plot: Path | None, for
     amount = (QUICK if options["quick"] else Amount())._replace(**given)
     opponents = [PUBEVAL, *map(opponent_of, options["against"])]
     programs = not options["no_programs"]
-    references = references_to_draw(warehouse, player, ply) if plot else ""  # raises, before anything is measured
+    references = ""
+    if plot:  # raises, before anything is measured; the picture shows the set with the most positions
+        open_named_evaluator(player, ply, warehouse)
+        references = find_references(warehouse).name.rpartition("/")[0]
     with progress_bars() as progress:
         table, left_out = build_scores(warehouse, (player, ply), opponents, amount, progress, programs=programs)
         rivals = build_rivals(warehouse, (player, ply), opponents, progress, programs=programs)
@@ -85,16 +90,6 @@ def score(warehouse: Warehouse, /, player: str, ply: int, plot: Path | None, for
         click.echo(line, err=True)
     if plot:
         draw_values(rows, references, plot)
-
-
-def references_to_draw(warehouse: Warehouse, name: str, ply: int) -> str:
-    """The set of reference positions that a picture shows, as KIND/VARIANT: that with the most positions. Raises
-    UsageError for a player that only chooses plays, and MissingTableError."""
-    from bgdata.evaluation.player import open_named_evaluator
-    from bgdata.measures.steps.references import find_references
-
-    open_named_evaluator(name, ply, warehouse)
-    return find_references(warehouse).name.rpartition("/")[0]
 
 
 def draw_values(rows: Sequence[dict[str, Any]], references: str, path: Path) -> None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from bgdata.errors import InvalidParameterError, shown
 from bgdata.evaluation.players import PLAIN_PLAYERS
@@ -25,8 +24,9 @@ from bgdata.selfplay.kinds.training_games import STARTS
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
-from bgdata.store.published import published_folder, published_versions
+from bgdata.store.table import published_folder, published_versions
 from bgdata.store.versions import VERSION
+from bgdata.training.feed import REFERENCE
 
 PUBLISHED = Path(__file__).parents[1] / "references"  # <variant>/<version>/, see docs/ship.py
 
@@ -107,7 +107,7 @@ class ReferencePositions(Dataset[ReferenceParameters]):
         FlatArray("splits", "uint8", "row", "Validation or test: 1 or 2"),
         NETWORK_ARRAY,
     )
-    is_reference: ClassVar[bool] = True
+    tags = frozenset({REFERENCE})
     parameters = ReferenceParameters
     defaults = tuple(published_references())
     smallest = ReferenceParameters("tiny", "", 3, 3, 72, 0.0001, 144, turns=2, positions=2, seed=1, most_games=880)

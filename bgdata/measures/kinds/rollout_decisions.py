@@ -15,7 +15,7 @@ from bgdata.selfplay.kinds.shared.rollouts import NETWORK_ARRAY, RollerParameter
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import FlatArray, TableShape
 from bgdata.store.parameters import Parameters
-from bgdata.store.published import published_folder, published_versions
+from bgdata.store.table import published_folder, published_versions
 
 if TYPE_CHECKING:
     from bgdata.selfplay.rollout_decisions import Window

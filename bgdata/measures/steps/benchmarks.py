@@ -12,8 +12,7 @@ from bgdata.measures.kinds.benchmark_scores import DATASET as SCORES
 from bgdata.measures.kinds.benchmark_scores import ROLLED_OUT, ScoreParameters, check_benchmark
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
-from bgdata.warehouse import Warehouse
-from bgdata.warehouse.queries import Row, rows_of
+from bgdata.warehouse import Row, Warehouse
 
 RATES = """
 select player, ply, player_version, benchmark, benchmark_version, decisions, error_rate, standard_error,
@@ -87,12 +86,12 @@ def compared_rows(warehouse: Warehouse, sets: Sequence[Table], wanted: Sequence[
     Without wanted players all that were scored, by their number of sets and their mean error rate on these.
     """
     names = [table.name for table in sets]
-    rates = rows_of(warehouse, RATES, {"sets": names})
+    rates = warehouse.rows(RATES, {"sets": names})
     players = list(wanted) or best_first(rates)
     if not players:
         return []
     player, ply = players[0]
-    found = rows_of(warehouse, DIFFERENCES, {"sets": names, "player": player, "ply": ply})
+    found = warehouse.rows(DIFFERENCES, {"sets": names, "player": player, "ply": ply})
     differences = {(row["benchmark"], row["player"], row["ply"]): row for row in found}
     order = {f"{row.manifest.dataset}/{row.manifest.variant}": place for place, row in enumerate(sets)}
     rows = [

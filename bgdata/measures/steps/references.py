@@ -28,8 +28,7 @@ from bgdata.measures.kinds.reference_scores import ReferenceScoreParameters
 from bgdata.store.parameters import VersionRef
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
-from bgdata.warehouse import Warehouse
-from bgdata.warehouse.queries import Row, rows_of
+from bgdata.warehouse import Row, Warehouse
 
 ERRORS = """
 select player, ply, player_version, has_tables, reference, reference_version, split, theme, quantity, positions, rmse,
@@ -86,13 +85,13 @@ def check_parameters(
 
 def check_rows(warehouse: Warehouse, table: Table) -> list[Row]:
     """Rows of `reference_check_summary` of a version that is the current one, that of all themes last."""
-    return rows_of(warehouse, CHECKED, {"variant": table.manifest.variant})
+    return warehouse.rows(CHECKED, {"variant": table.manifest.variant})
 
 
 def error_rows(warehouse: Warehouse, references: Table, split: str, quantity: str) -> list[Row]:
     """The rows of the view `reference_errors` for a set of reference positions, a split and a quantity."""
     recipe = {"reference": references.name.rpartition("/")[0], "version": references.folder.name}
-    return rows_of(warehouse, ERRORS, {**recipe, "split": split, "quantity": quantity})
+    return warehouse.rows(ERRORS, {**recipe, "split": split, "quantity": quantity})
 
 
 def workers_text(name: str) -> str:

@@ -13,8 +13,7 @@ from bgdata.measures.kinds.shared.players import player_slug
 from bgdata.measures.steps.benchmarks import Player, compared_rows, sets_there
 from bgdata.store.names import parquet_source
 from bgdata.store.table import Table
-from bgdata.warehouse import Warehouse
-from bgdata.warehouse.queries import Row, rows_of
+from bgdata.warehouse import Row, Warehouse
 
 VALUES = """
 select replace(quantity, 'cubeless_', '') || '_' || figure as measure,
@@ -51,9 +50,9 @@ def figure_rows(warehouse: Warehouse, table: Table, rivals: Sequence[Player] = (
     """All figures about the player of a version of `scores`, with the columns of that table and in its order: those of
     the version, RMSE, MAE and bias of its values on the test split of reference positions, and its error rates less
     those of each of `rivals` on the same decisions."""
-    own = rows_of(warehouse, f"from {rows_sql(table)}", {})
+    own = warehouse.rows(f"from {rows_sql(table)}")
     recipe = ScoresParameters.from_manifest(table.manifest.parameters)
-    values = rows_of(warehouse, VALUES, {"sources": list(map(str, recipe.sources)), "split": PUBLISHED})
+    values = warehouse.rows(VALUES, {"sources": list(map(str, recipe.sources)), "split": PUBLISHED})
     differences = difference_rows(warehouse, (recipe.player, recipe.ply), own, rivals)
     found = {(row["measure"], row["against"]): row for row in (*values, *differences, *own)}
     return [found[key] for key in sorted(found)]

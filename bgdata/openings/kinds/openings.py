@@ -16,7 +16,7 @@ from bgdata.selfplay.kinds.shared.rollouts import ERROR_COLUMNS, NETWORK_ARRAY, 
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
-from bgdata.store.published import published_folder, published_versions
+from bgdata.store.table import published_folder, published_versions
 
 if TYPE_CHECKING:
     from bgdata.openings.candidates import Wanted

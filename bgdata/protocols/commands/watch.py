@@ -138,13 +138,8 @@ def watched_act(session: Session, program: Program, player: LookaheadPlayer) -> 
         return f"{'':>3}  {program.label:<18}{said}" if said else ""
     number, roll, play = session.now.rolls + 1, session.roll, program.play(session)
     session.make(play)
-    worth = describe_worth(session.now, player, session_rules(program))
+    worth = describe_worth(session.now, player, program.decisions.rules if program.decisions else None)
     return f"{number:>3}  {program.label:<18}{roll}: {play!s:<26}{worth}"
-
-
-def session_rules(program: Program) -> CubeRules | None:
-    """The rules by which a program handles the cube, if there is one."""
-    return program.decisions.rules if program.decisions else None
 
 
 def describe_worth(now: Moment, player: LookaheadPlayer, rules: CubeRules | None) -> str:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from bgdata.errors import CorruptFileError, StorageError
 from bgdata.process import keeping
 from bgdata.store import job
+from bgdata.store.job import intact_shards, read_shard, save_shard
 from bgdata.store.progress import Progress, Silence
-from bgdata.store.shards import intact_shards, read_shard, save_shard
 from bgdata.store.storage import remove_folder, storage_errors
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from bgdata.cli.options import (
 from bgdata.cli.output import say_left_out, write_rows
 from bgdata.cli.stakes import chosen_rules
 from bgdata.errors import UsageError
-from bgdata.evaluation.rows.positions import play_lines_rows, rolled_out_columns
+from bgdata.evaluation.rows.positions import play_rows, rolled_out_columns
 from bgdata.evaluation.rows.stakes import chosen_stakes, is_cubeful
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import Roll, parse_roll
@@ -185,7 +185,7 @@ def describe_luck(result: RolloutResult) -> str:
 
 def describe_decision(decision: Decision, rows: Sequence[Row]) -> list[str]:
     """A table of the plays: equity and loss with standard errors, and chances in percent."""
-    lines = table_lines(rolled_out_columns("cubeless_equity", 26), play_lines_rows(rows))
+    lines = table_lines(rolled_out_columns("cubeless_equity", 26), play_rows(rows))
     if decision.n_plays > len(rows):
         lines.append(f"     and {decision.n_plays - len(rows)} more that were not rolled out")
     return [*lines, "\nall with the same dice; " + describe_luck(decision.result)]

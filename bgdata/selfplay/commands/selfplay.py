@@ -36,7 +36,6 @@ from bgdata.selfplay.kinds.shared.cube_players import CubePlayerParameters
 from bgdata.selfplay.kinds.shared.sources import leads_to
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.queries import rows_of
 
 
 @click.command()
@@ -260,5 +259,5 @@ def rescored_lines(parameters: SelfPlayLabelParameters, found: Mapping[str, floa
 
 def by_class(warehouse: Warehouse, labels: Table) -> list[str]:
     """The variances for each class of positions, as lines of a table."""
-    rows = rows_of(warehouse, BY_CLASS, {"variant": labels.manifest.variant})
+    rows = warehouse.rows(BY_CLASS, {"variant": labels.manifest.variant})
     return table_lines(CLASS_COLUMNS, rows)

@@ -26,7 +26,7 @@ from bgdata.selfplay.kinds.shared.games_compute import GameRows, TurnRows, save_
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, sampled
-from bgdata.store.shards import Settings, Work, compute_shards, ranges
+from bgdata.store.job import Settings, Work, compute_shards, ranges
 
 SHARD_GAMES = 2000  # money games of a shard; matches are fewer: some seconds of work on one core
 MOST_REPLAYED = 20  # matches that a verification plays again

@@ -29,7 +29,7 @@ from bgdata.selfplay.kinds.shared.games_compute import GameRows, TurnRows, save_
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation, sampled
-from bgdata.store.shards import Settings, Work, compute_shards, ranges
+from bgdata.store.job import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 

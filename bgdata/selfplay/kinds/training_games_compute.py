@@ -31,7 +31,7 @@ from bgdata.selfplay.training_games import NO_POSITIONS, training_games
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation, sampled
-from bgdata.store.shards import Settings, Work, compute_shards, ranges
+from bgdata.store.job import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
 
 SHARD_GAMES = 400  # some seconds of work on one core

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from math import hypot, nan, sqrt
 from typing import Any, NamedTuple
 
-from bgdata.errors import CorruptFileError, MissingTableError, QueryError
+from bgdata.errors import CorruptFileError, MissingTableError, QueryError, UsageError
 from bgdata.store.table import Table
 from bgdata.studies.claims.bearoff import READINGS as BEAROFF
 from bgdata.studies.claims.counting import FORMULAS as COUNTING
@@ -158,7 +158,7 @@ def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
         answer = READINGS[name](tables, *arguments)
     except (MissingTableError, QueryError):  # of the tables that it asks
         raise
-    except (TypeError, ValueError, KeyError) as error:
+    except (UsageError, TypeError, ValueError, KeyError) as error:  # of wrong arguments, ours or Python's
         raise CorruptFileError(
             f"expected a query that can be answered for {claim.claim}, got {claim.query}: {error}"
         ) from error

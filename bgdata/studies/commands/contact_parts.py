@@ -19,7 +19,6 @@ from bgdata.store.parameters import VersionRef
 from bgdata.studies.kinds.contact_parts import CONTACT_THEMES, ContactPartsParameters
 from bgdata.studies.kinds.contact_parts import DATASET as CONTACT_PARTS
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.queries import rows_of
 
 ROWS = """
 select arm, grouping, group_name, learned, tested, rmse, rmse_standard_error, bias
@@ -83,7 +82,7 @@ def parts(
     reference = VersionRef.parse(find_references(warehouse).name)
     parameters = ContactPartsParameters(**label_parameters(warehouse, labels, guard), reference=reference, **recipe)
     table = build_version(warehouse, CONTACT_PARTS, parameters, force=force)
-    rows = rows_of(warehouse, ROWS, {"variant": table.manifest.variant})
+    rows = warehouse.rows(ROWS, {"variant": table.manifest.variant})
     show_rows(rows, form, chain([str(table.folder)], part_lines(rows, parameters)))
     if plot is not None:
         draw_parts(rows, parameters, plot)

@@ -17,7 +17,6 @@ from bgdata.store.table import Table
 from bgdata.studies.kinds.race_rules import DATASET as RULES
 from bgdata.studies.kinds.race_rules import DECISIONS, RaceRuleParameters
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.queries import rows_of
 
 
 @click.command(name="race-rules")
@@ -47,7 +46,7 @@ def race_rules(warehouse: Warehouse, /, corpus: str, table: str, plot: Path | No
     parameters = RaceRuleParameters(**vars(recipe), points=points, checkers=checkers)
     found = build_version(warehouse, RULES, parameters, force=force)
     query = f"select {', '.join(NAMES)} from race_rule_losses where variant = $variant"  # best in play first
-    rules = rows_of(warehouse, query, {"variant": found.manifest.variant})
+    rules = warehouse.rows(query, {"variant": found.manifest.variant})
     show_rows(rules, form, rule_lines(found, rules))
     if plot is not None:
         draw_rules(found, rules, plot)

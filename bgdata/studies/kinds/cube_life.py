@@ -23,6 +23,7 @@ LOSSES = tuple(f"{source}_{action}_loss" for source in ("janowski", "one_sided")
 class CubeLifeParameters(Parameters):
     """Both sides have 1 to `checkers` on points 1 to `points`."""
 
+    size_names = ("points", "checkers")
     points: int = 6
     checkers: int = 6
 

@@ -12,7 +12,7 @@ from bgdata.selfplay.kinds.shared.cube_players import CubePlayerParameters, met_
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
-from bgdata.store.published import published_folder, published_versions
+from bgdata.store.table import published_folder, published_versions
 from bgdata.studies.kinds.shared.cube_arms import CUBES, ENDINGS, OWN_MET, OWN_MET_CUBEFUL, Arm, arms_of, player_of
 
 PUBLISHED = Path(__file__).parents[1] / "versions"  # of the package: <variant>/<version>, as in a warehouse

@@ -16,7 +16,7 @@ from bgdata.selfplay.kinds.shared.cube_players_compute import folders_of, open_p
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation
-from bgdata.store.shards import Settings, Work, compute_shards
+from bgdata.store.job import Settings, Work, compute_shards
 from bgdata.studies.kinds.cube_studies import (
     LUCK_ADJUSTED,
     MATCH_MEASURES,

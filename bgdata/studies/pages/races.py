@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from starlette.requests import Request
 
 from bgdata.errors import MissingTableError, UsageError, shown
-from bgdata.evaluation.pages.position import shade
 from bgdata.rows import whole_rows
 from bgdata.studies.kinds.race_rules import DECISIONS
-from bgdata.warehouse.pages.tables import pair_path
-from bgdata.web.answer import Page, signed
+from bgdata.warehouse.pages import pair_path
+from bgdata.web.answer import Page, shade, signed_text
 from bgdata.web.site import Row, Site
 
 WEIGHTINGS = {  # (words, beginning of the columns of `race_rule_losses`)
@@ -130,7 +129,7 @@ def picture(site: Site, variant: str) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="pips" viewBox="-{margin} -4 {side + margin + 4} '
             f'{side + margin + 8}" role="img" aria-label="Mean error by pips of the player on roll, to the right, '
-            f'and of the opponent, upwards; the largest mean is {signed(worst)} points">',
+            f'and of the opponent, upwards; the largest mean is {signed_text(worst)} points">',
             *(f'<path class="shade{color}" d="{"".join(squares)}"/>' for color, squares in sorted(paths.items())),
             *(f'<text class="below" x="{CELL * (pips - 0.5):g}" y="{side + 15}">{pips}</text>' for pips in ticks),
             *(f'<text class="left" x="-6" y="{CELL * (most - pips) + 7:g}">{pips}</text>' for pips in ticks),

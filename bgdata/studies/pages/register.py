@@ -11,8 +11,8 @@ from bgdata.studies.claims.definitions import KINDS, STATUSES
 from bgdata.studies.rows import answer_text, check_claim_names, chosen_claims, current_register, rows_of
 from bgdata.training.rows import curve_charts, network_row, networks
 from bgdata.web.answer import Page
-from bgdata.web.asked import flag
 from bgdata.web.charts import chart_svg
+from bgdata.web.position_request import flag
 from bgdata.web.site import Row, Site
 
 SCORES = "from scores order by player_name, ply, measure, against"

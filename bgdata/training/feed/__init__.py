@@ -1,1 +1,24 @@
-"""The feed: batches of labelled positions, in an order that follows from a recipe alone."""
+"""The feed: batches of labelled positions, in an order that follows from a recipe alone.
+
+This module says which kinds it takes, and is quick to import."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bgdata.store.dataset import Dataset
+
+REFERENCE = "reference"  # tag of kinds whose positions, with chances, are there to measure players by
+LABELS = {"boards", "chances", "classes"}  # arrays of every kind that can be trained on
+DECISIONS = {"decisions_boards", "plays_boards"}  # and of every kind that players are scored on
+
+
+def is_labelled(kind: Dataset[Any]) -> bool:
+    """Whether rows of a kind can be trained on: its main table has a `board` for each row of the array `boards`."""
+    return REFERENCE not in kind.tags and {array.name for array in kind.arrays} >= LABELS
+
+
+def is_benchmark(kind: Dataset[Any]) -> bool:
+    """Whether players are scored on a kind: what its arrays `...boards` hold is kept from training."""
+    return REFERENCE in kind.tags or {array.name for array in kind.arrays} >= DECISIONS

@@ -19,6 +19,7 @@ from bgdata.kernel import kernel
 from bgdata.selfplay.splits import splits_of_hashes
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
+from bgdata.training.feed import is_benchmark, is_labelled
 
 
 def labelled_versions(warehouse: Versions, source: str) -> dict[str, str]:
@@ -27,8 +28,8 @@ def labelled_versions(warehouse: Versions, source: str) -> dict[str, str]:
     Raises UnknownKindError, UsageError for a kind without labels, and MissingTableError.
     """
     name, _, variant = source.partition("/")
-    if not warehouse.kind(name).is_labelled:
-        labelled = ", ".join(kind.name for kind in warehouse.kinds.values() if kind.is_labelled)
+    if not is_labelled(warehouse.kind(name)):
+        labelled = ", ".join(kind.name for kind in warehouse.kinds.values() if is_labelled(kind))
         raise UsageError(f"expected a kind that has positions with chances: {labelled}, got {name}")
     variants = [variant] if variant else warehouse.variants(name) or ["any"]
     tables = [warehouse.open(name, *variant.split("/", 1)) for variant in variants]
@@ -37,7 +38,7 @@ def labelled_versions(warehouse: Versions, source: str) -> dict[str, str]:
 
 def benchmark_versions(warehouse: Versions) -> dict[str, str]:
     """Digests by `kind/variant/version` of the current versions of benchmarks."""
-    kinds = [kind.name for kind in warehouse.kinds.values() if kind.is_benchmark]
+    kinds = [kind.name for kind in warehouse.kinds.values() if is_benchmark(kind)]
     tables = [warehouse.open(kind, variant) for kind in kinds for variant in warehouse.variants(kind)]
     return {table.name: table.manifest.digest for table in tables}
 

@@ -14,7 +14,7 @@ from bgdata.evaluation.networks.shipped import SHIPPED
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef
-from bgdata.store.published import published_folder, published_versions
+from bgdata.store.table import published_folder, published_versions
 from bgdata.training.kinds.shared.networks import known_variant
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 

@@ -17,7 +17,7 @@ from bgdata.selfplay.kinds.selfplay_labels import DATASET as SELFPLAY_LABELS
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef, number_text
-from bgdata.store.published import published_folder, published_versions
+from bgdata.store.table import published_folder, published_versions
 from bgdata.training.kinds.network import DATASET as NETWORK
 from bgdata.training.kinds.network import LEAST_GAMES, MOST_GAMES, POINTS
 from bgdata.training.kinds.shared.networks import known_variant
@@ -53,7 +53,7 @@ class WeightedLabels:
         names, _, weight = text.partition(":")
         try:
             return cls(tuple(map(VersionRef.parse, names.split("+"))), float(weight or 1))
-        except ValueError:
+        except (InvalidParameterError, ValueError):  # of a version; of a weight
             raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got {text!r}") from None
 
 

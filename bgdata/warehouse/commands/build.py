@@ -16,7 +16,7 @@ from bgdata.kinds import all_kinds
 from bgdata.store.build import estimate_text, mend_catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.executors import open_executor
-from bgdata.store.lock_verdicts import advice, left_out
+from bgdata.store.lockfile import advice, left_out
 from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.progress_bars import progress_bars
 from bgdata.warehouse import Warehouse

@@ -15,8 +15,8 @@ from bgdata.cli.output import show_rows
 from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.formats.gnubg_bearoff import open_gnubg_bearoff
 from bgdata.rows import Row
-from bgdata.store.diff import Comparison, comparison, define_version
-from bgdata.store.lock_verdicts import lock_verdicts
+from bgdata.store.checks import Comparison, comparison, define_version
+from bgdata.store.lockfile import lock_verdicts
 from bgdata.store.names import parse_scope
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -81,7 +81,12 @@ def compare_tables(warehouse: Warehouse, before: str, after: str, form: str) -> 
         if kinds[0] != kinds[1]:
             raise UsageError(f"expected two tables of one kind, got {' and '.join(kinds)}")
         kind = warehouse.kind(kinds[0])
-        points = [points_of(side) for side in sides.values()]
+        points = [  # of the layouts; None for other tables
+            getattr(open_gnubg_bearoff(side), "points", None)
+            if isinstance(side, Path)
+            else side.manifest.parameters.get("points")
+            for side in sides.values()
+        ]
         has_indexes = any(name.endswith("_index") for name in kind.tables[0].key)
         if has_indexes and points[0] != points[1]:  # indexes count the layouts on so many points
             raise UsageError(f"expected two tables of the same points, got {' and '.join(map(str, points))}")
@@ -99,13 +104,6 @@ def compare_tables(warehouse: Warehouse, before: str, after: str, form: str) -> 
     )
     show_rows((row for each in found for row in difference_rows(each)), form, lines)
     return all(each.is_same for each in found)
-
-
-def points_of(side: Table | Path) -> int | None:
-    """How many points the layouts of a version or of a gnubg file have; None for other tables."""
-    if isinstance(side, Path):
-        return getattr(open_gnubg_bearoff(side), "points", None)
-    return side.manifest.parameters.get("points")
 
 
 def difference_rows(found: Comparison) -> Iterator[Row]:

@@ -20,9 +20,9 @@ from bgdata.formats.lines import write_bytes
 from bgdata.formats.mat import format_mat
 from bgdata.store.arrays import Array
 from bgdata.store.build import readable_bytes
+from bgdata.store.checks import connect_tables, stored_tables
 from bgdata.store.names import identifier
 from bgdata.store.progress_bars import progress_bars
-from bgdata.store.reading import connect_tables, stored_tables
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse

@@ -16,13 +16,13 @@ from bgdata.errors import UsageError, shown
 from bgdata.rows import Column, Row, table_lines
 from bgdata.store.build import estimate_text
 from bgdata.store.dataset import Dataset
-from bgdata.store.lock_verdicts import left_out
+from bgdata.store.lockfile import left_out
 from bgdata.store.names import parse_scope
 from bgdata.store.parameters import Parameters, value_text
-from bgdata.store.scripts import SqlFolders
+from bgdata.store.registry import SqlFolders
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.build import chosen, parameter_options
-from bgdata.warehouse.rows import Part, input_text, kind_parts, listed_rows, rows_of, version_rows
+from bgdata.warehouse.rows import Part, input_text, kind_parts, listed_rows, part_rows, version_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,7 +42,7 @@ def list_(warehouse: Warehouse, kind: str | None, form: str) -> None:
       bgdata list
       bgdata list bearoff_two_sided
     """
-    warehouse.named(kind)  # raises, for what is not there
+    warehouse.versions_in(kind)  # raises, for what is not there
     only, *parts = parse_scope(kind)
     kinds = [(only, warehouse.kind(only))] if only else list(warehouse.kinds.items())
 
@@ -112,7 +112,7 @@ def print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, form
     """Print the declaration of a kind, and what building a variant would need. Raises InvalidParameterError."""
     kind.check_parameters(parameters)
     if form != "table":
-        write_rows(rows_of(kind.name, kind_parts(kind, parameters, sql)), form)
+        write_rows(part_rows(kind.name, kind_parts(kind, parameters, sql)), form)
         return
     click.echo(f"{kind.name} (revision {kind.revision})\n{kind.summary}\n{kind.source}. Licence: {kind.licence}.\n")
     for shape in kind.tables:
@@ -143,7 +143,7 @@ def print_explanation(warehouse: Warehouse, name: str, form: str) -> None:
         if found is None:
             raise UsageError(unknown(connection, warehouse, name))
     if form != "table":
-        write_rows(rows_of(name, found.parts), form)
+        write_rows(part_rows(name, found.parts), form)
         return
     click.echo(f"{found.name} ({found.what})\n{found.meaning}")
     if found.parts:

@@ -23,6 +23,7 @@ from bgdata.process import when_cut_off
 from bgdata.store.dataset import Dataset
 from bgdata.store.names import identifier, quoted
 from bgdata.store.storage import storage_errors
+from bgdata.training.feed import is_labelled
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def run_query(
                 if path is not None:
                     copy_rows(connection, relation, form, path)
                 else:
-                    show_rows(relation)
+                    print_relation(relation)
                 for line in notes_on_empty(warehouse, connection, relation, text):
                     click.echo(line, err=True)
             except duckdb.InterruptException as error:
@@ -211,7 +212,7 @@ def notes_on_empty(
             names = ", ".join(kind.name for kind in kinds)
             yield f"{name} is empty, as nothing of {names} is here; try: {steps}"
     if "turns" in named and has_no_rows(relation):
-        labels = [name for name in named if name in warehouse.kinds and warehouse.kinds[name].is_labelled]
+        labels = [name for name in named if name in warehouse.kinds and is_labelled(warehouse.kinds[name])]
         if labels:
             yield f"turns have no variant of {', '.join(labels)}: theirs is the corpus, which the view lineage names"
 
@@ -236,7 +237,7 @@ def filling(kind: Dataset[Any]) -> str:
     return FILLED_BY.get(kind.name) or (f"import {kind.name} FILE..." if kind.takes_files else f"build {kind.name}")
 
 
-def show_rows(relation: duckdb.DuckDBPyRelation) -> None:
+def print_relation(relation: duckdb.DuckDBPyRelation) -> None:
     """Print a table: on a terminal its first rows, in the width of the terminal; elsewhere all rows."""
     try:
         width = os.get_terminal_size(sys.stdout.fileno()).columns
@@ -315,14 +316,10 @@ def finite(value: str, type_: Any, depth: int = 0) -> str:
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
 
 
-def view_name(path: Path) -> str:
-    """The SQL name of a file: its stem in lower case, with underscores for other characters than letters and digits."""
-    return re.sub(r"\W", "_", path.stem.lower())
-
-
 def new_name(connection: duckdb.DuckDBPyConnection, path: Path) -> str:
-    """The SQL name of a file. Raises UsageError where a table or view has it: queries would no longer find that."""
-    name = view_name(path)
+    """The SQL name of a file: its stem in lower case, with underscores for other characters than letters and digits.
+    Raises UsageError where a table or view has it: queries would no longer find that."""
+    name = re.sub(r"\W", "_", path.stem.lower())
     taken = "select view_name from duckdb_views() union select table_name from duckdb_tables()"
     if (name,) in connection.execute(taken).fetchall():
         raise UsageError(

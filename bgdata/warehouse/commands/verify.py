@@ -34,17 +34,14 @@ from bgdata.rows import Row
 from bgdata.store.build import mend_catalog, refresh_catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import DAMAGED
-from bgdata.store.linked import move_aside, put_back
-from bgdata.store.lock_verdicts import advice, left_out
-from bgdata.store.lockfile import load_lock, save_lock
-from bgdata.store.names import parse_scope
-from bgdata.store.owners import check_link, require_own
+from bgdata.store.linked import check_link, move_aside, put_back, require_own
+from bgdata.store.lockfile import advice, left_out, load_lock, save_lock
+from bgdata.store.names import CURRENT, parse_scope
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress_bars import progress_bars
-from bgdata.store.published import is_published
 from bgdata.store.storage import is_locked, locked, storage_errors
-from bgdata.store.table import Table
-from bgdata.store.versions import CURRENT, newest
+from bgdata.store.table import Table, is_published
+from bgdata.store.versions import newest
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -146,7 +143,7 @@ def verify_warehouse(
 
     if repair:
         put_back_current(warehouse)
-    tables = warehouse.named(scope)
+    tables = warehouse.versions_in(scope)
     if not tables and next(findings_beside(warehouse, scope, is_whole=False), None) is None:
         raise MissingTableError(f"expected at least one version in {warehouse.root}, found none; try: bgdata build")
     failed: dict[str, Table] = {}

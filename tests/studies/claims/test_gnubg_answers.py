@@ -13,7 +13,7 @@ from bgdata.evaluation.player import open_named_player
 from bgdata.kinds import all_kinds
 from bgdata.selfplay.kinds.engine_labels import EngineParameters
 from bgdata.selfplay.kinds.shared.sources import find_source
-from bgdata.store.reading import connect_tables, only_row
+from bgdata.store.checks import connect_tables, only_row
 from bgdata.store.table import Table
 from bgdata.studies.claims.definitions import read_definitions
 from bgdata.studies.claims.register import Judged, judge

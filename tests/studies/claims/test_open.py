@@ -9,7 +9,7 @@ import pytest
 
 import bgdata
 from bgdata.kinds import all_kinds
-from bgdata.store.reading import connect_tables, only_row
+from bgdata.store.checks import connect_tables, only_row
 from bgdata.studies.claims.definitions import Claim, read_definitions
 from bgdata.studies.claims.register import DECIDES, OBSTACLE, Judged, judge
 from bgdata.studies.kinds.cube_studies import DATASET as STUDIES

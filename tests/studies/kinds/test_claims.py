@@ -14,9 +14,9 @@ import bgdata
 from bgdata.errors import CheckFailedError, CheckSkippedError, CorruptFileError, InvalidParameterError, QueryError
 from bgdata.kinds import all_kinds
 from bgdata.kinds.column_values import text_column
+from bgdata.store.checks import connect_tables, only_row
 from bgdata.store.context import Context
 from bgdata.store.parameters import VersionRef
-from bgdata.store.reading import connect_tables, only_row
 from bgdata.store.table import Table
 from bgdata.studies.claims import register
 from bgdata.studies.claims.definitions import KINDS, STATUSES, definitions_digest, parse_published, read_definitions

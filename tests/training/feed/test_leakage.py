@@ -21,6 +21,7 @@ from bgdata.selfplay.splits import SPLITS
 from bgdata.store.context import Build, Computed
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
+from bgdata.training.feed import is_labelled
 from bgdata.training.feed.rows import LabelledRows, benchmark_versions, open_guard, splits_of
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Toy
@@ -46,7 +47,7 @@ def leaking(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
 
 @pytest.mark.catalog
 def test_leakage_is_what_the_feed_leaves_out(warehouse: Warehouse, tmp_path: Path) -> None:
-    kinds = [kind for kind in warehouse.kinds.values() if kind.is_labelled]
+    kinds = [kind for kind in warehouse.kinds.values() if is_labelled(kind)]
     tables = [table for kind in kinds for table in warehouse.current(kind.name)]
     plant(warehouse, tmp_path, [board for table in tables for board in table.array("boards")[[0, -1]].tolist()])
     guard = open_guard(warehouse, benchmark_versions(warehouse))

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.cli import main
 from bgdata.store.catalog import is_stale
+from bgdata.store.names import CURRENT
 from bgdata.store.table import Table
-from bgdata.store.versions import CURRENT
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands import housekeeping
 from tests.command_line import error_of, run, succeeds

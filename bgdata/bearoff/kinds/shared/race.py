@@ -20,6 +20,7 @@ STATE_BYTES = 8 + 18 * 8 + 1 + 1 + 32 * 4  # of a row in a checkpoint: see bearo
 class RaceParameters(Parameters):
     """Points 1 to `points`, 15 checkers."""
 
+    size_names = ("points",)
     points: int = 6
 
 

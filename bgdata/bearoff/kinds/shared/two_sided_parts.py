@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from bgdata.bearoff.two_sided import BATCH, REACH, Block, Solved, Window, calls_of, restore, values_of
 from bgdata.bearoff.two_sided_rows import Scale, block_place
-from bgdata.errors import CorruptFileError, DigestMismatchError, StorageError
-from bgdata.store.job import Job, read_sealed, sealed
+from bgdata.errors import BgdataError, CorruptFileError, DigestMismatchError, StorageError
+from bgdata.store.job import Job, read_sealed, seal_record
 from bgdata.store.storage import is_want, remove_folder, storage_errors, write_file
 
 NEEDED = -(-REACH // BATCH)  # batches that the next one depends on
@@ -85,7 +85,12 @@ class Parts:
                 record = read_sealed(folder / STATE)
                 if record["recipe"] == self._job.recipe:
                     return int(record["done"])
-            except (KeyError, ValueError, OSError) as error:
+            except (
+                BgdataError,
+                KeyError,
+                ValueError,
+                OSError,
+            ) as error:  # ours of damage, others of a missing field or file
                 if is_want(error):
                     with storage_errors("read", folder):
                         raise
@@ -151,7 +156,7 @@ class Parts:
                 self._file.close()
                 self._file = None
             record = {"done": done, "recipe": self._job.recipe, "values": self._digest.hexdigest()}
-            write_file(self._partial / STATE, sealed(record))
+            write_file(self._partial / STATE, seal_record(record))
             remove_folder(self._folder(done))
             self._partial.rename(self._folder(done))
             remove_folder(self._folder(done - NEEDED))

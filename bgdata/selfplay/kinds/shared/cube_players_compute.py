@@ -15,7 +15,7 @@ from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
 from bgdata.selfplay.kinds.shared.rollouts_compute import network_table
 from bgdata.store.arrays import Array
 from bgdata.store.context import Context
-from bgdata.store.shards import Settings
+from bgdata.store.job import Settings
 from bgdata.store.table import Table
 
 

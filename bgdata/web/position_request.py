@@ -30,7 +30,7 @@ LETTERS = {"roll": "r", "away": "a", "crawford": "c", "cube": "k", "owner": "o",
 SHORT = ("away", "crawford", "cube", "owner", "jacoby", "beavers", "met")  # of what is played for, in an address
 
 
-class Asked:
+class PositionRequest:
     """A position with all that its address says: of a play, the `verdict`. Raises InvalidPositionError,
     InvalidRollError, InvalidScoreError or UsageError."""
 
@@ -114,7 +114,7 @@ class Asked:
         """The address before the last change, with its roll, score and cube; empty where there was none."""
         if not self.earlier:
             return ""
-        before = Asked(*state_of(self.earlier[-1]))
+        before = PositionRequest(*state_of(self.earlier[-1]))
         rest = {"undo": BETWEEN.join(self.earlier[:-1])}
         return address(position_path(before.position), before.played_for | self.rules | rest)
 
@@ -136,28 +136,28 @@ class Asked:
 
     def after(self, play: Play) -> str:
         """The address of the position after a play, where the opponent is on roll."""
-        return self.turned(play.next_position, self.undo_on)
+        return self.address_after_turn(play.next_position, self.undo_on)
 
     @property
-    def flipped(self) -> str:
+    def flip_address(self) -> str:
         """The address of the same checkers with the opponent on roll."""
         return self.flipped_with(self.undo_on)
 
     def flipped_with(self, undo: str) -> str:
         """The same, with what the address says of changes before."""
-        return self.turned(self.position.flip(), undo)
+        return self.address_after_turn(self.position.flip(), undo)
 
-    def turned(self, position: Position, undo: str) -> str:
+    def address_after_turn(self, position: Position, undo: str) -> str:
         """The address of a position with the opponent of this one on roll."""
         stakes = self.stakes.flip() if self.stakes else None
         return address(position_path(position), stakes_query(stakes) | self.rules | {"undo": undo})
 
 
 def earlier(given: Mapping[str, str]) -> list[str]:
-    """What was there before each change, the last one last. Raises what `Asked` raises."""
+    """What was there before each change, the last one last. Raises what `PositionRequest` raises."""
     words = [word for word in given.get("undo", "").split(BETWEEN) if word][-UNDOS:]
     for word in words:
-        Asked(*state_of(word))
+        PositionRequest(*state_of(word))
     return words
 
 

@@ -22,12 +22,11 @@ from hypothesis import strategies as st
 import bgdata
 from bgdata.errors import MissingWarehouseError, QueryError
 from bgdata.store.locked_sql import QueryLimits, lock, open_memory
-from bgdata.warehouse.pages.query_process import QueryProcess
-from bgdata.warehouse.pages.sql import EXAMPLES, FILES
+from bgdata.warehouse.pages import EXAMPLES, FILES
 from bgdata.web.answer import address
 from bgdata.web.app import create_app
-from bgdata.web.limits import Limits
-from bgdata.web.site import Site
+from bgdata.web.query_process import QueryProcess
+from bgdata.web.site import Limits, Site
 from tests.command_line import succeeds
 from tests.together import each
 from tests.web.reading import open_client, read
@@ -77,7 +76,7 @@ def test_files(client: TestClient) -> None:
     assert table.to_pylist() == rows
 
 
-def test_a_type_that_parquet_does_not_have(client: TestClient) -> None:
+def test_type_without_parquet_form_is_refused(client: TestClient) -> None:
     answer = client.get("/sql", params={"q": "select interval '1 day' as x", "format": "parquet"})
     assert answer.status_code == 400
     assert "try: cast such columns to varchar" in answer.text
@@ -97,7 +96,7 @@ def test_positions_lead_to_boards(client: TestClient) -> None:
     assert len([link for link in page.links if link.startswith("/position/")]) >= 3
 
 
-def test_nothing_of_an_answer_is_an_element(client: TestClient) -> None:
+def test_answers_are_escaped(client: TestClient) -> None:
     texts = "<script>alert(1)</script>", "<script>alert(2)</script>", '"><img src=x onerror=y>'
     query = f"""select '{texts[0]}' as "{texts[1]}", '{texts[2]}' as position_id"""
     answer = client.get("/sql", params={"q": query})
@@ -137,7 +136,7 @@ FORBIDDEN = (
 
 
 @each("query", FORBIDDEN)
-def test_what_queries_cannot_do(client: TestClient, query: str) -> None:
+def test_forbidden_queries(client: TestClient, query: str) -> None:
     found = ask(client, query, status=400)
     assert isinstance(found, dict)
     assert "root:" not in found["error"]
@@ -237,9 +236,7 @@ def test_a_query_that_fails_late_says_why(client: TestClient) -> None:
         assert "Could not convert string 'x' to INT32" in found["error"]
 
 
-def test_a_process_that_cannot_be_started_is_followed_by_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_query_process_that_cannot_start_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     queries = QueryProcess(Site(bgdata.open_warehouse(tmp_path)))
     with monkeypatch.context() as patched:
         patched.setattr(multiprocessing.util, "spawnv_passfds", refuse_to_start)
@@ -249,7 +246,7 @@ def test_a_process_that_cannot_be_started_is_followed_by_another(
     queries.end()
 
 
-def test_a_warehouse_that_is_gone_is_named(tmp_path: Path) -> None:
+def test_missing_warehouse_is_named(tmp_path: Path) -> None:
     """Its error is an OSError too, as those are of a process that ended."""
     queries = QueryProcess(Site(bgdata.open_warehouse(tmp_path / "none")))
     with pytest.raises(MissingWarehouseError, match=r"expected a warehouse in .*/none, found no such folder"):
@@ -260,7 +257,7 @@ def refuse_to_start(*_: object) -> int:
     raise BlockingIOError("no more processes")
 
 
-def test_a_process_without_memory_is_followed_by_another(small: TestClient) -> None:
+def test_query_process_without_memory_is_replaced(small: TestClient) -> None:
     ask(small, "select map([1], [list(range)]) from range(40000000)", status=400)
     assert ask(small, "select count(*) as n from (select md5(range::varchar) as b from range(50000) order by b)") == [
         {"n": 50000}

@@ -1,4 +1,4 @@
-"""How positions spread over pips, counted one by one."""
+"""Rows of the catalog: figures that people compare."""
 
 from __future__ import annotations
 
@@ -8,8 +8,20 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.errors import QueryError
 from bgdata.game.position import Position
-from bgdata.warehouse.spreads import BOARDS, GROUP_PIPS, pip_spread
+from bgdata.warehouse.rows import BOARDS, GROUP_PIPS, pip_spread
+
+
+def test_sums_are_added_in_one_order(small_root: Path) -> None:
+    """With more threads the last digits of a sum depend on which of them was first."""
+    query = "select current_setting('threads') as threads, $player as player"
+    assert bgdata.open_warehouse(small_root).rows(query, {"player": "pubeval"}) == [{"threads": 1, "player": "pubeval"}]
+
+
+def test_missing_table_is_an_error(small_root: Path) -> None:
+    with pytest.raises(QueryError, match=r"^expected tables that can be read, got Catalog Error: .*nothing"):
+        bgdata.open_warehouse(small_root).rows("from nothing_of_that_name")
 
 
 @pytest.mark.parametrize(
@@ -27,5 +39,5 @@ def test_groups_are_those_of_positions_one_by_one(small_root: Path, kind: str, a
     assert np.sum(spread.percents) == pytest.approx(100, abs=0.1)
 
 
-def test_a_version_without_positions_has_none(small_root: Path) -> None:
+def test_version_without_positions_has_no_spread(small_root: Path) -> None:
     assert pip_spread(next(iter(bgdata.open_warehouse(small_root).current("bearoff_gammon")))) is None

@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 from starlette.requests import Request
 
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.pages.mets import met_of, names_of
 from bgdata.equity.rows import cell_rows, score_rows
-from bgdata.evaluation.pages.position import shade
+from bgdata.equity.stored_met import KINDS, default_met, find_met, met_names
+from bgdata.errors import BgdataError
 from bgdata.evaluation.rows.stakes import parse_away
 from bgdata.game.match import MatchScore
 from bgdata.rows import whole_rows
-from bgdata.web.answer import Page, percent, signed
-from bgdata.web.asked import flag, whole
+from bgdata.web.answer import Page, percent, shade, signed_text
+from bgdata.web.position_request import flag, whole
 from bgdata.web.site import Row, Site
 
 SHOWN = 15  # points to go, unless said
@@ -85,6 +85,37 @@ def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_awa
     drawn = value - 0.5 if difference is None else difference
     color = shade(drawn, 0.5 if other is None else STRONGEST) if np.isfinite(drawn) else 0
     text = (
-        "–" if not np.isfinite(drawn) else f"{100 * value:.1f}" if difference is None else signed(100 * difference, 2)
+        "–"
+        if not np.isfinite(drawn)
+        else f"{100 * value:.1f}"
+        if difference is None
+        else signed_text(100 * difference, 2)
     )
     return {"away": f"{away}-{opponent_away}", "crawford": is_crawford, "text": text, "shade": color, "title": title}
+
+
+def met_of(site: Site, name: str) -> MatchEquity:
+    """The match equity table of this name; without a name the default one, or where that is not built the first. Raises
+    MissingTableError."""
+    return site.keep(("met", name), lambda: find_met(site.warehouse, name or first_met(site)))
+
+
+def first_met(site: Site) -> str:
+    """The default table, or where that is not built the first one."""
+    wanted, names = default_met(site.warehouse), names_of(site)
+    return wanted if wanted in names or not names else names[0]
+
+
+def names_of(site: Site) -> list[str]:
+    """The tables of chances that the warehouse has."""
+
+    def read() -> list[str]:
+        found: list[str] = []
+        for table in (table for kind in KINDS for table in site.warehouse.current(kind)):
+            try:
+                found += met_names(table.arrays())
+            except BgdataError:
+                continue  # pages of tables say that it is damaged
+        return list(dict.fromkeys(found))
+
+    return site.keep("met names", read)

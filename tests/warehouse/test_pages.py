@@ -28,8 +28,7 @@ from bgdata.store.dataset import ImportedDataset
 from bgdata.studies import rows as claims
 from bgdata.studies.kinds.claims import DATASET as CLAIMS
 from bgdata.training.rows import curve_charts, networks
-from bgdata.warehouse.pages.lineage import lineage_svg
-from bgdata.warehouse.pages.tables import SAMPLE
+from bgdata.warehouse.pages import SAMPLE, lineage_svg
 from bgdata.web.answer import percent
 from bgdata.web.app import create_app
 from tests.command_line import succeeds
@@ -135,7 +134,7 @@ def test_files_are_those_of_the_manifest(client: TestClient, site_root: Path) ->
         ("/game/selfplay/pubeval-20-seed-3/99", "expected a game of"),
     ],
 )
-def test_what_is_not_there(client: TestClient, where: str, said: str) -> None:
+def test_missing_names_are_errors(client: TestClient, where: str, said: str) -> None:
     assert said in read(client, where, 404).text
 
 

@@ -18,8 +18,8 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.identifiers import format_xgid, identify
 from bgdata.game.plays import judge_play
 from bgdata.game.position import Position
-from bgdata.web.answer import percent, signed
-from bgdata.web.asked import Asked
+from bgdata.web.answer import percent, signed_text
+from bgdata.web.position_request import PositionRequest
 from tests.command_line import POSITION, position_id, run, succeeds
 from tests.said import CHANGES, CONTACT
 from tests.together import each
@@ -151,7 +151,7 @@ def test_tables_stand_side_by_side_with_the_cube(client: TestClient, site_root: 
     (row,) = json.loads(succeeds(site_root, "cube", POSITION, "--format", "json"))
     page = read(client, f"/position/{POSITION}")
     assert page.text.count("with the cube") == 1
-    assert signed(row["equity"], 5) in page.text
+    assert signed_text(row["equity"], 5) in page.text
     assert "with the cube" not in read(client, f"/position/{START}").text
     (table,) = bgdata.open_warehouse(site_root).current("bearoff_match")
     solved = MatchTable(table)
@@ -192,12 +192,12 @@ def test_an_edit_keeps_what_is_played_for(client: TestClient, notation: str) -> 
     """Roll, score, cube, match equity table and ply, however the page said them; one checker is elsewhere."""
     where = f"/position/{quote(notation, safe='/')}?met=published-12&ply=1"
     page = read(client, where)
-    before = Asked(notation, {"met": "published-12", "ply": "1"})
+    before = PositionRequest(notation, {"met": "published-12", "ply": "1"})
     board = list(before.position.board)
     board[6], board[5] = board[6] - 1, board[5] + 1
     fields = fields_of(page) | {"edit": "1", "p6": str(board[6]), "p5": str(board[5])}
     after = client.get("/position", params=fields).headers["location"]
-    found = Asked(unquote(urlsplit(after).path)[10:], dict(parse_qsl(urlsplit(after).query)))
+    found = PositionRequest(unquote(urlsplit(after).path)[10:], dict(parse_qsl(urlsplit(after).query)))
     assert found.position == Position(board)
     assert (found.stakes, found.roll, found.rules) == (before.stakes, before.roll, before.rules)
     assert before.stakes is not None

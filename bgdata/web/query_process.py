@@ -26,7 +26,7 @@ from bgdata.errors import BgdataError, QueryError, TooBusyError, shown
 from bgdata.process import data_bytes
 from bgdata.rows import as_cell, plain
 from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
-from bgdata.web.limits import Limits
+from bgdata.web.site import Limits
 
 if TYPE_CHECKING:
     import duckdb
@@ -80,7 +80,7 @@ class QueryProcess:
         if not self._lock.acquire(timeout=limits.wait_seconds):
             raise TooBusyError("expected fewer queries at once; try again in a few seconds")
         try:
-            pipe = self._started()
+            pipe = self._start()
             pipe.send((sql, form))
             if not pipe.poll(limits.sql_seconds + GRACE_SECONDS):
                 self.end()
@@ -99,7 +99,7 @@ class QueryProcess:
             raise QueryError(self._site.public(found.message).partition("; try: --")[0])  # options of commands
         return found
 
-    def _started(self) -> Connection:
+    def _start(self) -> Connection:
         stamp = self._site.stamp
         if self._pipe is not None and self._process and self._process.is_alive() and self._stamp == stamp:
             return self._pipe

@@ -1,0 +1,486 @@
+"""Pages of one position: who says what it is worth, its plays, its rolls, and where it occurs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import islice
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlencode
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from bgdata.bearoff.solved_race import MOST_CELLS
+from bgdata.equity.cube import CubeDecision, CubeRules, Method
+from bgdata.equity.doubling import CubeEquities
+from bgdata.equity.pages import met_of, names_of
+from bgdata.errors import BgdataError, NotCoveredError, UsageError
+from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff, MoneyEndgame, SolvedRaces
+from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer, RankedPlay
+from bgdata.evaluation.rows.cube import best_words, check_offer, cube_row
+from bgdata.evaluation.rows.positions import evaluation_row, position_facts, position_rows, ranked_rows, source_words
+from bgdata.evaluation.rows.probe import Tables, covering, exact_rows, one_sided_rows, probe_rows, rows_of
+from bgdata.game.board_svg import format_board_svg
+from bgdata.game.codec import flip_boards
+from bgdata.game.dice import ROLLS
+from bgdata.game.identifiers import parse_identifier, unsaid_words
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
+from bgdata.game.play_kernels import batch_plays
+from bgdata.game.plays import Play, Verdict, legal_plays
+from bgdata.game.position import Position
+from bgdata.game.rolls import CHANCES, DICE
+from bgdata.kernel import threads
+from bgdata.rows import whole_rows
+from bgdata.store.names import identifier, quoted
+from bgdata.web.answer import Page, address, position_path, shade
+from bgdata.web.position_request import BETWEEN, SHORT, PositionRequest, stakes_query, whole
+from bgdata.web.site import Row, Site
+
+STEPS = ((0.005, "best"), (0.02, "good"), (0.04, "doubtful"), (0.08, "mistake"), (9.0, "blunder"))  # points lost
+LUCKY = 0.6  # points: the strongest color of a roll
+
+
+def rules_of(site: Site, asked: PositionRequest) -> CubeRules:
+    """The match equity table, and the rules of what is played for. Raises MissingTableError."""
+    if isinstance(asked.own_stakes.score, MatchScore):
+        return CubeRules(met=met_of(site, asked.options["met"]))
+    return CubeRules(has_beavers=asked.has_beavers)
+
+
+def page(site: Site, request: Request) -> Page:
+    """The page of a position. JSON has under `show`, `eval`, `cube`, `probe` and `hint` what these commands print.
+    Where `play` is illegal, JSON and page say why, and have all legal plays."""
+    return answer_of(site, request.path_params["text"], request.query_params)
+
+
+class Found(NamedTuple):
+    """What the player, and the tables, say of a position."""
+
+    evaluation: Evaluation
+    bare: Evaluation  # by the network alone
+    probed: list[Row]  # by each bearoff table
+    standing: CubeDecision | None  # at the cube as it stands
+    cubes: list[Row]
+    ranked: list[RankedPlay]
+    rolls: list[Row]
+    failed: str  # why there is nothing about the cube
+    exact: list[Row]  # cube decisions by each table that has them
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game is over."""
+        return self.evaluation.source is AnswerSource.OVER
+
+
+def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
+    """The page of a position and of all that its address says. Raises what `PositionRequest`
+    and the player raise, and TooBusyError."""
+    asked = PositionRequest(text, given)
+    if not 1 <= asked.plays <= site.limits.plays:
+        raise UsageError(f"expected 1 to {site.limits.plays} plays, got {asked.plays}")
+    if (verdict := asked.verdict) and verdict.play is None:
+        drawing = format_board_svg(asked.position, roll=asked.roll, stakes=asked.stakes)
+        shown_ = {"asked": asked, "verdict": verdict, "position": asked.position, "board": drawing}
+        return Page("illegal.html", shown_, {"error": verdict.error, **verdict_of(verdict, verdict.legal_plays)}, 400)
+    with site.player(asked.ply) as player:
+        found = found_by(site, player, asked)
+    own, _, theirs = asked.fields["away"].partition("-")
+    # what the fields of the editor have before anybody changes them
+    filled = {"q": asked.text if asked.match else asked.position.id, **asked.fields, "own": own, "theirs": theirs}
+    editor = {"mets": names_of(site), "filled": filled, "filled_text": urlencode(filled)}
+    return Page("position.html", shown_of(asked, found) | editor, data_of(asked, found))
+
+
+def verdict_of(verdict: Verdict | None, plays: Sequence[Play]) -> dict[str, object]:
+    """What JSON says of a play, and of all that are legal."""
+    return {"verdict": str(verdict) if verdict else None, "legal_plays": [str(play) for play in plays]}
+
+
+def warm_up(site: Site) -> None:
+    """Load the kernels that pages need, so that the first one is as quick as the others."""
+    for text, roll in (("4HPwATDgc/ABMA", "31"), ("CgAAEAEAAAAAAA", "")):
+        try:
+            answer_of(site, text, {"roll": roll} if roll else {})
+        except BgdataError:
+            return  # pages will say so
+
+
+def found_by(site: Site, player: LookaheadPlayer, asked: PositionRequest) -> Found:
+    """What a player says. Raises what it raises."""
+    position, roll = asked.position, asked.roll
+    evaluation, bare = player.evaluate(position), site.bare_player().evaluate(position)
+    if evaluation.source is AnswerSource.OVER:
+        return Found(evaluation, bare, [], None, [], [], [], "", [])
+    standing, cubes, ranked, failed = None, list[Row](), list[RankedPlay](), ""
+    exact: list[Row] = []
+    try:
+        check_offer(asked.match, asked.text)
+        rules = rules_of(site, asked)
+        standing = player.decide_cube(position, asked.own_stakes, rules)
+        cubes = list(cube_states(player, asked, rules))
+        exact = list(exact_cubes(site, asked, rules))
+        if roll:
+            ranked = player.rank_plays(position, roll, *((asked.stakes, rules) if asked.stakes else ()))
+    except BgdataError as error:
+        failed = site.public(error)
+        ranked = player.rank_plays(position, roll) if roll else []
+    probed, rolls = list(tables_of(site, position)), roll_rows(player, position)
+    return Found(evaluation, bare, probed, standing, cubes, ranked, rolls, failed, exact)
+
+
+def data_of(asked: PositionRequest, found: Found) -> dict[str, object]:
+    """The JSON of the page."""
+    position, roll = asked.position, asked.roll
+    legal = asked.verdict.legal_plays if asked.verdict else legal_plays(position, roll) if roll else []
+    plays = [asked.play] if asked.play else [] if found.is_over else legal
+    cubes = [cube_row(position, found.standing, asked.own_stakes, found.evaluation)] if found.standing else []
+    smallest: dict[str, Row] = {}  # the first answer of each method is that of its smallest table
+    for row in found.probed:
+        smallest.setdefault(row["method"], row)
+    return {
+        **verdict_of(asked.verdict, legal),
+        "show": whole_rows(position_rows(position, asked.match, roll, plays)),
+        "eval": whole_rows([evaluation_row(position, found.evaluation)]),
+        "cube": whole_rows(cubes),
+        "probe": whole_rows(probe_rows(position, smallest.values())),
+        "hint": whole_rows(ranked_rows(position, roll, found.ranked[: asked.plays])) if roll else [],
+        "rolls": whole_rows(found.rolls),
+        "errors": {"cube": found.failed} if found.failed else {},
+    }
+
+
+def shown_of(asked: PositionRequest, found: Found) -> dict[str, object]:
+    """What the page shows."""
+    position, rolls = asked.position, found.rolls
+    return {
+        **found._asdict(),
+        "asked": asked,
+        "position": position,
+        "board": format_board_svg(position, roll=asked.roll, play=asked.play, stakes=asked.stakes),
+        "facts": position_facts(position, asked.state),  # with what is rolled and played for, where names can hold it
+        "unsaid": unsaid_words(asked.state),
+        "source": source_words(found.evaluation),
+        "is_over": found.is_over,
+        "answers": side_by_side(found.evaluation, found.probed, found.bare, found.exact),
+        "ranked": list(play_rows(asked, found.ranked)),
+        "n_plays": len(found.ranked),
+        "mean": sum(row["equity"] * row["weight"] for row in rolls) / 36 if rolls else None,
+    }
+
+
+def cube_states(player: LookaheadPlayer, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
+    """The decision for each place where the cube can be. Raises what `decide_cube` of the player raises."""
+    own = asked.own_stakes
+    value = max(2, own.cube.value)
+    for name, cube in (
+        ("centered", Cube()),
+        ("owned by the player on roll", Cube(value, CubeOwner.ON_ROLL)),
+        ("owned by the opponent", Cube(value, CubeOwner.OPPONENT)),
+    ):
+        if own.is_crawford and cube != Cube():
+            continue
+        stakes = Stakes(own.score, cube)
+        found = player.decide_cube(asked.position, stakes, rules)
+        words = best_words(found, stakes) if found.may_double else f"no decision: {found.why_not}"
+        yield {"name": name, "decision": found, "words": words, "is_standing": cube == own.cube}
+
+
+def tables_of(site: Site, position: Position, most: int | None = None) -> Iterator[Row]:
+    """What every table that covers a position has for it, or the smallest `most` exact and one-sided ones; nothing for
+    other positions."""
+    try:
+        on_roll, opponent = rows_of(position)
+    except BgdataError:
+        return
+    for find in (exact_rows, one_sided_rows):
+        try:
+            yield from islice(find(kept_tables(site), on_roll, opponent), most)
+        except BgdataError as error:
+            yield {"source": site.public(error), "method": "damaged"}
+
+
+def step_of(loss: float) -> str:
+    """The word, and the color, of a loss in points."""
+    return next(word for most, word in STEPS if loss < most or most == STEPS[-1][0])
+
+
+def play_rows(asked: PositionRequest, ranked: list[RankedPlay]) -> Iterator[Row]:
+    """The plays that a page shows, each with its address and its color."""
+    for rank, row in enumerate(ranked[: asked.plays], start=1):
+        yield {
+            "rank": rank,
+            "play": str(row.play),
+            "address": asked.after(row.play),
+            "picture": address(f"/board{position_path(asked.position)[9:]}",
+                               {"roll": asked.roll, "play": str(row.play), **stakes_query(asked.stakes)}),
+            "equity": row.evaluation.cubeless_equity if row.cubeful_equity is None else row.cubeful_equity,
+            "mwc": row.mwc,
+            "loss": row.loss,
+            "step": step_of(row.loss),
+            "evaluation": row.evaluation,
+        }  # fmt: skip
+
+
+def roll_rows(player: LookaheadPlayer, position: Position) -> list[Row]:
+    """What each of the 21 rolls is worth without a cube after its best play at 0-ply, and how lucky it is."""
+    board = np.array([position.board], np.int8).repeat(len(DICE), axis=0)
+    with threads(1):  # for so little, threads would wait for one another longer than they compute
+        offsets, after = batch_plays(board, DICE)
+        found = player.evaluator.evaluate_many(flip_boards(after))
+    values = np.maximum.reduceat(-cubeless_equities(found.chances).astype(np.float64), offsets[:-1])
+    mean = float(values @ CHANCES)
+    return [
+        {
+            "roll": str(roll),
+            "weight": roll.weight,
+            "equity": float(value),
+            "luck": float(value) - mean,
+            "shade": shade(float(value) - mean, LUCKY),
+        }
+        for roll, value in zip(ROLLS, values, strict=True)
+    ]
+
+
+def board(_: Site, request: Request) -> Response:
+    """The picture of a position: with a roll, and with a play as arrows."""
+    asked = PositionRequest(request.path_params["text"].removesuffix(".svg"), request.query_params)
+    text = format_board_svg(asked.position, roll=asked.roll, play=asked.play, stakes=asked.stakes)
+    return Response(text, media_type="image/svg+xml", headers={"cache-control": "public, max-age=3600"})
+
+
+def go(_: Site, request: Request) -> Response:
+    """To the address of what a form says: a position in any notation, or the counts of an editor by point, where these
+    were changed. Raises UsageError where both were, and what `PositionRequest` raises."""
+    given = dict(request.query_params)
+    text = given.pop("q", "").strip()
+    filled = dict(parse_qsl(given.pop("filled", "")))
+    counts = [given.pop(f"p{point}", "").strip() for point in range(26)]
+    if is_edited(counts, text, filled, is_said=bool(given.pop("edit", ""))):
+        text = ",".join(count or "0" for count in counts)
+    elif filled and text != filled.get("q"):
+        given = merge_fields(text, given, filled)
+    elif filled:  # the fields have what this notation says, and may say less by now
+        text = parse_identifier(text)[0].id
+    said = as_asked(given)
+    given = {name: said[name] for name in ("roll", *SHORT, "ply", "undo", "flip") if name in said}
+    asked = PositionRequest(text or "start", given)
+    if given.pop("flip", ""):
+        return RedirectResponse(asked.flipped_with(given.get("undo", "")), 303)
+    if asked.earlier[-1:] == [asked.word]:  # nothing was changed
+        given["undo"] = BETWEEN.join(asked.earlier[:-1])
+    where = position_path(asked.text.strip() if asked.match else asked.position)
+    return RedirectResponse(address(where, given), 303)
+
+
+def is_edited(counts: Sequence[str], text: str, filled: Mapping[str, str], *, is_said: bool) -> bool:
+    """Whether the checkers of an editor count, and not the notation beside them: where that is said, or they are no
+    longer those of the notation that the form was filled with. Raises UsageError where the notation is another one,
+    too."""
+    if is_said or not any(counts) or not filled.get("q"):
+        return is_said and any(counts)
+    before = [str(count) for count in parse_identifier(filled["q"])[0].board]
+    is_changed = [count or "0" for count in counts] != before
+    if is_changed and text != filled["q"]:
+        raise UsageError("expected another notation or other checkers, got both; tick the box to use the checkers")
+    return is_changed
+
+
+def as_asked(given: Mapping[str, str]) -> dict[str, str]:
+    """Fields of the editor as an address says them: buttons for rolls, and two fields for a score."""
+    found = dict(given)
+    own, theirs = given.get("own", ""), given.get("theirs", "")
+    if own or theirs:
+        found["away"] = f"{own or theirs}-{theirs or own}"
+        found.pop("jacoby", None)  # left from money play
+    if "own" in given and (own == "1") == (theirs == "1"):
+        found.pop("crawford", None)  # left from another score
+    if "rolled" in given:
+        found["roll"] = given["rolled"]
+    return found
+
+
+def merge_fields(text: str, given: Mapping[str, str], filled: Mapping[str, str]) -> dict[str, str]:
+    """The fields of an editor whose notation is another one than it was filled with. One that says itself what is
+    played for counts for more than fields that nobody touched."""
+    if parse_identifier(text or "start")[1] is None:
+        return dict(given)
+    said = ("roll", "own", "theirs", *SHORT)
+    return {
+        name: value for name, value in given.items()
+        if name not in said or name == "met" or value != filled.get(name, "")
+    }  # fmt: skip
+
+
+FIRST = 5  # games of a corpus that a page of occurrences leads to
+ROWS = 20  # rows of a table that it leads to
+GAMES = f"""
+select dataset, variant, game, min(turn) as turn from turns where position_id = $id
+group by dataset, variant, game
+qualify row_number() over (partition by variant order by dataset, game) <= {FIRST} order by all
+"""
+
+
+def where(site: Site, request: Request) -> Page:
+    """Where a position occurs, seen by the player on roll: in every table that names its positions, with addresses of
+    the first games and of the rows."""
+    asked = PositionRequest(request.path_params["text"], request.query_params)
+    shapes = [shape for kind in site.warehouse.kinds.values() for shape in kind.tables]
+    names = sorted({shape.name for shape in shapes if any(column.name == "position_id" for column in shape.columns)})
+    rows: list[Row] = []
+    for name in names:
+        query = f"select variant, count(*) as rows from {identifier(name)} where position_id = $id group by all"
+        try:
+            found = site.rows(query, {"id": asked.position.id})
+        except BgdataError as error:
+            found = [{"variant": site.public(error), "rows": None}]
+        rows += [{"table": name, **row, "address": "", "games": []} for row in found]
+    games = site.rows(GAMES, {"id": asked.position.id}) if any(row["table"] == "turns" for row in rows) else []
+    for row in (row for row in rows if row["rows"]):
+        of_variant = f"variant = {quoted(row['variant'])} and position_id = '{asked.position.id}'"
+        row["address"] = address("/sql", {"q": f"from {identifier(row['table'])} where {of_variant} limit {ROWS}"})
+        row["games"] = [
+            address(f"/game/{game['dataset']}/{game['variant']}/{game['game']}", {"turn": game["turn"]}) + "#board"
+            for game in games
+            if (row["table"], row["variant"]) == ("turns", game["variant"])
+        ]
+    shown_ = {"asked": asked, "rows": rows, "names": names, "board": format_board_svg(asked.position)}
+    return Page("where.html", shown_, rows)
+
+
+def probe(site: Site, request: Request) -> Page:
+    """What the bearoff tables have for a position, and nothing that takes longer; JSON is that of `bgdata probe`.
+    Raises NotCoveredError where no table covers it."""
+    asked = PositionRequest(request.path_params["text"], request.query_params)
+    found = list(tables_of(site, asked.position, most=1))
+    if not found:
+        raise NotCoveredError(f"expected a bearoff that a table of this warehouse covers, got {asked.position.id}")
+    rows = whole_rows(probe_rows(asked.position, found))
+    return Page("probe.html", {"asked": asked, "rows": rows, "board": partial(format_board_svg, asked.position)}, rows)
+
+
+MAP = 9  # points to go of a cube map, unless said
+
+
+def cube_map(site: Site, request: Request) -> Page:
+    """The right cube action at every score up to so many points to go, with a centered cube of 1: exact where a table
+    knows it, or where solving the race takes its share of a few seconds."""
+    asked = PositionRequest(request.path_params["text"], request.query_params)
+    length = whole(request.query_params, "length", MAP)
+    if not 2 <= length <= 15:
+        raise UsageError(f"expected 2 to 15 points to go, got {length}")
+    met = met_of(site, asked.options["met"])
+    rules, rows = CubeRules(met=met), []
+    with site.player(asked.ply) as shared:
+        tables = [table for table in shared.cubes if not isinstance(table, SolvedRaces)]
+        solved = SolvedRaces(2 * MOST_CELLS // length**2)
+        player = LookaheadPlayer(shared.evaluator, shared.ply, shared.filters, [*tables, solved])
+        if player.evaluate(asked.position).source is AnswerSource.OVER:
+            raise UsageError("expected a game in progress, got one that is over")
+        for away in range(1, length + 1):
+            for opponent_away in range(1, length + 1):
+                stakes = Stakes(MatchScore(away, opponent_away, (away == 1) != (opponent_away == 1)))
+                decision = player.decide_cube(asked.position, stakes, rules)
+                rows.append(
+                    {"away": away, "opponent_away": opponent_away, "is_crawford": stakes.is_crawford,
+                     "action": decision.action.name.lower() if decision.may_double else "none",
+                     "words": best_words(decision, stakes), "mwc": decision.equity, "method": str(decision.method),
+                     "double_gain": decision.double_gain, "take_gain": decision.take_gain}
+                )  # fmt: skip
+    exact = sum(row["method"] == Method.EXACT for row in rows)
+    shown_ = {
+        "asked": asked,
+        "rows": rows,
+        "exactness": "none" if not exact else "all" if exact == len(rows) else "some",
+        "length": length,
+        "met": met.name,
+        "board": format_board_svg(asked.position),
+    }
+    return Page("cube_map.html", shown_, rows)
+
+
+METHODS = {"exact": "exact, two-sided", "combined": "one-sided, combined"}
+READERS = {"bearoff_two_sided": MoneyBearoff, "contact_endgame": MoneyEndgame}
+
+
+def kept_tables(site: Site) -> Tables:
+    """The current tables of any kind, smallest first; their manifests are read and their arrays mapped once."""
+    return site.keep("tables", lambda: cache(partial(covering, site.warehouse)))
+
+
+def exact_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
+    """What the best cube action is worth by each table that knows it, at the cube as it stands: points per unit cube in
+    money play, mwc by tables that were solved for this score. A damaged table has no answer."""
+    stakes = asked.own_stakes
+    if isinstance(stakes.score, MatchScore):
+        yield from match_cubes(site, asked, rules)
+        return
+    for kind, reader in READERS.items():
+        for table in kept_tables(site)(kind):
+            try:
+                found = reader(table).cube_equities(asked.position, stakes)
+            except BgdataError:
+                continue  # `tables_of` says so
+            if found:
+                yield {"source": table.name, "cubeful": best(found)}
+
+
+def match_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
+    """The best cube action by match tables, which have rows of their own: with their chances without a cube, too."""
+    for table in kept_tables(site)("bearoff_match"):
+        try:
+            solved = MatchBearoff(table)
+            found = solved.cube_equities(asked.position, asked.own_stakes, rules.met)
+            if found:
+                decision = solved.reader.probe(asked.position.board, asked.own_stakes.cube.owner)
+                swing = solved.reader.won - solved.reader.lost
+                win = (decision.cubeless - solved.reader.lost) / swing if swing else None
+                chances = {"win": win, "equity": None if win is None else 2 * win - 1}
+                bound = table.manifest.statistics["mwc_error_bound"]
+                row = {"who": "exact, at this score", "source": table.name, "bound": bound, "cubeful": best(found)}
+                yield row | chances
+        except BgdataError as error:
+            empty = dict.fromkeys(("win", "equity", "bound", "cubeful"))
+            yield {"who": "damaged", "source": site.public(error), **empty}
+
+
+def best(found: CubeEquities) -> float:
+    """The value of the best action of both sides."""
+    return max(found.no_double, min(found.double_take, found.double_beaver, found.double_pass))
+
+
+def side_by_side(
+    evaluation: Evaluation, probed: Sequence[Row], bare: Evaluation, exact: Sequence[Row] = ()
+) -> list[Row]:
+    """Everybody's answer, the most exact first, each with its difference from that one, and with the cube where a table
+    knows it."""
+    known = {row["source"]: row["cubeful"] for row in exact if "who" not in row}
+    rows: list[Row] = [row for row in exact if "who" in row]
+    rows += [
+        {
+            "who": METHODS.get(row["method"], row["method"]),
+            "source": row["source"],
+            "win": row.get("win"),
+            "equity": row.get("cubeless"),
+            "bound": row.get("error_bound"),
+            "cubeful": known.get(row["source"]),
+        }
+        for row in probed
+    ]
+    if evaluation.ply:
+        rows.append(answer_row(evaluation, ""))
+    if bare.source is not AnswerSource.OVER:
+        rows.append(answer_row(bare, bare.accuracy.partition(":")[0]))
+    first = next((row["equity"] for row in rows if row["equity"] is not None), None)
+    return [
+        row | {"difference": None if row["equity"] is None or first is None else row["equity"] - first} for row in rows
+    ]
+
+
+def answer_row(evaluation: Evaluation, source: str) -> Row:
+    """The row of a player's answer."""
+    chances = {"win": evaluation.win, "equity": evaluation.cubeless_equity}
+    return {"who": source_words(evaluation), "source": source, **chances, "bound": None, "cubeful": None}

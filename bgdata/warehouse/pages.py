@@ -1,0 +1,379 @@
+"""Pages of the kinds of dataset and of their versions: what a table is, what proves it, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from bgdata.bearoff.index import layout_at
+from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.endgames.tables import EndgameTable
+from bgdata.errors import BgdataError, MissingTableError, UsageError, shown
+from bgdata.game.position import Position
+from bgdata.rows import whole_rows
+from bgdata.store.dataset import Dataset
+from bgdata.store.declaration import TableShape
+from bgdata.store.manifest import Manifest
+from bgdata.store.names import check_name, parse_input
+from bgdata.store.parameters import value_text
+from bgdata.store.parquet import middle_rows
+from bgdata.store.table import Table
+from bgdata.store.versions import Versions
+from bgdata.training.rows import KINDS as NETWORKS
+from bgdata.training.rows import curve_charts
+from bgdata.warehouse.rows import kind_parts, listed_rows, part_rows
+from bgdata.web.answer import Page, address, position_path
+from bgdata.web.charts import chart_svg
+from bgdata.web.query_process import Result
+from bgdata.web.site import Row, Site
+
+SAMPLE = 8  # rows of a table that its page shows
+FLAT_ROWS: dict[str, Callable[[Table], list[dict[str, Any]]]] = {  # of tables that are too large for Parquet
+    "bearoff_two_sided": lambda found: TwoSidedTable(found).middle_rows(SAMPLE),
+    "contact_endgame": lambda found: EndgameTable(found).middle_rows(SAMPLE),
+}
+NAMES = ("dataset", "variant", "version")
+BOUNDS = ("error", "bound", "difference")  # in the names of figures that say how exact a table is
+
+
+def list_rows(site: Site) -> list[Row]:
+    """A row for each version, and for each kind without any, as `bgdata list --format json` has them."""
+
+    def read() -> list[Row]:
+        rows = whole_rows(listed_rows(site.warehouse))
+        return [row | {"damage": site.public(row["damage"]) if row["damage"] else None} for row in rows]
+
+    return site.keep("listed", read)
+
+
+def kinds(site: Site, _: Request) -> Page:
+    """All kinds and their versions; JSON is that of `bgdata list`."""
+    rows = list_rows(site)
+    groups = {name: [row for row in rows if row["dataset"] == name] for name in site.warehouse.kinds}
+    return Page("tables.html", {"groups": groups, "kinds": site.warehouse.kinds}, rows)
+
+
+def kind(site: Site, request: Request) -> Page:
+    """One kind: its columns, arrays, checks and versions; JSON is that of `bgdata explain`."""
+    declared = site.warehouse.kind(request.path_params["kind"])
+    parameters = declared.completed((*declared.defaults, declared.smallest)[0], site.warehouse)
+    shown_ = {
+        "kind": declared,
+        "versions": [row for row in list_rows(site) if row["dataset"] == declared.name and row["variant"]],
+        "checks": claims_by_table(site, declared),
+        "defaults": [declared.slug(each) for each in declared.defaults],
+    }
+    parts = kind_parts(declared, parameters, site.warehouse.kinds.sql)
+    return Page("kind.html", shown_, whole_rows(part_rows(declared.name, parts)))
+
+
+def claims_by_table(site: Site, kind: Dataset[Any]) -> dict[str, list[str]]:
+    """What the SQL checks of a kind hold, by table."""
+    sql = site.warehouse.kinds.sql
+    return {shape.name: [claim for claim, _ in sql.checks(shape.name)] for shape in kind.tables}
+
+
+def open_version(site: Site, given: Mapping[str, Any]) -> Table:
+    """The version of an address. Raises UnknownKindError, InvalidNameError or MissingTableError."""
+    variant, version = check_name("variant", given["variant"]), given.get("version")
+    if version is not None:
+        check_name("version", version)
+    return site.warehouse.open(site.warehouse.kind(given["kind"]).name, variant, version)
+
+
+def table(site: Site, request: Request) -> Page:
+    """One version, the current one of a variant unless it is named. JSON has its manifest, columns and samples."""
+    found = open_version(site, request.path_params)
+    return site.keep(("table", found.name), lambda: table_page(site, found))
+
+
+def table_page(site: Site, found: Table) -> Page:
+    """The page of a version. Raises ManifestFormatError for a damaged manifest."""
+    manifest, declared = found.manifest, site.warehouse.kind(found.folder.parts[-3])
+    damage = ""
+    try:
+        found.check_sizes()
+        parameters = declared.recorded(manifest)
+    except BgdataError as error:
+        damage, parameters = site.public(error), None
+    is_flat = parameters is not None and not declared.tables_of(parameters)
+    samples = [] if damage else [sample(site, found, shape, is_flat=is_flat) for shape in declared.tables]
+    current = next(
+        (row["is_current"] for row in list_rows(site) if tuple(row[name] for name in NAMES) == found.folder.parts[-3:]),
+        False,
+    )
+    lineage = lineage_svg(site.warehouse, found)
+    bounds = {name: value for name, value in manifest.statistics.items() if any(word in name for word in BOUNDS)}
+    shown_ = {
+        "table": found,
+        "manifest": manifest,
+        "kind": declared,
+        "damage": damage,
+        "is_current": current,
+        "others": [row for row in list_rows(site) if (row["dataset"], row["variant"]) == found.folder.parts[-3:-1]],
+        "samples": samples,
+        "bounds": bounds,
+        "figures": {name: value for name, value in manifest.statistics.items() if name not in bounds},
+        "rebuild": rebuild_command(declared, manifest, parameters),
+        "lineage": lineage,
+        "charts": [] if damage or declared.name not in NETWORKS else list(map(chart_svg, curve_charts(found))),
+        "seen": seen_at(declared, found),
+        "checks": claims_by_table(site, declared),
+    }
+    data = {
+        "name": found.name,
+        "is_current": current,
+        "damage": damage or None,
+        "manifest": manifest.values(),
+        "rebuild": shown_["rebuild"],
+        "tables": {each["shape"].name: each["rows"] for each in samples},
+    }
+    return Page("table.html", shown_, data)
+
+
+def seen_at(declared: Dataset[Any], found: Table) -> list[tuple[str, str]]:
+    """(words, address) of the pages that show what a version is about."""
+    kind, variant = found.folder.parts[-3:-1]
+    own = {
+        "match_equity": ("as a heat map", address("/match-equity", {"met": variant})),
+        "race_rules": ("rules side by side", address("/race", {"rules": variant})),
+        "race_error": ("as a picture", address("/race", {"errors": variant})),
+        "openings": ("the book", "/openings"),
+        "claims": ("the register", "/claims"),
+        "scores": ("players side by side", "/players"),
+    }
+    games = [("its games", f"/game/{kind}/{variant}")] if declared.tables[0].name == "games" else []
+    return games + [own[name] for name in (kind,) if name in own]
+
+
+def sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Row:
+    """Rows of one table of a version, or why there are none."""
+    try:
+        rows = FLAT_ROWS[shape.name](found) if is_flat else middle_rows(found.check_file(shape.file), SAMPLE)
+    except BgdataError as error:
+        return {"shape": shape, "rows": [], "links": [], "note": site.public(error)}
+    return {"shape": shape, "rows": whole_rows(rows), "links": [row_position(found, row) for row in rows], "note": ""}
+
+
+def row_position(found: Table, row: Row) -> str:
+    """The address of the position that a row of bearoff layouts is about; empty where it is about none."""
+    points = int(str(found.manifest.parameters.get("points", 0)))
+    try:
+        if {"on_roll_index", "opponent_index"} <= set(row):
+            return pair_path(points, row["on_roll_index"], row["opponent_index"])
+        return layouts_path(row["points"], row["points"]) if isinstance(row.get("points"), list) else ""
+    except BgdataError:
+        return ""
+
+
+def pair_path(points: int, on_roll_index: int, opponent_index: int) -> str:
+    """The address of two layouts on so many points. Raises BgdataError for indexes that there are not."""
+    return layouts_path(layout_at(on_roll_index, points), layout_at(opponent_index, points))
+
+
+def layouts_path(on_roll: Sequence[int], opponent: Sequence[int]) -> str:
+    """The address of a bearoff of two layouts. Raises InvalidPositionError."""
+    rows = ([*side, *[0] * (25 - len(side))] for side in (opponent, on_roll))
+    return position_path(Position.from_rows(*rows))
+
+
+def rebuild_command(declared: Dataset[Any], manifest: Manifest, parameters: Any) -> str:
+    """The command that makes a version again."""
+    if declared.takes_files:
+        files = " ".join(file.name for file in manifest.raw_files) or "FILE..."
+        return f"bgdata import {declared.name} {files}"
+    if parameters is None or parameters in declared.defaults:
+        return f"bgdata build {declared.name}"
+    words = (f"--set '{name}={value_text(value)}'" for name, value in vars(parameters).items())
+    return " ".join([f"bgdata build {declared.name}", *words])
+
+
+def file(site: Site, request: Request) -> Response:
+    """A file of a version as it is, with its SHA-256 as entity tag. Raises what `opened` raises, and MissingTableError
+    or CorruptFileError for a file that the manifest does not list, or that is damaged."""
+    found, name = open_version(site, request.path_params), request.path_params["name"]
+    if name == "manifest.json":
+        return Response(found.manifest.to_bytes(), media_type="application/json")
+    entry = next((each for each in found.manifest.files if each.name == name), None)
+    if entry is None:
+        have = ", ".join(each.name for each in found.manifest.files)
+        raise MissingTableError(f"expected a file of {found.name}: {have}, got {shown(name)}")
+    headers = {"etag": f'"{entry.sha256}"', "cache-control": "public, max-age=31536000, immutable"}
+    return FileResponse(found.check_file(name), media_type="application/octet-stream", filename=name, headers=headers)
+
+
+FILES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+EXAMPLES = (
+    (
+        "What is here, and how large is it?",
+        "select dataset, variant, rows, bytes from versions where is_current",
+    ),
+    ("What was each table made from?", "select dataset, variant, role, input_dataset, input_variant from lineage"),
+    ("Match equities when 3 points are needed", "from match_equity where away = 3 and not is_post_crawford"),
+    ("What the fifteen first rolls are worth", "from opening_book where reply_roll is null order by equity desc"),
+    (
+        "The luckiest rolls of self-play",
+        "select position_id, die1, die2, play, luck from turns where luck is not null order by luck desc limit 20",
+    ),
+    (
+        "The longest games",
+        "select dataset, variant, game, n_turns from games order by n_turns desc limit 20",
+    ),
+    ("How exact are combined one-sided tables?", "from bearoff_error_summary"),
+    (
+        "Claims that could not be reproduced",
+        "select claim, published, answer from claims where status = 'open'",
+    ),
+    ("How good are the players?", "from scores order by player_name, ply, measure, against"),
+    ("Every table and view, and what it is", "select view_name, comment from duckdb_views() where not internal"),
+)
+
+
+def sql(site: Site, request: Request) -> Page | Response:
+    """The box, and below it the answer to its query. JSON is the rows alone, as `bgdata query --format json`."""
+    query, form = request.query_params.get("q", "").strip(), request.query_params.get("format", "rows")
+    if form not in ("rows", *FILES):
+        raise UsageError(f"expected the format rows, csv or parquet, got {shown(form)}")
+    result: Result | None = None
+    if query:
+        if form in FILES:
+            name = {"content-disposition": f'attachment; filename="query.{form}"'}
+            return Response(request.app.state.queries.ask(query, form), media_type=FILES[form], headers=name)
+        result = request.app.state.queries.ask(query)
+    views = site.keep("views", lambda: site.rows(VIEWS))
+    data = [dict(zip(result.names, row, strict=True)) for row in result.rows] if result else []
+    return Page(
+        "sql.html",
+        {"query": query, "result": result, "rows": data, "examples": EXAMPLES, "views": views, "limits": site.limits},
+        data,
+    )
+
+
+VIEWS = """
+select view_name as name, views.comment, list(column_name order by column_index) as columns
+from duckdb_views() as views join duckdb_columns() as columns on columns.table_name = view_name
+where not views.internal and coalesce(views.comment, '') not like '% Variant %, r%'
+group by all order by name
+"""
+
+
+WIDTH, HEIGHT, GAP_X, GAP_Y = 232, 56, 44, 14  # of a box, and between boxes
+LINES = (17, 33, 48)  # where the lines of text stand in a box
+MOST = 60  # boxes
+LETTERS = 33  # of a line in a box
+
+
+class Box(NamedTuple):
+    """A version or a raw file: three lines of text, where it leads, and what it was made from."""
+
+    lines: tuple[str, str, str]
+    link: str
+    kind: str  # version, missing or file
+    inputs: tuple[str, ...]  # keys of other boxes
+
+
+def lineage_svg(warehouse: Versions, table: Table) -> str:
+    """The graph of a version: it stands at the right, what it was made from to its left. Raises ManifestFormatError for
+    a damaged manifest of its own."""
+    boxes: dict[str, Box] = {}
+    first = add_version(warehouse, table, boxes)
+    columns = columns_of(boxes, first)
+    places = {
+        key: (column * (WIDTH + GAP_X) + 2, row * (HEIGHT + GAP_Y) + 2)
+        for column, keys in enumerate(columns)
+        for row, key in enumerate(keys)
+    }
+    width = len(columns) * (WIDTH + GAP_X) - GAP_X + 4
+    height = max(map(len, columns)) * (HEIGHT + GAP_Y) - GAP_Y + 4
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="lineage" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="group" aria-label="What {escape(table.name)} was made from">'
+    ]
+    for key, box in boxes.items():
+        for other in box.inputs:
+            if other in places:
+                lines.append(edge(places[other], places[key]))
+    lines += [box_svg(box, *places[key]) for key, box in boxes.items()]
+    return "\n".join([*lines, "</svg>"])
+
+
+def add_version(warehouse: Versions, table: Table, boxes: dict[str, Box]) -> str:
+    """Add a version, and all that it was made from; returns its key."""
+    manifest = table.manifest
+    key = f"{manifest.dataset}/{manifest.variant}@{manifest.digest}"
+    if key in boxes or len(boxes) >= MOST:
+        return key
+    names = list(dict.fromkeys(manifest.inputs.values()))
+    files = [(f"file {file.name} {file.sha256}", file) for file in manifest.raw_files[:8]]
+    lines = (manifest.dataset, manifest.variant, f"{table.folder.name}, {manifest.rows:,} rows")
+    boxes[key] = Box(lines, f"/table/{table.name}", "version", (*names, *(name for name, _ in files)))
+    for name, file in files:
+        boxes[name] = Box(("raw file", file.name, f"{file.bytes:,} bytes, {file.sha256[:12]}"), "", "file", ())
+    for name in names:
+        found = version_of(warehouse, name)
+        if found is not None:
+            add_version(warehouse, found, boxes)
+        elif name not in boxes:
+            dataset, variant, digest = parse_input(name)
+            boxes[name] = Box((dataset, variant, f"{digest[:8]}, not here"), "", "missing", ())
+    return key
+
+
+def version_of(warehouse: Versions, name: str) -> Table | None:
+    """The undamaged version that an input names, `kind/variant@digest`; None where it is not here."""
+    dataset, variant, digest = parse_input(name)
+    if dataset not in warehouse.kinds:
+        return None
+    for table in warehouse.versions(dataset, variant):
+        try:
+            if table.manifest.digest == digest:
+                return table
+        except BgdataError:
+            continue
+    return None
+
+
+def columns_of(boxes: dict[str, Box], first: str) -> list[list[str]]:
+    """Keys by column from the left: every box is left of all that was made from it."""
+    depth = {first: 0}
+    waiting = [first]
+    while waiting:
+        key = waiting.pop()
+        for other in boxes[key].inputs:
+            if other in boxes and depth.get(other, -1) < depth[key] + 1 <= MOST:
+                depth[other] = depth[key] + 1
+                waiting.append(other)
+    most = max(depth.values())
+    columns: list[list[str]] = [[] for _ in range(most + 1)]
+    for key in boxes:
+        columns[most - depth.get(key, 0)].append(key)
+    return columns
+
+
+def edge(start: tuple[int, int], end: tuple[int, int]) -> str:
+    """A curve from the right of one box to the left of another."""
+    (x, y), (end_x, end_y) = (start[0] + WIDTH, start[1] + HEIGHT // 2), (end[0], end[1] + HEIGHT // 2)
+    middle = (x + end_x) // 2
+    return f'<path class="edge" d="M{x} {y}C{middle} {y} {middle} {end_y} {end_x} {end_y}"/>'
+
+
+def box_svg(box: Box, x: int, y: int) -> str:
+    """A box with its lines of text, as a link where it leads somewhere; the whole of them is said on hover."""
+    texts = "".join(
+        f'<text class="{name}" x="{x + 8}" y="{y + down}">{escape(shorten(text))}</text>'
+        for name, down, text in zip(("name", "variant", "note"), LINES, box.lines, strict=True)
+    )
+    whole = f"<title>{escape(', '.join(box.lines))}</title>"
+    text = f'{whole}<rect class="{box.kind}" x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="5"/>{texts}'
+    return f'<a href="{escape(box.link, quote=True)}">{text}</a>' if box.link else f"<g>{text}</g>"
+
+
+def shorten(text: str) -> str:
+    """A line that fits into a box: the beginning and the end of a long one, which tell variants apart."""
+    if len(text) <= LETTERS:
+        return text
+    return f"{text[: LETTERS // 2]}…{text[-(LETTERS - LETTERS // 2 - 1) :]}"
