@@ -26,6 +26,7 @@ from bgdata.web.home import home
 from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Limits, Site
 
+NO_THREAD = "can't start new thread"  # Python says
 LOG = logging.getLogger("uvicorn.error")
 FAILURE = "the server could not make this page; its log says why"
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
@@ -143,8 +144,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
+        is_begun = False
+
         async def send_with_headers(message: Message) -> None:
+            nonlocal is_begun
             if message["type"] == "http.response.start":
+                is_begun = True
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
@@ -156,7 +161,14 @@ class Guard:
         request = Request(scope)
         refused = self._refusal(request)
         answer = respond_error(request, refused[1], refused[0]) if refused else self._app
-        await answer(scope, receive, send_with_headers)
+        try:
+            await answer(scope, receive, send_with_headers)
+        except RuntimeError as error:  # the system has no memory for one thread more: so many are answered at once
+            if is_begun or NO_THREAD not in str(error):
+                raise
+            await respond_error(request, "expected few requests at once, got too many; try again later", 503)(
+                scope, receive, send_with_headers
+            )
 
     def _refusal(self, request: Request) -> tuple[int, str] | None:
         """(status, reason) for a request that no page is made for."""

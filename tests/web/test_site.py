@@ -582,3 +582,22 @@ def test_no_more_connections_than_there_is_room_for(small_root: Path, monkeypatc
         ):
             assert third.recv(1) == b""
     assert connections.most_connections() == 2
+
+
+def test_want_of_threads_is_too_many_requests(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Pages and static files are made in threads; a flaw of ours stays one."""
+
+    async def fails(*_: object) -> None:
+        raise RuntimeError(message)
+
+    monkeypatch.setattr("anyio.to_thread.run_sync", fails)
+    message = "can't start new thread"
+    for address in ("/position/start", "/static/site.css"):
+        assert "expected few requests at once" in client.get(address).text
+        assert client.get(address).status_code == 503
+    assert caplog.records == []
+    message = "another one"
+    with pytest.raises(RuntimeError, match="another one"):
+        client.get("/static/site.css")
