@@ -67,6 +67,7 @@ def class_of(value: Any) -> str:
 
 
 def link_cell(link: str, word: str) -> str:
+    """A cell with a link, or an empty one where there is none."""
     return f'<td><a href="{escape(link, quote=True)}">{word}</a></td>' if link else "<td></td>"
 
 

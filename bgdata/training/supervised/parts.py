@@ -30,7 +30,7 @@ from bgdata.kernel import read_only
 from bgdata.training.networks import FloatNetworks, new_networks, numbers_of, rounded_networks
 from bgdata.training.supervised.examples import Examples, LabelledBatches, by_network, fill_dense
 from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.supervised.run import KernelTrainer
+from bgdata.training.supervised.trainer import KernelTrainer
 
 Values = NDArray[np.float64]
 Places = NDArray[np.int64]

@@ -21,7 +21,7 @@ from bgdata.training.networks import FloatNetworks, units_of
 from bgdata.training.supervised.examples import Examples, fill_dense, fill_possible
 from bgdata.training.supervised.kernels import BIAS_LIMIT, FIRST_LIMIT, LATER_LIMIT
 from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.supervised.run import (
+from bgdata.training.supervised.trainer import (
     FIRST_DECAY,
     LEAST,
     SECOND_DECAY,

@@ -20,7 +20,7 @@ from bgdata.training.networks import FloatNetworks
 from bgdata.training.supervised.examples import Examples, Sparse, fill_sparse, fill_sparse_alone, most_used, new_sparse
 from bgdata.training.supervised.kernels import FIRST_LIMIT, LATER_LIMIT
 from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.supervised.run import KernelTrainer
+from bgdata.training.supervised.trainer import KernelTrainer
 from tests.evaluation.sample_networks import random_floats
 from tests.random_games import random_game_positions
 from tests.reference.networks import unpacked

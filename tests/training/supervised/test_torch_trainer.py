@@ -13,7 +13,8 @@ from bgdata.errors import UsageError
 from bgdata.kernel import threads
 from bgdata.training.supervised.examples import Examples
 from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.supervised.run import NetworkTrainer, open_trainers
+from bgdata.training.supervised.run import open_trainers
+from bgdata.training.supervised.trainer import NetworkTrainer
 from tests.evaluation.sample_networks import random_floats
 from tests.reference.networks import unpacked
 from tests.reference.supervised import matrices, trained_averages
