@@ -17,7 +17,6 @@ from bgdata.errors import UnknownPlayerError, UsageError
 from bgdata.evaluation.chances import CHANCES
 from bgdata.evaluation.player import Player
 from bgdata.evaluation.player import open_named_player as open_any_player
-from bgdata.measures.commands import score
 from bgdata.measures.kinds.game_scores import GameParameters
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.measures.steps import references, scores
@@ -208,12 +207,13 @@ def test_luck_adjusted_games(network_root: Path, tmp_path: Path) -> None:
 def test_quick(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Amount] = []
 
-    def print_scores(*arguments: object, programs: bool) -> None:  # noqa: ARG001
+    def build_scores(*arguments: object, programs: bool) -> None:  # noqa: ARG001
         asked.extend(each for each in arguments if isinstance(each, Amount))
+        raise UsageError("expected nothing more")
 
-    monkeypatch.setattr(score, "print_scores", print_scores)
+    monkeypatch.setattr(scores, "build_scores", build_scores)
     for options in ([], ["--quick"], ["--quick", "--games", "10"]):
-        succeeds(warehouse.root, "score", "pubeval", *options)
+        assert error_of(run(warehouse.root, "score", "pubeval", *options), 2) == "expected nothing more"
     assert asked == [Amount(4000, 1000, 10_000), Amount(400, 40, 1000), Amount(10, 40, 1000)]
 
 
