@@ -7,6 +7,7 @@ A position is one layout (or its index) for a one-sided table, two for a two-sid
 from __future__ import annotations
 
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import comb
 from typing import Any, NamedTuple
@@ -46,14 +47,14 @@ def open_array(table: Table, name: str, shape: tuple[int, ...], *dtypes: DTypeLi
     return found
 
 
-class MappedTable:
+class MappedTable(ABC):
     """A table whose arrays are mapped to be probed. A pickled one is just the path of its version."""
 
     table: Table
     rows_are = "pairs of layouts"
 
-    def __len__(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def __len__(self) -> int: ...
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.table.name}: {len(self):,} {self.rows_are})"

@@ -44,6 +44,7 @@ Step = TypeVar("Step")
 CHECKPOINT_SECONDS = float(os.environ.get("BGDATA_CHECKPOINT_SECONDS", "30"))  # 0: after every step, for tests
 CHECKPOINT_SHARE = 0.05  # of the time, at most: a large state is written less often
 SHARDS = "shards"  # the folder of shards
+CHECKPOINT_ERRORS = (BgdataError, KeyError, ValueError, OSError)  # ours of damage, others of a missing field or file
 _STATE = "state.json"
 _SEAL = "sha256"  # hash of all other fields of the state
 
@@ -148,12 +149,7 @@ class Job:
                 record = read_sealed(folder / _STATE)
                 is_other = record["recipe"] != self.recipe
                 arrays = {} if is_other or record["label"] != self.title else intact_arrays(folder, record["arrays"])
-            except (
-                BgdataError,
-                KeyError,
-                ValueError,
-                OSError,
-            ) as error:  # ours of damage, others of a missing field or file
+            except CHECKPOINT_ERRORS as error:
                 if is_want(error):
                     with storage_errors("read", folder):
                         raise

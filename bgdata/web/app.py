@@ -20,13 +20,13 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bgdata.errors import BgdataError
+from bgdata.store.storage import is_want
 from bgdata.warehouse import Warehouse
 from bgdata.web.answer import FOLDER, UNTOUCHED, Endpoint, client_of, respond, respond_error, status_of
 from bgdata.web.home import home
 from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Limits, Site
 
-NO_THREAD = "can't start new thread"  # Python says
 LOG = logging.getLogger("uvicorn.error")
 FAILURE = "the server could not make this page; its log says why"
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
@@ -164,7 +164,7 @@ class Guard:
         try:
             await answer(scope, receive, send_with_headers)
         except RuntimeError as error:  # the system has no memory for one thread more: so many are answered at once
-            if is_begun or NO_THREAD not in str(error):
+            if is_begun or not is_want(error):
                 raise
             await respond_error(request, "expected few requests at once, got too many; try again later", 503)(
                 scope, receive, send_with_headers

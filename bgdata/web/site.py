@@ -178,7 +178,7 @@ class Budget:
     """Seconds of computing that each client may still ask for, and which of them watch a rollout."""
 
     def __init__(self, limits: Limits) -> None:
-        self._limits, self._changed = limits, threading.Condition()
+        self._limits, self._changed = limits, threading.Condition()  # which one thread may hold twice
         self._left: dict[str, tuple[float, float]] = {}  # (seconds, when)
         self._begun: dict[str, list[float]] = {}  # when each request in progress began
         self._watching: set[str] = set()
@@ -211,7 +211,7 @@ class Budget:
         """Charge a client for the time that passes inside. Raises TooBusyError where it has no more seconds left than
         the `reserve`."""
         with self._changed:
-            if self._balance(client) - self._debt(client) <= reserve:
+            if self.seconds_left(client) <= reserve:
                 raise TooBusyError("expected fewer questions at once; try again in a few seconds")
             begun = time.monotonic()
             self._begun.setdefault(client, []).append(begun)

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from bgdata.bearoff.two_sided import BATCH, REACH, Block, Solved, Window, calls_of, restore, values_of
 from bgdata.bearoff.two_sided_rows import Scale, block_place
-from bgdata.errors import BgdataError, CorruptFileError, DigestMismatchError, StorageError
-from bgdata.store.job import Job, read_sealed, seal_record
+from bgdata.errors import CorruptFileError, DigestMismatchError, StorageError
+from bgdata.store.job import CHECKPOINT_ERRORS, Job, read_sealed, seal_record
 from bgdata.store.storage import is_want, remove_folder, storage_errors, write_file
 
 NEEDED = -(-REACH // BATCH)  # batches that the next one depends on
@@ -85,12 +85,7 @@ class Parts:
                 record = read_sealed(folder / STATE)
                 if record["recipe"] == self._job.recipe:
                     return int(record["done"])
-            except (
-                BgdataError,
-                KeyError,
-                ValueError,
-                OSError,
-            ) as error:  # ours of damage, others of a missing field or file
+            except CHECKPOINT_ERRORS as error:
                 if is_want(error):
                     with storage_errors("read", folder):
                         raise
