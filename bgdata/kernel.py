@@ -4,8 +4,8 @@ A kernel takes arrays and integers, fills arrays that it is given and raises not
 fills, indexed by what, in which order. Results never depend on the thread count: threads share out independent items
 and never a sum, and floating point is never reordered (no `fastmath`), so every machine agrees. Small loops over arrays
 are `parallel`; a kernel that reaches much code, such as a network or a whole game, takes a range of rows and is called
-by `in_threads`: Numba would compile all that code three times for a parallel loop. Compiled kernels are kept by
-`kernel_cache`.
+by `in_threads`: Numba would compile all that code three times for a parallel loop. What a parallel kernel writes must
+share no memory with its other arguments: Numba takes that for granted. Compiled kernels are kept by `kernel_cache`.
 """
 
 from __future__ import annotations

@@ -51,15 +51,18 @@ def normal_moments(points: int) -> NDArray[np.float32]:
         mean, sd = np.zeros(len(race.key), np.float32), np.zeros(len(race.key), np.float32)
         for start, end in zip(race.layer_start[:-1], race.layer_start[1:], strict=True):
             if start < end:
-                fill_moments(start, end, race, race.key, mean.view(np.int32), mean, sd)
+                fill_moments(start, end, race, mean, sd)
+                # positive floats sort as the integers with the same bits; in the kernel, two names of one array would
+                # be taken for two arrays
+                race.key[start:end] = mean[start:end].view(np.int32)
+                race.key[start:end] = (race.key[start:end] << SLOT_BITS) | np.arange(start, end)
         columns += [mean[race.slot_of], sd[race.slot_of]]
     return np.column_stack(columns)
 
 
 @kernel(parallel=True)
-def fill_moments(start: int, end: int, race: Race, key: Array, bits: Array, mean: Array, sd: Array) -> None:
-    """Fills mean, sd, key, which is that of race, and its halves at slots start..end-1 (one pip layer). `bits` shows
-    `mean` as integers, which sort in the same order as the positive floats."""
+def fill_moments(start: int, end: int, race: Race, mean: Array, sd: Array) -> None:
+    """Fills mean, sd and the halves of race at slots start..end-1 (one pip layer; lower layers have their keys)."""
     for block in prange((end - start + BLOCK - 1) // BLOCK):
         drops = np.empty(race.layouts.shape[1] + 1, np.int64)
         reply = np.empty((6, 9), np.int64)
@@ -75,7 +78,6 @@ def fill_moments(start: int, end: int, race: Race, key: Array, bits: Array, mean
                 second += WEIGHTS[place] * (sd[result] * sd[result] + rolls * rolls)
             mean[slot] = first * RECIPROCAL
             sd[slot] = np.sqrt(second * RECIPROCAL - mean[slot] * mean[slot])
-            key[slot] = (np.int64(bits[slot]) << SLOT_BITS) | slot
 
 
 def two_sided_codes(points: int, checkers: int, *, is_cubeless: bool = False) -> NDArray[np.uint16]:

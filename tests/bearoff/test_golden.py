@@ -6,6 +6,9 @@ Hashes and sizes are those of the files that makebearoff wrote; no gnubg is need
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +44,22 @@ def test_one_sided_files(tmp_path: Path, points: int, options: dict[str, Any], s
     output = tmp_path / "gnubg_os.bd"
     write_gnubg_bearoff(points, None, output, **options)
     assert (output.stat().st_size, md5(output)) == (size, digest)
+
+
+WRITE = """
+import sys
+from bgdata.warehouse.commands.export import write_gnubg_bearoff
+write_gnubg_bearoff(4, None, sys.argv[1], normal=True)
+"""
+
+
+def test_kernels_give_the_same_bytes_when_they_are_compiled_and_when_they_are_loaded(tmp_path: Path) -> None:
+    output = tmp_path / "gnubg_os.bd"
+    environment = os.environ | {"BGDATA_CACHE": str(tmp_path / "cache")}
+    for _process in ("compiles", "loads"):
+        subprocess.run([sys.executable, "-c", WRITE, str(output)], env=environment, check=True)
+        assert md5(output) == "5f26057e178f0edb000fe326d5c50b1c"
+        output.unlink()
 
 
 @pytest.mark.parametrize(("variant", "options", "size", "digest"), TWO_SIDED)
