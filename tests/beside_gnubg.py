@@ -21,9 +21,9 @@ import numpy as np
 import bgdata
 from bgdata.cli.stakes import find_met_or_file
 from bgdata.equity.cube import CubeRules
-from bgdata.evaluation.gnubg_program import ask_gnubg
+from bgdata.evaluation.gnubg import ask_gnubg
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.networks.named import map_player
+from bgdata.evaluation.networks.player import map_player
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Match

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bgdata.evaluation.gnubg_program import ask_gnubg, find_gnubg_tool
+from bgdata.evaluation.gnubg import ask_gnubg, find_gnubg_tool
 
 __all__ = ["ask_gnubg", "find_gnubg_tool", "needs_gnubg_tool"]
 

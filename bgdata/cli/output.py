@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from bgdata.evaluation.rows.stakes import left_out
+from bgdata.evaluation.rows import left_out
 from bgdata.game.match_state import MatchState
 from bgdata.rows import Row, as_cell, whole_rows
 from bgdata.store.dataset import Dataset
@@ -63,6 +63,6 @@ def print_built(table: Table, lines: Iterable[str], form: str) -> None:
 
 def say_left_out(match: MatchState | None, *used: str, step: str = "") -> None:
     """Say on standard error what an identifier says of the game and the answer has no use for, with a next `step`; see
-    `evaluation.rows.stakes.left_out`."""
+    `evaluation.rows.left_out`."""
     if words := left_out(match, *used):
         click.echo(words + step, err=True)

@@ -5,6 +5,7 @@ To add a kind, add a number, its arrays in `Chooser` (empty by default), and a b
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -13,14 +14,24 @@ from numpy.typing import NDArray
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import Scratch, choose_by_chances, new_scratch
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
-from bgdata.evaluation.networks.inference import NO_NETWORKS, Networks, Sums, Units
-from bgdata.evaluation.pubeval_kernels import NO_SCORES, ScoreTables, choose_pubeval
+from bgdata.evaluation.networks.inference import (
+    ACTIVATION,
+    NO_NETWORKS,
+    OUTPUTS,
+    Activation,
+    Networks,
+    Sums,
+    Units,
+    layer_sizes,
+)
+from bgdata.evaluation.pubeval import NO_SCORES, ScoreTables, choose_pubeval
 from bgdata.game.codec import Boards, check_legal_boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, check_rolls, fill_plays
 from bgdata.game.random import low_below, random_bits, random_stream
-from bgdata.kernel import in_threads, kernel
+from bgdata.kernel import in_threads, kernel, read_only
 
 RANDOM, PUBEVAL, NETWORK = 0, 1, 2
+_NEVER = -16  # the sum of an output that says never
 
 
 class Chooser(NamedTuple):
@@ -102,6 +113,24 @@ def tables_of(chooser: Chooser) -> BearoffArrays:
         chooser.endgame_layouts,
         chooser.endgames,
     )
+
+
+def win_only(networks: Networks) -> Networks:
+    """The same networks without gammons: their chances to win are the same, to the last bit."""
+    weights, biases = networks.weights.copy(), networks.biases.copy()
+    for row in networks.shapes.tolist():
+        sizes = layer_sizes(row)
+        place = row[2] + sum(below * units for below, units in pairwise([row[1], *sizes]))  # behind the last weight
+        bias, below = row[3] + sum(sizes), sizes[-2]
+        weights[place - (OUTPUTS - 1) * below : place] = 0
+        biases[bias - (OUTPUTS - 1) : bias] = _NEVER * Activation(row[ACTIVATION]).later_sum
+    return Networks(networks.shapes, read_only(weights), read_only(biases))
+
+
+def win_only_chooser(chooser: Chooser) -> Chooser:
+    """A player of the kind NETWORK that plays for wins alone."""
+    networks = win_only(Networks(chooser.shapes, chooser.weights, chooser.biases))
+    return chooser._replace(**networks._asdict(), gammon_points=0)
 
 
 @kernel()

@@ -1,5 +1,5 @@
 """Looking ahead with any evaluator: the value of a position is the mean, over the 21 rolls, of the value after the best
-reply. Networks look ahead by themselves, in `lookahead_kernels`.
+reply. Networks look ahead by themselves, in `roll_values`.
 
 Replies are chosen by static evaluation, and valued at ply n - 1 for ply n. Positions whose answers are final, by the
 rules or a table, are not looked ahead. A filter lets only the better plays of a decision reach the deeper plies.

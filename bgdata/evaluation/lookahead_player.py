@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 from bgdata.equity.cube import DEFAULT_RULES, CubeDecision, CubeRules, ExactCube, check_rules, decide_cube
 from bgdata.equity.doubling import best_equity
 from bgdata.errors import UsageError
+from bgdata.evaluation.answers import CUBELESS
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
-from bgdata.evaluation.cube_lookahead import cubeful_figures, kernel_stakes, play_equity, play_worth
-from bgdata.evaluation.cube_lookahead_kernels import turned_stakes
-from bgdata.evaluation.cube_values import CUBELESS
+from bgdata.evaluation.cube_lookahead import cubeful_figures, kernel_stakes, play_equity, play_worth, turned_stakes
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
 from bgdata.evaluation.lookahead import (
     FILTERS,

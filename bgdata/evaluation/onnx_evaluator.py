@@ -19,8 +19,9 @@ import numpy as np
 from bgdata.errors import CorruptFileError, ExternalProgramError, MissingFileError, UsageError, needing, shown
 from bgdata.evaluation.chances import Chances, ordered_chances
 from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.networks.contact_inputs import UNIT
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
-from bgdata.evaluation.networks.inputs import UNIT, encode, input_count
+from bgdata.evaluation.networks.inputs import encode, input_count
 from bgdata.evaluation.programs import ProgramEvaluator, check_chances
 from bgdata.game.codec import Boards
 from bgdata.kernel import thread_count

@@ -21,9 +21,17 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff, MoneyEndgame, SolvedRaces
 from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer, RankedPlay
-from bgdata.evaluation.rows.cube import best_words, check_offer, cube_row
-from bgdata.evaluation.rows.positions import evaluation_row, position_facts, position_rows, ranked_rows, source_words
-from bgdata.evaluation.rows.probe import Tables, covering, exact_rows, one_sided_rows, probe_rows, rows_of
+from bgdata.evaluation.probe import Tables, covering, exact_rows, one_sided_rows, probe_rows, rows_of
+from bgdata.evaluation.rows import (
+    best_words,
+    check_offer,
+    cube_row,
+    evaluation_row,
+    position_facts,
+    position_rows,
+    ranked_rows,
+    source_words,
+)
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import ROLLS

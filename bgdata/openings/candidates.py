@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import turned_chances
-from bgdata.evaluation.choices import Chooser, networks_of, tables_of
-from bgdata.evaluation.lookahead_kernels import evaluations_ahead
-from bgdata.evaluation.roll_values import likely_plays
-from bgdata.evaluation.win_only import win_only_chooser
+from bgdata.evaluation.choices import Chooser, networks_of, tables_of, win_only_chooser
+from bgdata.evaluation.roll_values import evaluations_ahead, likely_plays
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.selfplay.rollout import (

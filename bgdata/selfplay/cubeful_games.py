@@ -26,15 +26,24 @@ from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT
 from bgdata.equity.doubling import DEFAULT_STRATEGY, Action, CubeEquities, Strategy, best_action, best_equity
 from bgdata.equity.jump import MOST_VOLATILITY
 from bgdata.equity.match_cube import Cells, MatchGame
-from bgdata.evaluation.answers import choose_by_chances
+from bgdata.evaluation.answers import CUBELESS, MATCH, MONEY, CubeStakes, choose_by_chances, model_equities
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.choices import Chooser, networks_of, tables_of
-from bgdata.evaluation.cube_lookahead_kernels import CubeTree, fill_play_ahead, new_cube_tree
-from bgdata.evaluation.cube_values import CUBELESS, MATCH, MONEY, CubeStakes, model_equities
-from bgdata.evaluation.lookahead_kernels import TreeScratch, fill_chances_at, new_tree_scratch
+from bgdata.evaluation.cube_lookahead import CubeTree, fill_play_ahead, new_cube_tree
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.roll_values import OF_LUCK, RollScratch, fill_roll_values, likely_plays, roll_place
-from bgdata.evaluation.volatility import VolatilityScratch, local_volatility, new_volatility_scratch
+from bgdata.evaluation.roll_values import (
+    OF_LUCK,
+    RollScratch,
+    TreeScratch,
+    VolatilityScratch,
+    fill_chances_at,
+    fill_roll_values,
+    likely_plays,
+    local_volatility,
+    new_tree_scratch,
+    new_volatility_scratch,
+    roll_place,
+)
 from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into

@@ -20,10 +20,9 @@ from bgdata.equity.doubling import best_equity, check_money
 from bgdata.equity.match_cube import MatchGame, mwc_after
 from bgdata.equity.worth import normalised_point
 from bgdata.errors import InvalidParameterError, UsageError
-from bgdata.evaluation.answers import choose_by_chances, fill_chances
+from bgdata.evaluation.answers import choose_by_chances, exact_equities, fill_chances
 from bgdata.evaluation.choices import Chooser, networks_of, require_networks, tables_of
-from bgdata.evaluation.cube_lookahead_kernels import CubeTree, fill_play_ahead, new_cube_tree
-from bgdata.evaluation.cube_values import exact_equities
+from bgdata.evaluation.cube_lookahead import CubeTree, fill_play_ahead, new_cube_tree
 from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead_player import RankedPlay
 from bgdata.evaluation.roll_values import fill_roll_values, roll_place

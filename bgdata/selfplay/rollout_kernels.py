@@ -18,9 +18,15 @@ from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source, may
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.choices import Chooser, networks_of, tables_of
 from bgdata.evaluation.lookahead import FILTERS
-from bgdata.evaluation.lookahead_kernels import TreeScratch, fill_chances_at, new_tree_scratch
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.roll_values import LikelyPlays, fill_roll_values, roll_place
+from bgdata.evaluation.roll_values import (
+    LikelyPlays,
+    TreeScratch,
+    fill_chances_at,
+    fill_roll_values,
+    new_tree_scratch,
+    roll_place,
+)
 from bgdata.game.board_kernels import class_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_into

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 import bgdata
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.gnubg_program import ask_gnubg
-from bgdata.evaluation.networks.named import KIND, open_network_player
-from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.gnubg import ask_gnubg
+from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.evaluation.player import open_named_evaluator
+from bgdata.evaluation.players import NETWORK
 from bgdata.game.codec import Boards
 from bgdata.game.position import Position
 from bgdata.kernel import thread_count
@@ -44,7 +44,7 @@ tell(time.perf_counter() - begin)
 
 def shipped_player() -> NetworkPlayer:
     """The networks of the package at ply 0, with the tables of the warehouse."""
-    player = open_network_player(KIND, 0, bgdata.open_warehouse(WAREHOUSE))
+    player = open_network_player(NETWORK, 0, bgdata.open_warehouse(WAREHOUSE))
     assert isinstance(player, NetworkPlayer)
     return player
 

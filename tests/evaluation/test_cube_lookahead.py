@@ -15,8 +15,7 @@ from bgdata.equity.doubling import janowski, janowski_first, jump
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.cube_lookahead import cubeful_values, kernel_stakes, lowest_of
-from bgdata.evaluation.cube_lookahead_kernels import turned_stakes
+from bgdata.evaluation.cube_lookahead import cubeful_values, kernel_stakes, lowest_of, turned_stakes
 from bgdata.evaluation.cube_tables import MoneyBearoff
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.lookahead import evaluate_ahead

@@ -9,18 +9,18 @@ import bgdata
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import janowski, jump
+from bgdata.evaluation.answers import CUBELESS
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
-from bgdata.evaluation.cube_lookahead import kernel_stakes
-from bgdata.evaluation.cube_lookahead_kernels import (
+from bgdata.evaluation.cube_lookahead import (
     fill_play_ahead,
     fill_worths,
     kept,
+    kernel_stakes,
     new_cube_tree,
     turned_stakes,
     worth_ahead,
 )
-from bgdata.evaluation.cube_values import CUBELESS
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.roll_values import ALL_PLAYS

@@ -11,9 +11,8 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffSource
 from bgdata.evaluation.evaluator import AnswerSource, Evaluator
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.player import RandomPlayer
+from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.evaluation.programs import answers_of_program
-from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards
 from bgdata.game.outcome import game_outcome
 from bgdata.game.position import START, Position

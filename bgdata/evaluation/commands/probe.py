@@ -18,8 +18,8 @@ from bgdata.cli.output import say_left_out, write_rows
 from bgdata.cli.own_tables import build_default_met, build_small_tables
 from bgdata.equity.stored_met import default_met
 from bgdata.errors import NotCoveredError, UsageError
-from bgdata.evaluation.rows.probe import Found, covering, cube_action, off_first, probe_rows, rows_of, smallest_rows
-from bgdata.evaluation.rows.stakes import chosen_stakes
+from bgdata.evaluation.probe import Found, covering, cube_action, off_first, probe_rows, rows_of, smallest_rows
+from bgdata.evaluation.rows import chosen_stakes
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.game.board import BAR
 from bgdata.game.dice import PIPS_PER_ROLL

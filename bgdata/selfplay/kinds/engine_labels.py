@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bgdata.errors import InvalidParameterError
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
-from bgdata.evaluation.players import PLAYERS, PROGRAMS
+from bgdata.evaluation.players import DEFAULT_NETWORK, PLAYERS, PROGRAMS
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY
 from bgdata.kinds.columns import CHANCE_COLUMNS, EQUITY_COLUMN, SPLITS_ARRAY
 from bgdata.selfplay.kinds.shared.rollouts import (

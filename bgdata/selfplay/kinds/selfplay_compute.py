@@ -13,8 +13,7 @@ import pyarrow as pa
 from bgdata.errors import BgdataError, CheckSkippedError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.choices import Chooser
-from bgdata.evaluation.networks.named import find_network
-from bgdata.evaluation.networks.player import MappedNetwork
+from bgdata.evaluation.networks.player import MappedNetwork, find_network
 from bgdata.evaluation.player import open_named_player
 from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.game.board_kernels import position_classes

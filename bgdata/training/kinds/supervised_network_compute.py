@@ -11,7 +11,7 @@ import pyarrow as pa
 from bgdata.errors import CheckFailedError, MissingTableError
 from bgdata.evaluation.networks.inference import Activation, Networks
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
-from bgdata.evaluation.networks.mapped import open_networks, stored
+from bgdata.evaluation.networks.player import open_networks, stored
 from bgdata.store.arrays import Array
 from bgdata.store.context import Build, Computed, Context, Recheck
 from bgdata.store.dataset import Computation

@@ -11,7 +11,7 @@ import pytest
 
 import bgdata
 from bgdata.errors import CorruptFileError
-from bgdata.evaluation.networks.measured import (
+from bgdata.evaluation.networks.player import (
     FILE,
     NetworkScore,
     accuracy_text,
@@ -22,8 +22,8 @@ from bgdata.evaluation.networks.measured import (
     shipped_scores,
     write_file,
 )
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
 from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
 from bgdata.measures.kinds.benchmark_scores import DATASET as BENCHMARKS
 from bgdata.measures.kinds.benchmark_scores import ScoreParameters
 from bgdata.measures.kinds.game_scores import GameParameters
@@ -125,7 +125,7 @@ def test_smallest_error_is_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     warehouse = bgdata.open_warehouse(tmp_path / "w")
     for error, expected in ((2 * shipped.value_error, shipped), (shipped.value_error / 2, None)):
         here = points(0.5, error, 100)
-        monkeypatch.setattr("bgdata.evaluation.networks.measured.scores_in", lambda *_, here=here: [here])
+        monkeypatch.setattr("bgdata.evaluation.networks.player.scores_in", lambda *_, here=here: [here])
         found = [each for each in best_scores(table, "", warehouse) if each.measure == "points_per_game"]
         assert found == [expected or here]
 

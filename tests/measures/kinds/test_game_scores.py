@@ -18,8 +18,7 @@ from bgdata.errors import (
     UnknownPlayerError,
 )
 from bgdata.evaluation.choices import KernelPlayer
-from bgdata.evaluation.player import RandomPlayer, open_named_player
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer, open_named_player
 from bgdata.measures.kinds.game_scores import DATASET, GameParameters
 from bgdata.selfplay.corpus import play_games_with_luck
 from bgdata.selfplay.games import play_games

@@ -13,7 +13,7 @@ import bgdata
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
-from bgdata.evaluation.gnubg_program import gnubg_version
+from bgdata.evaluation.gnubg import gnubg_version
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import Boards
 from bgdata.game.plays import legal_plays

@@ -19,8 +19,7 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.player import RandomPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import check_legal_boards
 from bgdata.game.position import START

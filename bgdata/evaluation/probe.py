@@ -16,9 +16,8 @@ from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
-from bgdata.rows import Row
 from bgdata.store.table import Table
-from bgdata.warehouse import Warehouse
+from bgdata.store.versions import Versions
 
 COLUMNS = (  # of a probe as data
     *("position_id", "source", "method", "error_bound", "win", "win_gammon", "lose_gammon"),
@@ -43,7 +42,7 @@ def rows_of(position: Position) -> tuple[list[int], list[int]]:
     return on_roll, opponent
 
 
-def covering(warehouse: Warehouse, kind: str) -> list[Table]:
+def covering(warehouse: Versions, kind: str) -> list[Table]:
     """The current tables of a kind, smallest first."""
     return sorted(warehouse.current(kind), key=lambda table: table.manifest.rows)
 
@@ -93,7 +92,7 @@ def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> I
         }
 
 
-def smallest_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
+def smallest_rows(warehouse: Versions, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
     """What the smallest table of each kind has for a position that it covers."""
     for find in (exact_rows, one_sided_rows):
         yield from islice(find(partial(covering, warehouse), on_roll, opponent), 1)
@@ -144,6 +143,6 @@ def off_first(first: np.ndarray, second: np.ndarray) -> float:
     return min(float(first[:length] @ tail[:length]), 1.0)  # tables hold rounded chances
 
 
-def probe_rows(position: Position, found: Iterable[Found]) -> Iterator[Row]:
+def probe_rows(position: Position, found: Iterable[Found]) -> Iterator[Found]:
     """What tables have for a position, as rows with the same columns."""
     return (dict.fromkeys(COLUMNS) | {"position_id": position.id} | known_columns(row) for row in found)
