@@ -46,12 +46,10 @@ from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK_KINDS, SHIPPED
 from bgdata.measures.kinds import reference_positions, rollout_decisions
 from bgdata.openings.kinds import openings
 from bgdata.store.build import write_tables
-from bgdata.store.context import Computed
-from bgdata.store.dataset import Dataset
+from bgdata.store.dataset import Computed, Dataset
 from bgdata.store.lockfile import LockEntry, read_lock, write_lock
 from bgdata.store.manifest import FILE_NAME, FileEntry, load_manifest
-from bgdata.store.progress import Silence
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import Silence, progress_bars
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes, verify

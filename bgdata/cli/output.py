@@ -16,7 +16,7 @@ from bgdata.rows import Row, as_cell, whole_rows
 from bgdata.store.dataset import Dataset
 from bgdata.store.executors import open_executor
 from bgdata.store.parameters import Parameters
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 

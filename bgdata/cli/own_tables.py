@@ -76,7 +76,7 @@ def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]
     ]
     if not missing:
         return
-    from bgdata.store.progress_bars import progress_bars
+    from bgdata.store.progress import progress_bars
 
     names = ", ".join(f"{kind}/{slug}" for kind, _, slug in missing)
     click.echo(f"building {names}: seconds, once; kept in {warehouse.root}", err=True)

@@ -13,8 +13,7 @@ from bgdata.store.registry import Kinds
 from bgdata.training.feed import is_benchmark, is_labelled
 
 if TYPE_CHECKING:
-    from bgdata.store.dataset import Dataset
-    from bgdata.store.declaration import TableShape
+    from bgdata.store.dataset import Dataset, TableShape
 
 
 _PACKAGE = Path(__file__).parents[1]

@@ -24,7 +24,7 @@ from bgdata.openings.kinds.openings import DATASET, FIRST_ROLLS, OBJECTIVES, Ope
 from bgdata.rows import COUNT, EQUITY, LOSS, Column, Row, table_lines
 from bgdata.selfplay.commands.labels import roller_parameters
 from bgdata.store.build import refresh_catalog
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 

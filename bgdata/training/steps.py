@@ -20,7 +20,7 @@ from bgdata.selfplay.kinds.selfplay import DATASET as CORPORA
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.selfplay.kinds.shared.rollouts import find_source
 from bgdata.store.parameters import Parameters, VersionRef
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.training.kinds.network import DATASET as LEARNED

@@ -27,7 +27,7 @@ from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import CubeOwner, MatchScore, Stakes
 from bgdata.game.position import Position
 from bgdata.store.parameters import value_text
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 
 

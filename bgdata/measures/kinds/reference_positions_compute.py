@@ -32,8 +32,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import (
 from bgdata.selfplay.kinds.training_games import STARTS
 from bgdata.selfplay.splits import SPLITS, halves_of_games
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 
 STEP = 4  # positions rolled out at a time, between which a killed run goes on
 CANDIDATES = 60  # of which verify rolls out again those with the fewest games: each takes seconds

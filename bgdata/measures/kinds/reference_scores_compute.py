@@ -22,8 +22,7 @@ from bgdata.selfplay.kinds.shared.games_compute import slices
 from bgdata.selfplay.kinds.shared.rollouts_compute import SAMPLE_ROWS
 from bgdata.selfplay.splits import SPLITS
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
 from bgdata.store.table import Table
 
 STEP = 4096  # positions asked for at a time at ply 0, between which a killed run goes on: programs are slow to start

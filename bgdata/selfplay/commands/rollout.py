@@ -35,7 +35,7 @@ from bgdata.game.position import Position
 from bgdata.rows import EQUITY, LOSS, Column, Quantity, Row, table_lines
 from bgdata.selfplay.commands.kept_rollout import kept_rollout
 from bgdata.selfplay.rows import describe_limits, describe_player, is_reached, rollout_row, who_rolled
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from bgdata.cli.recipes import SL_RECIPE, TD_RECIPE, recipe_command
 from bgdata.errors import MissingTableError
 from bgdata.evaluation.players import NETWORK_KINDS
 from bgdata.store.arrays import Array
-from bgdata.store.context import Computed
-from bgdata.store.declaration import Column
+from bgdata.store.dataset import Column, Computed
 from bgdata.store.manifest import Manifest
 from bgdata.store.parameters import VersionRef
 from bgdata.store.storage import write_file

@@ -13,8 +13,7 @@ from bgdata.bearoff.kinds.shared.race import race_inputs
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK_KINDS, SHIPPED
 from bgdata.kinds import all_kinds
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.table import published_folder, published_versions
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe

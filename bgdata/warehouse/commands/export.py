@@ -22,7 +22,7 @@ from bgdata.store.arrays import Array
 from bgdata.store.build import readable_bytes
 from bgdata.store.checks import connect_tables, stored_tables
 from bgdata.store.names import identifier
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse

@@ -23,7 +23,7 @@ from bgdata.measures.kinds.game_scores import DATASET, GameParameters
 from bgdata.selfplay.corpus import play_games_with_luck
 from bgdata.selfplay.games import play_games
 from bgdata.selfplay.series import pair_error, result_of
-from bgdata.store.context import Computed
+from bgdata.store.dataset import Computed
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample

@@ -25,7 +25,7 @@ from bgdata.selfplay.kinds.engine_labels_compute import chances_by
 from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.selfplay.kinds.shared.games_compute import places_of
-from bgdata.store.context import Context
+from bgdata.store.dataset import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse

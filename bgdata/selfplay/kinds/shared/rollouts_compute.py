@@ -19,7 +19,7 @@ from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, RollerParameter
 from bgdata.selfplay.rollout import Through, roll_out
 from bgdata.selfplay.series import CubefulRules
 from bgdata.store.arrays import Array
-from bgdata.store.context import Context
+from bgdata.store.dataset import Context
 from bgdata.store.job import Settings
 from bgdata.store.table import Table
 
