@@ -20,8 +20,6 @@ from bgdata.evaluation.networks.inference import (
     OUTPUTS,
     Activation,
     Networks,
-    Sums,
-    Units,
     layer_sizes,
 )
 from bgdata.evaluation.pubeval import NO_SCORES, ScoreTables, choose_pubeval
@@ -40,28 +38,8 @@ class Chooser(NamedTuple):
     kind: int
     seed: int = 0  # RANDOM
     pubeval: ScoreTables = NO_SCORES  # PUBEVAL: int32[2, 26, 32]
-    # NETWORK: the fields of `Networks` and `BearoffArrays`, side by side
-    shapes: NDArray[np.int64] = NO_NETWORKS.shapes
-    weights: Units = NO_NETWORKS.weights
-    biases: Sums = NO_NETWORKS.biases
-    two_sided_points: int = 0
-    two_sided_checkers: int = 0
-    two_sided_layouts: int = 0
-    two_sided_limit: float = 1.0
-    equities: NDArray[np.float32] = NO_TABLES.equities
-    codes: NDArray[np.uint16] = NO_TABLES.codes
-    one_sided_points: int = 0
-    one_sided_offsets: NDArray[np.uint32] = NO_TABLES.one_sided_offsets
-    one_sided_first_roll: NDArray[np.uint8] = NO_TABLES.one_sided_first_roll
-    one_sided_chances: NDArray[np.float32] = NO_TABLES.one_sided_chances
-    gammon_points: int = 0
-    gammon_first_index: int = 0
-    gammon_offsets: NDArray[np.uint32] = NO_TABLES.gammon_offsets
-    gammon_first_roll: NDArray[np.uint8] = NO_TABLES.gammon_first_roll
-    gammon_chances: NDArray[np.float32] = NO_TABLES.gammon_chances
-    endgame_checkers: int = 0
-    endgame_layouts: int = 0
-    endgames: NDArray[np.float32] = NO_TABLES.endgames
+    networks: Networks = NO_NETWORKS  # NETWORK
+    tables: BearoffArrays = NO_TABLES  # NETWORK
 
 
 @runtime_checkable
@@ -75,44 +53,13 @@ class KernelPlayer(Protocol):
 
 def network_chooser(networks: Networks, tables: BearoffArrays) -> Chooser:
     """The `Chooser` of a player with networks and bearoff tables."""
-    return Chooser(NETWORK, **networks._asdict(), **tables._asdict())
+    return Chooser(NETWORK, networks=networks, tables=tables)
 
 
 def require_networks(chooser: Chooser, purpose: str) -> None:
     """Raise UsageError unless a player has networks, for a purpose such as "to roll out"."""
     if chooser.kind != NETWORK:
         raise UsageError(f"expected a player with networks {purpose}, got one that only chooses plays")
-
-
-@kernel(inline=True)
-def networks_of(chooser: Chooser) -> Networks:
-    """The networks in a `Chooser` of the kind NETWORK."""
-    return Networks(chooser.shapes, chooser.weights, chooser.biases)
-
-
-@kernel(inline=True)
-def tables_of(chooser: Chooser) -> BearoffArrays:
-    """The bearoff tables in a `Chooser` of the kind NETWORK."""
-    return BearoffArrays(
-        chooser.two_sided_points,
-        chooser.two_sided_checkers,
-        chooser.two_sided_layouts,
-        chooser.two_sided_limit,
-        chooser.equities,
-        chooser.codes,
-        chooser.one_sided_points,
-        chooser.one_sided_offsets,
-        chooser.one_sided_first_roll,
-        chooser.one_sided_chances,
-        chooser.gammon_points,
-        chooser.gammon_first_index,
-        chooser.gammon_offsets,
-        chooser.gammon_first_roll,
-        chooser.gammon_chances,
-        chooser.endgame_checkers,
-        chooser.endgame_layouts,
-        chooser.endgames,
-    )
 
 
 def win_only(networks: Networks) -> Networks:
@@ -129,14 +76,13 @@ def win_only(networks: Networks) -> Networks:
 
 def win_only_chooser(chooser: Chooser) -> Chooser:
     """A player of the kind NETWORK that plays for wins alone."""
-    networks = win_only(Networks(chooser.shapes, chooser.weights, chooser.biases))
-    return chooser._replace(**networks._asdict(), gammon_points=0)
+    return chooser._replace(networks=win_only(chooser.networks), tables=chooser.tables._replace(gammon_points=0))
 
 
 @kernel()
 def choice_scratch(chooser: Chooser) -> Scratch:
     """Scratch that `choose` needs, for one thread."""
-    return new_scratch(networks_of(chooser))
+    return new_scratch(chooser.networks)
 
 
 @kernel(borrows=True)
@@ -149,7 +95,7 @@ def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, tu
     if chooser.kind == PUBEVAL:
         return choose_pubeval(chooser.pubeval, board, after, n)
     if chooser.kind == NETWORK:
-        best, _ = choose_by_chances(networks_of(chooser), tables_of(chooser), after, n, scratch)
+        best, _ = choose_by_chances(chooser.networks, chooser.tables, after, n, scratch)
         return best
     bits: Any = random_bits(random_stream(chooser.seed, game), turn)
     return np.int64(low_below(bits, n))  # type: ignore[return-value]  # unsigned otherwise

@@ -28,7 +28,7 @@ from bgdata.equity.jump import MOST_VOLATILITY
 from bgdata.equity.match_cube import Cells, MatchGame
 from bgdata.evaluation.answers import CUBELESS, MATCH, MONEY, CubeStakes, choose_by_chances, model_equities
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
-from bgdata.evaluation.choices import Chooser, networks_of, tables_of
+from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.cube_lookahead import CubeTree, fill_play_ahead, new_cube_tree
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.roll_values import (
@@ -189,7 +189,7 @@ def doubles_here(
         return False
     if doubles(terms, moment, chances, 0.0):
         return True
-    local = local_volatility(networks_of(chooser), tables_of(chooser), _LIKELY, board, scratch)
+    local = local_volatility(chooser.networks, chooser.tables, _LIKELY, board, scratch)
     return doubles(terms, moment, chances, min(local, MOST_VOLATILITY))
 
 
@@ -291,7 +291,7 @@ def find_play(
     """Fills chosen[slot] with the play from board[slot], and, if luck is measured, also
     scratch.position.rolls as `fill_roll_values` does; `opponent` is the moment after it. Returns whether this also
     found the opponent's chances after the play, in evaluation.chances[0, 0:5] of these rolls."""
-    networks, tables, rolls = networks_of(chooser), tables_of(chooser), scratch.position.rolls
+    networks, tables, rolls = chooser.networks, chooser.tables, scratch.position.rolls
     stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
     if terms.with_luck:
         played = roll_place(die, other_die) if terms.ply == 0 else -1
@@ -327,7 +327,7 @@ def play_game(
 ) -> Ending:
     """Fills book[first], ... with a game; `games` is the score as each player sees it, `bits` the stream of its dice
     and the counter of the first roll."""
-    networks, tables, position = networks_of(chooser), tables_of(chooser), scratch.position
+    networks, tables, position = chooser.networks, chooser.tables, scratch.position
     chances, board, chosen = position.rolls.evaluation.chances[0], _START.copy(), np.empty(26, np.int8)
     fill_chances_at(networks, tables, _LIKELY_AHEAD, terms.ply, board, position, chances)
     die, other_die = opening_dice_of(random_bits(bits[0], bits[1]))
@@ -407,7 +407,7 @@ def fill_matches(
     """Fills counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the books
     [row, turn] of matches[row] of a seed, for the rows begin:end. In pairs, 2k and 2k + 1 have the dice of k, and the
     sides change seats in the latter."""
-    swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(networks_of(chooser), terms.ply)
+    swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(chooser.networks, terms.ply)
     for row in range(begin, end):
         match = matches[row]
         seated = swapped if is_paired and match % 2 == 1 else terms.sides
