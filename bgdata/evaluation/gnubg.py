@@ -1,9 +1,8 @@
-"""gnubg, the installed program: scripts in its own Python, a server that stays, and a player and evaluator by servers.
+"""gnubg, the installed program: a server that stays, and a player and evaluator by servers.
 
 The player asks for cubeless money play without the Jacoby rule. Its processes are started with the first questions and
 stay: each answers thousands of questions a second at 0-ply. gnubg's command `external` listens on a socket in the file
-system and answers one line at a time, in a tenth of a millisecond; scripts are answered a hundred times a second.
-Longer lines than ours would end it.
+system and answers one line at a time, in a tenth of a millisecond. Longer lines than ours would end it.
 """
 
 from __future__ import annotations
@@ -24,28 +23,32 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bgdata.errors import ExternalProgramError, UnknownPlayerError, shown
 from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.evaluator import AnswerSource
-from bgdata.evaluation.programs import ProgramEvaluator, chance_array, check_program_ply, position_after
+from bgdata.evaluation.programs import ProgramPlayer, chance_array, check_program_ply
 from bgdata.evaluation.talk import Talk
-from bgdata.game.board_arrays import board_array, dice_array
 from bgdata.game.codec import Boards
-from bgdata.game.dice import Roll, roll_of
+from bgdata.game.dice import Roll
 from bgdata.game.fibs_board import format_money_board
 from bgdata.game.position import Position
 from bgdata.kernel import thread_count
 from bgdata.process import when_cut_off
 
-GAMES_FOLDERS = ("/usr/games", "/usr/local/games")  # where distributions put gnubg, often not on PATH
-TELL = """
-def tell(text, answers=open({answers!r}, "w", buffering=1)):
-    answers.write(str(text) + "\\n")
-
+START_SECONDS = 60  # a busy machine may take that long
+ANSWER_SECONDS = 600.0  # at 4-ply, of a busy machine
+END_SECONDS = 2  # that a process may take to end by itself
+COMMANDS = """
+set jacoby off
+set evaluation chequerplay evaluation plies PLY
+set evaluation chequerplay evaluation cubeful off
+set evaluation chequerplay evaluation prune off
+set evaluation chequerplay evaluation noise 0
+external SOCKET
 """
+# gnubg would wait for another connection when this process is gone: what reads its input to the end ends it then
+WATCHED = 'exec 3<&0; { cat <&3 >/dev/null; kill $$; } 2>/dev/null & exec "$@" </dev/null >/dev/null 2>&1 3<&-'
+GAMES_FOLDERS = ("/usr/games", "/usr/local/games")  # where distributions put gnubg, often not on PATH
 
 
 def find_gnubg_tool(name: str) -> str | None:
@@ -67,41 +70,6 @@ def gnubg_version() -> str:
     done = subprocess.run([require_gnubg(), "--version"], capture_output=True, text=True, check=False)
     found = re.search(r"\d+\.\d+\.\d+", done.stdout)
     return found[0] if found else "unknown"
-
-
-def ask_gnubg(script: str, folder: Path) -> list[str]:
-    """Run a Python script inside gnubg; returns the texts, one line each, for which the script called `tell(text)`.
-
-    gnubg mixes its own output with that of scripts and always exits with 0, so answers, and a mark at the end, are
-    written to a file. Raises ExternalProgramError if the script does not reach its end.
-    """
-    path, answers = folder / "script.py", folder / "answers.txt"
-    path.write_text(TELL.format(answers=str(answers)) + script + "\ntell('end')\n")
-    environment = os.environ | {"HOME": str(folder)}  # it writes settings there
-    done = subprocess.run(
-        [require_gnubg(), "-t", "-q", "-r", "-p", str(path)],
-        cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    told = answers.read_text().splitlines() if answers.exists() else []
-    if told[-1:] != ["end"]:
-        last = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
-        raise ExternalProgramError(f"expected gnubg to answer every question, found: {last}")
-    return told[:-1]
-
-
-START_SECONDS = 60  # a busy machine may take that long
-ANSWER_SECONDS = 600.0  # at 4-ply, of a busy machine
-END_SECONDS = 2  # that a process may take to end by itself
-COMMANDS = """
-set jacoby off
-set evaluation chequerplay evaluation plies PLY
-set evaluation chequerplay evaluation cubeful off
-set evaluation chequerplay evaluation prune off
-set evaluation chequerplay evaluation noise 0
-external SOCKET
-"""
-# gnubg would wait for another connection when this process is gone: what reads its input to the end ends it then
-WATCHED = 'exec 3<&0; { cat <&3 >/dev/null; kill $$; } 2>/dev/null & exec "$@" </dev/null >/dev/null 2>&1 3<&-'
 
 
 class GnubgServer:
@@ -173,13 +141,13 @@ Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 
-class GnubgPlayer(ProgramEvaluator):
+class GnubgPlayer(ProgramPlayer):
     """gnubg at a ply; `ply` counts as in gnubg: 0 is the static evaluation. An answer may take `patience_seconds`.
     Raises UnknownPlayerError where gnubg is not installed, and later ExternalProgramError if it stops answering."""
 
     def __init__(self, ply: int = 0, patience_seconds: float = ANSWER_SECONDS) -> None:
         check_program_ply("gnubg", ply)
-        super().__init__(f"gnubg-{ply}ply")
+        super().__init__(f"gnubg-{ply}ply", "gnubg")
         self.ply, self.patience_seconds = ply, patience_seconds
         self.version = f"{gnubg_version()}-external"  # to six decimals, which scripts are not
         self._servers: list[GnubgServer] = []
@@ -197,16 +165,9 @@ class GnubgPlayer(ProgramEvaluator):
         """See `ProgramEvaluator`."""
         return chance_array(self._ask_all(GnubgServer.chances, [Position(board) for board in boards.tolist()]))
 
-    def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """See `player.Player`. Raises ExternalProgramError for an answer that is no legal play."""
-        boards = board_array(boards)
-        rows = zip(boards.tolist(), dice_array(rolls, len(boards)).tolist(), strict=True)
-        decisions = [(Position(board), roll_of(*roll)) for board, roll in rows]
-        told = self._ask_all(lambda server, decision: server.play(*decision), decisions)
-        chosen = np.empty_like(boards)
-        for row, (text, decision) in enumerate(zip(told, decisions, strict=True)):
-            chosen[row] = position_after(text, *decision, "gnubg").board
-        return chosen
+    def plays(self, decisions: Sequence[tuple[Position, Roll]]) -> list[str]:
+        """See `ProgramPlayer`."""
+        return self._ask_all(lambda server, decision: server.play(*decision), decisions)
 
     def _ask_all(self, ask: Callable[[GnubgServer, Question], Answer], questions: Sequence[Question]) -> list[Answer]:
         """The answers in the order of the questions, from as many processes as there are threads to use."""

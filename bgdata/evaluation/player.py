@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -20,12 +20,12 @@ from bgdata.errors import (
 )
 from bgdata.evaluation.chances import CHANCES, Chances
 from bgdata.evaluation.choices import PUBEVAL, RANDOM, Chooser, chosen_boards
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
+from bgdata.evaluation.evaluator import AnswerSource, Evaluator
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import open_network_player
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
 from bgdata.evaluation.players import NETWORK, ONNX, PLAYERS, UBGI, is_callable, is_onnx
-from bgdata.evaluation.programs import answers_of_program
+from bgdata.evaluation.programs import ProgramEvaluator
 from bgdata.evaluation.pubeval import published_tables
 from bgdata.evaluation.ubgi_player import UbgiPlayer
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
@@ -48,17 +48,24 @@ def added_player(name: str) -> str:
     return found[0] if found else ""
 
 
-class CallableEvaluator:
-    """A callable `module:name` as an evaluator; the rules evaluate finished games. Pickled, it is only its names.
+class CallableEvaluator(ProgramEvaluator):
+    """A Python callable as an evaluator: `module:name`, or a name that a package gives by an entry point
+    `bgdata.players`. The rules evaluate finished games. Pickled, it is only its names.
+
+    A callable takes int8[n, 26] boards of the player on roll, before the roll, and gives float32[n, 5] chances, those
+    of `chances.CHANCES`; the same board always has the same answer. It has an attribute `version`, a text that changes
+    whenever the answers may. A function without one is never called: recipes of a warehouse that came from somebody
+    else may name any function of this machine.
 
     Raises PluginError for what cannot be imported, is not callable, or has no `version`.
     """
 
     def __init__(self, place: str, name: str = "") -> None:
-        self.place = place
-        self.name = name or place
-        self._call = load_callable(place)
+        name = name or place
+        super().__init__(re.sub("[^A-Za-z0-9]+", "-", name).strip("-"), name)
+        self.place, self._call = place, load_callable(place)
         self.version: str = self._call.version
+        self.accuracy = {AnswerSource.PROGRAM: f"{name}, version {self.version}"}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name})"
@@ -66,21 +73,8 @@ class CallableEvaluator:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.place, self.name)
 
-    @property
-    def label(self) -> str:
-        """The name, in letters, digits and -."""
-        return re.sub("[^A-Za-z0-9]+", "-", self.name).strip("-")
-
-    @property
-    def accuracy(self) -> Mapping[AnswerSource, str]:
-        """Name and version; see `evaluator.Evaluator`."""
-        return {AnswerSource.PROGRAM: f"{self.name}, version {self.version}"}
-
-    def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See `evaluator.Evaluator`. Raises ExternalProgramError for answers that are no chances."""
-        return answers_of_program(boards, self._chances, self.name)
-
-    def _chances(self, boards: Boards) -> Chances:
+    def chances(self, boards: Boards) -> Chances:
+        """See `ProgramEvaluator`."""
         if not len(boards):
             return np.empty((0, len(CHANCES)), np.float32)
         try:

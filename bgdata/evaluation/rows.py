@@ -17,7 +17,7 @@ from bgdata.game.position import Position
 from bgdata.rows import EQUITY, LOSS, PERCENT, Column, Row
 
 if TYPE_CHECKING:
-    from bgdata.equity.cube import CubeDecision, CubeRules
+    from bgdata.equity.cube import CubeDecision
     from bgdata.evaluation.lookahead_player import Evaluation, RankedPlay
 
 
@@ -35,27 +35,20 @@ def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stake
         if isinstance(score, MatchScore) and options["jacoby"]:
             raise UsageError(f"expected the jacoby rule in money play only, got it at {score}")
         score = Money(options["jacoby"]) if isinstance(score, Money) else score
-    return Stakes(score, cube_of(given.cube, options["cube_value"], options["owner"]))
-
-
-def cube_of(given: Cube, value: int | None, owner: str | None) -> Cube:
-    """The cube of an identifier with its value, owner or both replaced. Raises InvalidScoreError."""
+    cube, value, owner = given.cube, options["cube_value"], options["owner"]
     if value is None and owner is None:
-        return given
+        return Stakes(score, cube)
     if value is None:
-        value = given.value if owner == given.owner else 1 if owner == CubeOwner.CENTERED else max(2, given.value)
-    if owner is None:  # whoever has it, else the player on roll, as in `bgdata probe`
-        owner = CubeOwner.CENTERED if value == 1 else given.owner if given.value > 1 else CubeOwner.ON_ROLL
-    return Cube(value, CubeOwner(owner))
-
-
-AWAY = re.compile(r"(\d{1,3})-(\d{1,3})", re.ASCII)
+        value = cube.value if owner == cube.owner else 1 if owner == CubeOwner.CENTERED else max(2, cube.value)
+    if owner is None:  # whoever has it, else the player on roll
+        owner = CubeOwner.CENTERED if value == 1 else cube.owner if cube.value > 1 else CubeOwner.ON_ROLL
+    return Stakes(score, Cube(value, CubeOwner(owner)))
 
 
 def parse_away(text: str, *, is_crawford: bool) -> MatchScore:
     """The score of `3-5`: points that the player on roll and the opponent need. Raises UsageError or
     InvalidScoreError."""
-    found = AWAY.fullmatch(text)
+    found = re.fullmatch(r"(\d{1,3})-(\d{1,3})", text, re.ASCII)
     if not found:
         raise UsageError(
             f"expected points that the player on roll and the opponent need, such as 3-5, got {shown(text)}"
@@ -197,23 +190,8 @@ def best_words(decision: CubeDecision, stakes: Stakes) -> str:
     return words.replace("double", "redouble") if stakes.cube.owner == CubeOwner.ON_ROLL else words
 
 
-def ends_of(stakes: Stakes, rules: CubeRules) -> tuple[float, float]:
-    """The mwc after losing and after winning a single game at the current cube; on this scale equity goes from -1 to
-    1."""
-    assert isinstance(stakes.score, MatchScore)
-    assert rules.met is not None
-    lose, win = (rules.met.after(stakes.score, points * stakes.cube.value) for points in (-1, 1))
-    return lose, win
-
-
-def chances_of(evaluation: Evaluation) -> dict[str, Any]:
-    """The chances behind a decision, and their source, as columns."""
-    own = {"source", "ply", "accuracy"}
-    return {f"chances_{name}" if name in own else name: value for name, value in vars(evaluation).items()}
-
-
-def decision_row(decision: CubeDecision, stakes: Stakes) -> dict[str, Any]:
-    """A decision as one row of data, by column name."""
+def cube_row(position: Position, decision: CubeDecision, stakes: Stakes, evaluation: Evaluation) -> Row:
+    """A decision, and the chances behind it, as one row of data."""
     from bgdata.equity.curves import NEVER
 
     score = stakes.score
@@ -223,17 +201,17 @@ def decision_row(decision: CubeDecision, stakes: Stakes) -> dict[str, Any]:
         else {"away": score.away, "opponent_away": score.opponent_away, "is_crawford": score.is_crawford}
     )
     names = ("no_double", "double_take", "double_beaver", "double_pass", "unit", "method", "accuracy", "why_not")
-    points = {name: None if chance >= NEVER else chance for name, chance in decision.points._asdict().items()}
-    return (
-        played_for
-        | {"cube_value": stakes.cube.value, "cube_owner": stakes.cube.owner}
-        | {"best": list(decision.best), "equity": decision.equity}
-        | {"double_gain": decision.double_gain, "take_gain": decision.take_gain}
-        | {name: getattr(decision, name) for name in names}
-        | points
-    )
-
-
-def cube_row(position: Position, decision: CubeDecision, stakes: Stakes, evaluation: Evaluation) -> dict[str, Any]:
-    """A decision, and the chances behind it, as one row of data."""
-    return {"position_id": position.id} | decision_row(decision, stakes) | chances_of(evaluation)
+    own = ("source", "ply", "accuracy")  # of the chances
+    return {
+        "position_id": position.id,
+        **played_for,
+        "cube_value": stakes.cube.value,
+        "cube_owner": stakes.cube.owner,
+        "best": list(decision.best),
+        "equity": decision.equity,
+        "double_gain": decision.double_gain,
+        "take_gain": decision.take_gain,
+        **{name: getattr(decision, name) for name in names},
+        **{name: None if chance >= NEVER else chance for name, chance in decision.points._asdict().items()},
+        **{f"chances_{name}" if name in own else name: value for name, value in vars(evaluation).items()},
+    }

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 import bgdata
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.gnubg import ask_gnubg
 from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.evaluation.player import open_named_evaluator
 from bgdata.evaluation.players import NETWORK
@@ -24,6 +23,7 @@ from bgdata.selfplay.corpus import self_play
 from bgdata.selfplay.rollout import RolloutSettings, roll_out
 from bgdata.store.table import Table
 from tests.benchmarks.measure import WAREHOUSE, best_of
+from tests.oracles import ask_gnubg
 
 START, CONTACT = "4HPwATDgc/ABMA", "2K6JAyDYbgcDEA"  # what is rolled out
 GAMES = 1296  # of a rollout

@@ -20,7 +20,7 @@ from bgdata.errors import ExternalProgramError, InvalidPositionError, UnknownPla
 from bgdata.evaluation import gnubg
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.evaluator import AnswerSource, Evaluator
-from bgdata.evaluation.gnubg import GnubgPlayer, GnubgServer, ask_gnubg, gnubg_version, require_gnubg
+from bgdata.evaluation.gnubg import GnubgPlayer, GnubgServer, gnubg_version, require_gnubg
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import flip_boards
@@ -29,7 +29,7 @@ from bgdata.game.plays import legal_plays, parse_play
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
 from tests.game.gnubg_rules import after_moves
-from tests.oracles import needs_gnubg_tool
+from tests.oracles import ask_gnubg, needs_gnubg_tool
 from tests.random_games import random_game_positions
 
 

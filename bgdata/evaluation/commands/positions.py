@@ -30,7 +30,6 @@ from bgdata.evaluation.rows import (
     check_offer,
     chosen_stakes,
     cube_row,
-    ends_of,
     evaluation_row,
     is_cubeful,
     play_rows,
@@ -43,18 +42,16 @@ from bgdata.game.board_svg import format_board_svg
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import parse_identifier, unsaid_words
-from bgdata.game.match import CubeOwner, Stakes
+from bgdata.game.match import CubeOwner, MatchScore, Stakes
 from bgdata.game.outcome import check_in_progress, check_occurs
 from bgdata.game.plays import legal_plays, parse_play
-from bgdata.game.position import Position
 from bgdata.rows import CHANCE, COUNT, EQUITY, LOSS, PERCENT, Column, Quantity, Row, table_lines
 from bgdata.store.storage import write_file
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.equity.cube import CubeDecision, CubeRules
-    from bgdata.equity.curves import Points
-    from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer
+    from bgdata.evaluation.lookahead_player import Evaluation
 
 
 @click.command()
@@ -259,8 +256,16 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     say_left_out(match, "score", "cube", "jacoby", "beavers", "offer")
     stakes = chosen_stakes(match, options)
     rules = chosen_rules(warehouse, stakes, options, has_beavers=match is not None and match.has_beavers)
-    if options["local"]:
-        rules = with_local_volatility(rules, player, board)
+    if options["local"]:  # the volatility of this position, as far as the model can use it
+        from bgdata.equity.cube_models import JUMP, MODEL_NAMES
+        from bgdata.equity.jump import MOST_VOLATILITY
+        from bgdata.evaluation.roll_values import local_volatility_by
+
+        if rules.strategy.model != JUMP:
+            name = MODEL_NAMES[rules.strategy.model]
+            raise UsageError(f"expected --local with --model {MODEL_NAMES[JUMP]}, got it with {name}")
+        local = min(local_volatility_by(player.evaluator, board), MOST_VOLATILITY)
+        rules = replace(rules, strategy=rules.strategy._replace(local_volatility=local))
     decision, evaluation = player.decide_cube(board, stakes, rules), player.evaluate(board)
     lines = (
         format_board_text(board, stakes=stakes),
@@ -270,24 +275,11 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     show_rows([cube_row(board, decision, stakes, evaluation)], form, lines)
 
 
-def with_local_volatility(rules: CubeRules, player: LookaheadPlayer, position: Position) -> CubeRules:
-    """The rules with the volatility of this position, as far as the model can use it, for the present cube. Raises
-    UsageError for another model."""
-    from bgdata.equity.cube_models import JUMP, MODEL_NAMES
-    from bgdata.equity.jump import MOST_VOLATILITY
-    from bgdata.evaluation.roll_values import local_volatility_by
-
-    if rules.strategy.model != JUMP:
-        name = MODEL_NAMES[rules.strategy.model]
-        raise UsageError(f"expected --local with --model {MODEL_NAMES[JUMP]}, got it with {name}")
-    local = min(local_volatility_by(player.evaluator, position), MOST_VOLATILITY)
-    return replace(rules, strategy=rules.strategy._replace(local_volatility=local))
-
-
 def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> str:
     """The best action, a table of all actions, what doubling and taking gain, the winning chances at which decisions
     change, and the source of the answer."""
     from bgdata.equity.cube import Method, Unit, describe_model
+    from bgdata.equity.curves import NEVER
 
     lines = [best_words(decision, stakes), "", *describe_table(decision, stakes, rules), ""]
     if decision.may_double:
@@ -299,7 +291,15 @@ def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) 
     if decision.method == Method.EXACT:
         lines.append("winning chances are those of " + describe_model(rules))
     if not stakes.is_crawford:
-        lines.append(describe_points(decision.points, stakes))
+        points, verb = decision.points, "redouble" if stakes.cube.owner == CubeOwner.ON_ROLL else "double"
+        named = {"take": points.take_point}
+        if stakes.may_double:
+            named |= {verb: points.double_point, "cash": points.cash_point, "too good": points.too_good_point}
+        words = [
+            f"{name} {'never' if chance >= NEVER else f'from {PERCENT.text(chance)} %'}"
+            for name, chance in named.items()
+        ]
+        lines.append("winning chances: " + ", ".join(words))
     return "\n".join(textwrap.fill(line, 118, break_on_hyphens=False) if len(line) > 118 else line for line in lines)
 
 
@@ -323,24 +323,12 @@ def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> 
     if decision.unit == Unit.POINTS:
         columns = [action, Column("worth", EQUITY, "equity", width=7), Column("change", EQUITY, width=7)]
         return table_lines(columns, rows)
-    lose, win = ends_of(stakes, rules)
+    assert isinstance(stakes.score, MatchScore)
+    assert rules.met is not None
+    lose, win = (rules.met.after(stakes.score, points * stakes.cube.value) for points in (-1, 1))
     for row in rows:
         row["equity"] = 2 * (row["worth"] - lose) / (win - lose) - 1
     change = Column("change", Quantity(2, 100, sign="+"), gap=1)
     return table_lines(
         [action, Column("worth", CHANCE, "mwc", width=7), change, Column("equity", EQUITY, width=9)], rows
     )
-
-
-def describe_points(points: Points, stakes: Stakes) -> str:
-    """The winning chances, in percent, at which decisions change."""
-    from bgdata.equity.curves import NEVER
-
-    named = {"take": points.take_point}
-    if stakes.may_double:
-        verb = "redouble" if stakes.cube.owner == CubeOwner.ON_ROLL else "double"
-        named |= {verb: points.double_point, "cash": points.cash_point, "too good": points.too_good_point}
-    words = [
-        f"{name} {'never' if chance >= NEVER else f'from {PERCENT.text(chance)} %'}" for name, chance in named.items()
-    ]
-    return "winning chances: " + ", ".join(words)
