@@ -40,7 +40,7 @@ from bgdata.evaluation.networks.player import (
     recorded_name,
     scores_in,
     shipped_scores,
-    write_file,
+    write_scores,
 )
 from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK_KINDS, SHIPPED
 from bgdata.measures.kinds import reference_positions, rollout_decisions
@@ -89,7 +89,7 @@ def ship(
     for folder, versions in tables.items():
         scores = measured_scores(warehouse, versions, folder)
         copy_versions(versions, folder)
-        write_file(folder, scores)
+        write_scores(folder, scores)
         change_lock(lock, [kind for kind in folders if folders[kind] == folder], versions)
     return [shipped_folder(table, folder) for folder, versions in tables.items() for table in versions]
 

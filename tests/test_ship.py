@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bgdata.errors import CheckFailedError, DigestMismatchError, MissingTableError, UsageError
-from bgdata.evaluation.networks.player import NetworkScore, recorded_name, write_file
+from bgdata.evaluation.networks.player import NetworkScore, recorded_name, write_scores
 from bgdata.evaluation.players import NETWORK_KINDS
 from bgdata.measures.kinds import reference_positions, rollout_decisions
 from bgdata.measures.kinds.reference_positions import DATASET as REFERENCES
@@ -168,7 +168,7 @@ def test_scores_that_the_package_has_stay_until_they_are_measured_again(
 ) -> None:
     table = warehouse.open("network", "tiny")
     shipped = [NetworkScore(what, "pubeval", 0.5, 0.01, 10, "x") for what in ("points_per_game", "error_rate")]
-    write_file(tmp_path, {recorded_name(table): shipped})
+    write_scores(tmp_path, {recorded_name(table): shipped})
     here = shipped[1]._replace(value=0.25)
     monkeypatch.setattr(shipping, "scores_in", lambda *_: [here])
     assert shipping.measured_scores(warehouse, [table], tmp_path) == {recorded_name(table): [shipped[0], here]}
@@ -187,7 +187,7 @@ def test_scores_on_sets_that_have_left_the_package_leave_it_too(
             "gnubg_benchmark/contact",
         )
     )
-    write_file(tmp_path, {recorded_name(table): [old]})
+    write_scores(tmp_path, {recorded_name(table): [old]})
     monkeypatch.setattr(shipping, "scores_in", lambda *_: [there, imported])
     assert shipping.measured_scores(warehouse, [table], tmp_path) == {recorded_name(table): [there, imported]}
 

@@ -63,7 +63,12 @@ def require_networks(chooser: Chooser, purpose: str) -> None:
 
 
 def win_only(networks: Networks) -> Networks:
-    """The same networks without gammons: their chances to win are the same, to the last bit."""
+    """The same networks without gammons: their chances to win are the same, to the last bit.
+
+    No kernel knows of it: the four gammon outputs of every network are fixed at nearly 0 (below a millionth), so that
+    the play with the highest equity is the one with the highest chance to win. Games that are over are worth what the
+    rules say, gammons included, which can weigh near the end of a game where plays are chosen one roll ahead.
+    """
     weights, biases = networks.weights.copy(), networks.biases.copy()
     for row in networks.shapes.tolist():
         sizes = layer_sizes(row)
@@ -75,7 +80,8 @@ def win_only(networks: Networks) -> Networks:
 
 
 def win_only_chooser(chooser: Chooser) -> Chooser:
-    """A player of the kind NETWORK that plays for wins alone."""
+    """A player of the kind NETWORK that plays for wins alone, as at double match point. Bearoff tables answer only
+    where no gammon is possible; other races are left to the networks."""
     return chooser._replace(networks=win_only(chooser.networks), tables=chooser.tables._replace(gammon_points=0))
 
 

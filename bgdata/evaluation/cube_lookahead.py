@@ -40,7 +40,7 @@ from bgdata.evaluation.chances import Chances, cubeless_equities, equity_of, fil
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.lookahead import BATCH, FILTERS, Look, Worth
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.roll_values import LikelyPlays, RollScratch, fill_roll_values, new_roll_scratch
+from bgdata.evaluation.roll_values import LikelyPlays, RollScratch, Sight, fill_roll_values, new_roll_scratch
 from bgdata.game.board_kernels import class_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards, flip_into
@@ -128,15 +128,10 @@ def fill_static(
     table; returns whether looking ahead would not improve them."""
     is_exact = not is_over and stakes.unit == MONEY and bearoff_source(tables, board) == _EXACT
     for level in range(values.shape[0]):
+        cube_value = stakes.cube_value << level
         for owner in range(values.shape[1]):
             cube = CubeStakes(
-                stakes.unit,
-                stakes.strategy,
-                stakes.is_jacoby,
-                stakes.cells,
-                stakes.game,
-                stakes.cube_value << level,
-                owner,
+                stakes.unit, stakes.strategy, stakes.is_jacoby, stakes.cells, stakes.game, cube_value, owner
             )
             if stakes.unit == CUBELESS:
                 values[level, owner] = equity_of(chances)
@@ -180,16 +175,17 @@ def fill_play_ahead(
     """Fills chosen[slot] with the play of dice (die, other_die) from board[slot] that is best at a ply of 1 or more, as
     `lookahead.rank_all` chooses it by what plays are worth with the cube; of equal ones that which is statically best.
     `stakes` are seen by the opponent."""
+    sight = Sight(networks, tables, likely)
     n, rows = fill_worths(networks, tables, stakes, board, dice, tree), tree.rows
     for depth in range(1, ply + 1):
         last = min(depth, len(_KEEP)) - 1
-        n = kept(tree, n, _KEEP[last], _WINDOWS[last])
+        n = keep_best(tree, n, _KEEP[last], _WINDOWS[last])
         if n == 1:
             break
         for place in range(n):
             after = tree.after[rows[place]]
-            tree.worths[rows[place]] = worth_ahead(networks, tables, likely, stakes, depth, after, tree)
-    kept(tree, n, 1, 0.0)
+            tree.worths[rows[place]] = worth_ahead(sight, stakes, depth, after, tree)
+    keep_best(tree, n, 1, 0.0)
     flip_into(tree.after[rows[0]], chosen)
 
 
@@ -218,7 +214,7 @@ def in_this_game(stakes: CubeStakes, value: float) -> float:
 
 
 @kernel(borrows=True)
-def kept(tree: CubeTree, n: int, most: int, window: float) -> int:
+def keep_best(tree: CubeTree, n: int, most: int, window: float) -> int:
     """Sorts the plays tree.rows[0:n] as far as the best of them, `most` and none that is worth more to the opponent
     than the best by a window, are its first ones; returns how many these are."""
     rows = tree.rows
@@ -235,38 +231,23 @@ def kept(tree: CubeTree, n: int, most: int, window: float) -> int:
 
 
 @kernel(borrows=True)
-def worth_ahead(
-    networks: Networks,
-    tables: BearoffArrays,
-    likely: LikelyPlays,
-    stakes: CubeStakes,
-    ply: int,
-    board: Boards,
-    tree: CubeTree,
-) -> float:
+def worth_ahead(sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree: CubeTree) -> float:
     """What board[slot] is worth at a ply to the player on roll, before a double, as equity of this game."""
     values = tree.values[: n_levels(stakes)]
-    source = fill_chances(networks, tables, board, tree.rolls.evaluation, tree.chances)
-    if not fill_static(tables, stakes, board, tree.chances, source == _SOURCE_OVER, values):
-        fill_values_ahead(networks, tables, likely, stakes, ply, board, tree, values)
+    source = fill_chances(sight.networks, sight.tables, board, tree.rolls.evaluation, tree.chances)
+    if not fill_static(sight.tables, stakes, board, tree.chances, source == _SOURCE_OVER, values):
+        fill_values_ahead(sight, stakes, ply, board, tree, values)
     fill_decided(stakes, values)
     return in_this_game(stakes, values[0, stakes.owner])
 
 
 @kernel(borrows=True)
 def fill_values_ahead(
-    networks: Networks,
-    tables: BearoffArrays,
-    likely: LikelyPlays,
-    stakes: CubeStakes,
-    ply: int,
-    board: Boards,
-    tree: CubeTree,
-    values: Values,
+    sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree: CubeTree, values: Values
 ) -> None:
     """Fills values[level, owner code] for board[slot], whose static ones are not final: depth first, without
     recursion."""
-    enter(networks, tables, likely, stakes, board, 0, ply, tree, values)
+    enter(sight, stakes, board, 0, ply, tree, values)
     depth = 0
     while True:
         if tree.places[depth] == len(CHANCES):
@@ -279,12 +260,12 @@ def fill_values_ahead(
             add_reply(stakes, depth, tree, values)
             continue
         reply = tree.replies[depth, tree.places[depth]]
-        source = fill_chances(networks, tables, reply, tree.rolls.evaluation, tree.chances)
-        if fill_static(tables, seen_at(stakes, depth + 1), reply, tree.chances, source == _SOURCE_OVER, values):
+        source = fill_chances(sight.networks, sight.tables, reply, tree.rolls.evaluation, tree.chances)
+        if fill_static(sight.tables, seen_at(stakes, depth + 1), reply, tree.chances, source == _SOURCE_OVER, values):
             add_reply(stakes, depth, tree, values)
         else:
             depth += 1
-            enter(networks, tables, likely, stakes, reply, depth, ply, tree, values)
+            enter(sight, stakes, reply, depth, ply, tree, values)
 
 
 @kernel(borrows=True)
@@ -295,20 +276,12 @@ def seen_at(stakes: CubeStakes, depth: int) -> CubeStakes:
 
 @kernel(borrows=True)
 def enter(
-    networks: Networks,
-    tables: BearoffArrays,
-    likely: LikelyPlays,
-    stakes: CubeStakes,
-    board: Boards,
-    depth: int,
-    ply: int,
-    tree: CubeTree,
-    values: Values,
+    sight: Sight, stakes: CubeStakes, board: Boards, depth: int, ply: int, tree: CubeTree, values: Values
 ) -> None:
     """Fills tree.replies[depth, roll, slot] from board[slot], with no roll done; at the last depth also
     tree.totals[depth, level, owner code], with all of them done. values[level, owner code] is scratch."""
     rolls, theirs = tree.rolls, seen_at(stakes, depth + 1)
-    fill_roll_values(networks, tables, likely, board, rolls, theirs)
+    fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls, theirs)
     tree.totals[depth] = 0.0
     tree.places[depth] = 0
     for roll in range(len(CHANCES)):
@@ -316,7 +289,7 @@ def enter(
         flip_into(rolls.best[roll], reply)
         if depth == ply - 1:
             fill_turned(rolls.values[roll], tree.chances)
-            fill_static(tables, theirs, reply, tree.chances, class_of(reply) == _OVER, values)
+            fill_static(sight.tables, theirs, reply, tree.chances, class_of(reply) == _OVER, values)
             add_reply(stakes, depth, tree, values)
 
 

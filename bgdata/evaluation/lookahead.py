@@ -121,13 +121,20 @@ class EvaluationCache:
         return Evaluations(chances, np.array([source for _, source in answers], np.int8))
 
 
+def best_replies(look: Look, boards: Boards) -> tuple[Boards, Chances]:
+    """int8[21 n, 26]: boards after the best play of each roll by static evaluation, with the opponent on roll, and
+    float32[21 n, 5] chances of the opponent."""
+    ranked = rank_all(look, np.repeat(boards, len(DICE), axis=0), np.tile(DICE, (len(boards), 1)), 0)
+    best = ranked.best()
+    return ranked.boards[best], ranked.chances[best]
+
+
 def _mean_after_rolls(evaluator: Evaluator, boards: Boards, ply: int) -> Chances:
     """float32[n, 5]: chances over all rolls, the replies chosen by static evaluation and valued at ply - 1."""
     look = partial(evaluate_ahead, evaluator)
-    ranked = rank_all(look, np.repeat(boards, len(DICE), axis=0), np.tile(DICE, (len(boards), 1)), 0)
-    best = ranked.best()
-    chances = ranked.chances[best] if ply == 1 else look(ranked.boards[best], ply - 1).chances
-    own = turned_chances(chances).astype(np.float64).reshape(len(boards), len(DICE), 5)
+    replies, chances = best_replies(look, boards)
+    turned = turned_chances(chances if ply == 1 else look(replies, ply - 1).chances)
+    own = turned.astype(np.float64).reshape(len(boards), len(DICE), 5)
     total = np.zeros((len(boards), 5))
     for number, roll in enumerate(ROLLS):  # in this order: sums of rounded numbers depend on it
         total += roll.weight * own[:, number]

@@ -1,4 +1,13 @@
-"""PubEval: Gerald Tesauro's public linear evaluator, the field's common opponent since 1993, exact and for kernels."""
+"""PubEval: Gerald Tesauro's public linear evaluator, the field's common opponent since 1993, for kernels.
+
+It only ranks the plays of one roll: its scores are not chances, and cannot be compared between positions. Source:
+posted to rec.games.backgammon in 1993; the weights are its 2 x 122 published numbers.
+
+Every score is an integer, so no order of adding changes which play is best. Weights have five decimals and inputs are
+multiples of a thirtieth: scores count in 1/3,000,000. The inputs of a point depend on its count alone, so a score is a
+sum of 26 table look-ups, less a constant that no choice depends on; and the candidates of one roll differ from the
+board before on a few slots only.
+"""
 
 from __future__ import annotations
 

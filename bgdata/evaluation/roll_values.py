@@ -25,7 +25,7 @@ from bgdata.evaluation.answers import CubeStakes, Scratch, fill_all_chances, fil
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.evaluator import LAST_FINAL, Evaluations, Evaluator
-from bgdata.evaluation.lookahead import evaluate_ahead, rank_all
+from bgdata.evaluation.lookahead import best_replies, evaluate_ahead
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.pubeval import NO_SCORES, ScoreTables, is_nearly_off, is_off, published_tables, score
 from bgdata.game.board import CHECKERS
@@ -60,6 +60,14 @@ class LikelyPlays(NamedTuple):
 
 
 ALL_PLAYS = LikelyPlays(0, NO_SCORES)
+
+
+class Sight(NamedTuple):
+    """What looks ahead, and at which plays."""
+
+    networks: Networks
+    tables: BearoffArrays
+    likely: LikelyPlays
 
 
 def likely_plays(most: int = LIKELY) -> LikelyPlays:
@@ -295,63 +303,40 @@ def evaluations_ahead(
     networks: Networks, tables: BearoffArrays, boards: Boards, ply: int, likely: LikelyPlays = ALL_PLAYS
 ) -> Evaluations:
     """Evaluations of legal int8[n, 26] boards before the roll, at a ply of 1 or more, from all plays or the
-    `likely` ones; the source is that of the static answer. The same on any number of threads. Raises UsageError for a
+    `likely` ones; the source is that of the static answer. From all plays they are those of any evaluator that
+    `lookahead.evaluate_ahead` asks, to the last bit, and the same on any number of threads. Raises UsageError for a
     lower ply."""
     if ply < 1:
         raise UsageError(f"expected a ply of 1 or more to look ahead, got {ply}")
     found = Evaluations(np.empty((len(boards), 5), np.float32), np.empty(len(boards), np.int8))
-    in_threads(fill_evaluations_ahead, len(boards), networks, tables, likely, ply, boards, *found)
+    in_threads(fill_evaluations_ahead, len(boards), Sight(networks, tables, likely), ply, boards, *found)
     return found
 
 
 @kernel()
 def fill_evaluations_ahead(
-    begin: int,
-    end: int,
-    networks: Networks,
-    tables: BearoffArrays,
-    likely: LikelyPlays,
-    ply: int,
-    boards: Boards,
-    chances: Chances,
-    sources: NDArray[np.int8],
+    begin: int, end: int, sight: Sight, ply: int, boards: Boards, chances: Chances, sources: NDArray[np.int8]
 ) -> None:
     """Fills chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
-    scratch = new_tree_scratch(networks, ply)
+    scratch = new_tree_scratch(sight.networks, ply)
     for row in range(begin, end):
-        sources[row] = fill_chances_at(networks, tables, likely, ply, boards[row], scratch, chances[row])
+        sources[row] = fill_chances_at(sight, ply, boards[row], scratch, chances[row])
 
 
 @kernel(borrows=True)
-def fill_chances_at(
-    networks: Networks,
-    tables: BearoffArrays,
-    likely: LikelyPlays,
-    ply: int,
-    board: Boards,
-    scratch: TreeScratch,
-    chances: Chances,
-) -> int:
+def fill_chances_at(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> int:
     """Fills chances[0:5] for board[slot] at a ply of 0 or more; returns the number of the `AnswerSource` of the static
     answer."""
-    source = fill_chances(networks, tables, board, scratch.rolls.evaluation, chances)
+    source = fill_chances(sight.networks, sight.tables, board, scratch.rolls.evaluation, chances)
     if ply > 0 and source > LAST_FINAL:
-        fill_ahead(networks, tables, likely, ply, board, scratch, chances)
+        fill_ahead(sight, ply, board, scratch, chances)
     return source
 
 
 @kernel(borrows=True)
-def fill_ahead(
-    networks: Networks,
-    tables: BearoffArrays,
-    likely: LikelyPlays,
-    ply: int,
-    board: Boards,
-    scratch: TreeScratch,
-    chances: Chances,
-) -> None:
+def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> None:
     """Fills chances[0:5] for board[slot], whose static answer is not final: depth first, without recursion."""
-    enter(networks, tables, likely, board, 0, ply, scratch)
+    enter(sight, board, 0, ply, scratch)
     depth = 0
     while True:
         if scratch.places[depth] == len(WAYS):
@@ -363,27 +348,19 @@ def fill_ahead(
             add_reply(chances, depth, scratch)
             continue
         reply = scratch.replies[depth, scratch.places[depth]]
-        if fill_chances(networks, tables, reply, scratch.rolls.evaluation, chances) <= LAST_FINAL:
+        if fill_chances(sight.networks, sight.tables, reply, scratch.rolls.evaluation, chances) <= LAST_FINAL:
             add_reply(chances, depth, scratch)
         else:
             depth += 1
-            enter(networks, tables, likely, reply, depth, ply, scratch)
+            enter(sight, reply, depth, ply, scratch)
 
 
 @kernel(borrows=True)
-def enter(
-    networks: Networks,
-    tables: BearoffArrays,
-    likely: LikelyPlays,
-    board: Boards,
-    depth: int,
-    ply: int,
-    scratch: TreeScratch,
-) -> None:
+def enter(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratch) -> None:
     """Fills scratch.replies[depth, roll, slot] from board[slot], with no roll done; at the last depth
     scratch.totals[depth, 0:5], with all of them done."""
     rolls, total = scratch.rolls, scratch.totals[depth]
-    fill_roll_values(networks, tables, likely, board, rolls)
+    fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls)
     for item in range(5):
         total[item] = 0.0
     scratch.places[depth] = len(WAYS) if depth == ply - 1 else 0
@@ -408,28 +385,24 @@ def add_reply(chances: Chances, depth: int, scratch: TreeScratch) -> None:
 
 def chances_in_two_rolls(evaluator: Evaluator, position: Position) -> NDArray[np.float64]:
     """float64[21, 21]: the winning chance of the player on roll after each of its rolls and each of the opponent's, by
-    any evaluator. Raises InvalidPositionError for a finished game."""
+    static evaluations of any evaluator; both sides choose plays by cubeless equity. A game that is over stays as it
+    is. Raises InvalidPositionError for a finished game."""
     board = np.array([check_in_progress(position).board], np.int8)
-    replies, own = best_replies(evaluator, board)
+    look = partial(evaluate_ahead, evaluator)
+    replies, chances = best_replies(look, board)
     open_rows = np.flatnonzero(game_outcomes(replies) == 0)
-    wins = np.repeat(own[:, None], len(DICE), axis=1)
+    wins = np.repeat(1 - chances[:, :1].astype(np.float64), len(DICE), axis=1)
     if len(open_rows):
-        wins[open_rows] = 1 - best_replies(evaluator, replies[open_rows])[1].reshape(-1, len(DICE))
+        _, after = best_replies(look, replies[open_rows])
+        wins[open_rows] = 1 - (1 - after[:, 0].astype(np.float64)).reshape(-1, len(DICE))
     return wins
 
 
-def best_replies(evaluator: Evaluator, boards: Boards) -> tuple[Boards, NDArray[np.float64]]:
-    """int8[21 n, 26]: boards after the best play of each roll, with the opponent on roll, and the winning chance of who
-    moved, float64[21 n]."""
-    dice = np.tile(DICE, (len(boards), 1))
-    ranked = rank_all(partial(evaluate_ahead, evaluator), np.repeat(boards, len(DICE), axis=0), dice, 0)
-    best = ranked.best()
-    chances: Chances = ranked.chances[best]
-    return ranked.boards[best], 1 - chances[:, 0].astype(np.float64)
-
-
 def local_volatility_by(evaluator: Evaluator, position: Position) -> float:
-    """The local volatility of a position by any evaluator. Raises InvalidPositionError for a finished game."""
+    """The local volatility of a position by any evaluator: how far the winning chance will have jumped when the player
+    is on roll again, two rolls later, on average without regard to sign. Jumps are from the mean over all pairs of
+    rolls, so that they are zero on average, as the jump model (`equity.jump`) has them. Raises InvalidPositionError for
+    a finished game."""
     wins, weights = chances_in_two_rolls(evaluator, position), np.outer(CHANCES, CHANCES)
     return float((weights * np.abs(wins - (weights * wins).sum())).sum())
 

@@ -34,6 +34,7 @@ from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.roll_values import (
     OF_LUCK,
     RollScratch,
+    Sight,
     TreeScratch,
     VolatilityScratch,
     fill_chances_at,
@@ -329,7 +330,7 @@ def play_game(
     and the counter of the first roll."""
     networks, tables, position = chooser.networks, chooser.tables, scratch.position
     chances, board, chosen = position.rolls.evaluation.chances[0], _START.copy(), np.empty(26, np.int8)
-    fill_chances_at(networks, tables, _LIKELY_AHEAD, terms.ply, board, position, chances)
+    fill_chances_at(Sight(networks, tables, _LIKELY_AHEAD), terms.ply, board, position, chances)
     die, other_die = opening_dice_of(random_bits(bits[0], bits[1]))
     on_roll, cube_value, owner, luck = int(die < other_die), 1, NOBODY, 0.0
     row, roll = first, 0
@@ -357,7 +358,7 @@ def play_game(
         flip_into(chosen, board)
         on_roll = 1 - on_roll
         if not is_evaluated:
-            fill_chances_at(networks, tables, _LIKELY_AHEAD, terms.ply, board, position, chances)
+            fill_chances_at(Sight(networks, tables, _LIKELY_AHEAD), terms.ply, board, position, chances)
 
 
 @kernel()

@@ -21,6 +21,7 @@ from bgdata.evaluation.lookahead import FILTERS
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.roll_values import (
     LikelyPlays,
+    Sight,
     TreeScratch,
     fill_chances_at,
     fill_roll_values,
@@ -277,9 +278,8 @@ def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> N
     best, lowest = 0, _WORST
     for place in range(count):
         if count > 1:
-            fill_chances_at(
-                networks, tables, settings.ahead, 1, scratch.candidates[place], scratch.tree, scratch.turned
-            )
+            sight = Sight(networks, tables, settings.ahead)
+            fill_chances_at(sight, 1, scratch.candidates[place], scratch.tree, scratch.turned)
             equity = equity_of(scratch.turned)
             if equity < lowest:
                 best, lowest = place, equity

@@ -109,7 +109,7 @@ def find_flaw(networks: Networks) -> str:
 
 FILE = "scores.json"  # beside the networks of the package; written by `python -m docs.ship`
 GAMES, DECISIONS = "game_scores", "benchmark_scores"  # kinds that measure
-_PUBEVAL = "pubeval"
+PUBEVAL = "pubeval"
 
 
 class NetworkScore(NamedTuple):
@@ -138,39 +138,33 @@ def best_scores(table: Table, player_version: str, warehouse: Versions | None) -
 
 
 def scores_in(warehouse: Versions, network: str, player_version: str) -> list[NetworkScore]:
-    """The figures of `network/NAME` at 0-ply in a warehouse, on benchmarks as they are now. Damaged versions are
-    skipped here; `verify` reports them."""
+    """The figures of `network/NAME` at 0-ply in a warehouse: against PubEval at 0-ply without luck subtracted, and on
+    benchmarks as they are now. Damaged versions are skipped here; `verify` reports them."""
     found: list[NetworkScore] = []
     for kind in (GAMES, DECISIONS):
         for table in warehouse.versions(kind) if kind in warehouse.kinds else ():
             with suppress(BgdataError, KeyError):
-                recipe = table.manifest.parameters
-                if (recipe["player"], recipe["ply"], recipe["version"]) == (f"network/{network}", 0, player_version):
-                    score = score_of(warehouse, kind, table)
-                    found += [score] if score else []
+                recipe, figures = table.manifest.parameters, table.manifest.statistics
+                if (recipe["player"], recipe["ply"], recipe["version"]) != (f"{NETWORK}/{network}", 0, player_version):
+                    continue
+                if kind == GAMES:
+                    if (recipe["opponent"], recipe["opponent_ply"]) != (PUBEVAL, 0) or recipe["luck"]:
+                        continue
+                    measure, against = "points_per_game", PUBEVAL
+                else:
+                    benchmark = recipe["benchmark"]
+                    current = warehouse.pointer(benchmark["kind"], benchmark["variant"])
+                    if current not in (None, benchmark["version"]):
+                        continue  # there is another one by now
+                    measure, against = "error_rate", f"{benchmark['kind']}/{benchmark['variant']}"
+                sizes = figures[measure], figures["standard_error"], table.manifest.rows
+                found.append(NetworkScore(measure, against, *sizes, table.name))
     return found
-
-
-def score_of(warehouse: Versions, kind: str, table: Table) -> NetworkScore | None:
-    """The figure of a version of a kind that measures. None for another opponent than PubEval at 0-ply, for games with
-    luck subtracted, and for a benchmark of which there is another current version by now."""
-    recipe, figures, rows = table.manifest.parameters, table.manifest.statistics, table.manifest.rows
-    if kind == GAMES:
-        if (recipe["opponent"], recipe["opponent_ply"]) != (_PUBEVAL, 0) or recipe["luck"]:
-            return None
-        measure, against = "points_per_game", _PUBEVAL
-    else:
-        benchmark = recipe["benchmark"]
-        current = warehouse.pointer(benchmark["kind"], benchmark["variant"])
-        if current not in (None, benchmark["version"]):
-            return None
-        measure, against = "error_rate", f"{benchmark['kind']}/{benchmark['variant']}"
-    return NetworkScore(measure, against, figures[measure], figures["standard_error"], rows, table.name)
 
 
 def shipped_scores(table: Table, folder: Path = SHIPPED) -> list[NetworkScore]:
     """The figures that come with the package for this version of a network; empty for any other version."""
-    return [NetworkScore(**each) for each in read_file(folder).get(recorded_name(table), ())]
+    return [NetworkScore(**each) for each in read_scores(folder).get(recorded_name(table), ())]
 
 
 def recorded_name(table: Table) -> str:
@@ -178,7 +172,7 @@ def recorded_name(table: Table) -> str:
     return "/".join((table.manifest.dataset, *table.folder.parts[-2:]))
 
 
-def read_file(folder: Path) -> dict[str, list[dict[str, Any]]]:
+def read_scores(folder: Path) -> dict[str, list[dict[str, Any]]]:
     """Scores by version `KIND/VARIANT/VERSION`; empty if there is no file. Raises CorruptFileError."""
     path = folder / FILE
     if not path.is_file():
@@ -190,7 +184,7 @@ def read_file(folder: Path) -> dict[str, list[dict[str, Any]]]:
     raise CorruptFileError(f"expected scores of networks in {path}, found other content; try: install bgdata again")
 
 
-def write_file(folder: Path, scores: Mapping[str, Iterable[NetworkScore]]) -> None:
+def write_scores(folder: Path, scores: Mapping[str, Iterable[NetworkScore]]) -> None:
     """Write the file, or delete it if there are no scores."""
     listed = {name: [each._asdict() for each in found] for name, found in sorted(scores.items())}
     kept = {name: found for name, found in listed.items() if found}
