@@ -89,8 +89,6 @@ class MoneyEndgame(MoneyBearoff):
     @cached_property
     def reader(self) -> EndgameTable:  # type: ignore[override]
         """The mapped table. Raises ManifestFormatError."""
-        from bgdata.endgames.tables import EndgameTable
-
         return EndgameTable(self.table)
 
     def _probe(self, position: Position) -> Equities | None:

@@ -24,6 +24,7 @@ from bgdata.game.rolls import DICE
 
 REVISION = 2  # grows when the same question may get another answer
 MOST_PLY = 3
+LIKELY = 18  # plays of a roll that networks look at, of those that PubEval scores highest
 BATCH = 128  # positions looked into at a time: bounds the memory
 MOST_ANSWERS = 1 << 16  # that a cache keeps: some 20 MB
 

@@ -25,7 +25,7 @@ from bgdata.evaluation.answers import CubeStakes, Scratch, fill_all_chances, fil
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
 from bgdata.evaluation.evaluator import LAST_FINAL, Evaluations, Evaluator
-from bgdata.evaluation.lookahead import best_replies, evaluate_ahead
+from bgdata.evaluation.lookahead import LIKELY, best_replies, evaluate_ahead
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.pubeval import NO_SCORES, ScoreTables, is_nearly_off, is_off, published_tables, score
 from bgdata.game.board import CHECKERS
@@ -40,7 +40,6 @@ from bgdata.game.position_hash import Hashes, board_hash
 from bgdata.game.rolls import CHANCES, DICE, WAYS
 from bgdata.kernel import in_threads, kernel
 
-LIKELY = 18  # plays of a roll in values one roll ahead
 OF_LUCK = 8  # in the luck of the rolls of games
 BUCKETS = 4096  # to find positions that several rolls lead to
 FULL = 2048  # positions after which none is looked for any more

@@ -15,10 +15,10 @@ from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities, turned_chances
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
-from bgdata.evaluation.lookahead import evaluate_ahead
+from bgdata.evaluation.lookahead import LIKELY, evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
-from bgdata.evaluation.roll_values import LIKELY, evaluations_ahead, likely_plays
+from bgdata.evaluation.roll_values import evaluations_ahead, likely_plays
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards

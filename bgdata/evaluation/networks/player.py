@@ -11,13 +11,13 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,21 +27,21 @@ from bgdata.errors import BgdataError, CorruptFileError, MissingTableError, Olde
 from bgdata.evaluation.answers import NETWORK_CLASSES, evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource
-from bgdata.evaluation.choices import Chooser, chosen_boards, network_chooser
-from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff, MoneyEndgame, SolvedRaces
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.lookahead import LIKELY
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.inference import ACTIVATION, SIZES, Activation, Networks, layer_sizes
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import input_count
-from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
 from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK, NETWORK_KINDS, SHIPPED, is_onnx
-from bgdata.evaluation.roll_values import LIKELY, evaluations_ahead, likely_plays
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
 from bgdata.kernel import read_only
 from bgdata.store.table import Table
 from bgdata.store.versions import VERSION, Versions
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.choices import Chooser
 
 _DTYPES = {"shapes": np.int64, "weights": np.int16, "biases": np.int32}
 
@@ -257,6 +257,8 @@ class NetworkPlayer:
     @cached_property
     def chooser(self) -> Chooser:
         """What kernels choose by: see `choices.KernelPlayer`."""
+        from bgdata.evaluation.choices import network_chooser
+
         return network_chooser(self.networks, self.tables)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
@@ -266,6 +268,8 @@ class NetworkPlayer:
     def evaluate_ahead(self, boards: BoardsLike, ply: int) -> Evaluations:
         """Chances and sources of int8[n, 26] boards at a ply of 1 or more: see `lookahead.evaluate_ahead`. Raises
         UsageError for a lower ply, and InvalidPositionError."""
+        from bgdata.evaluation.roll_values import evaluations_ahead, likely_plays
+
         return evaluations_ahead(self.networks, self.tables, board_array(boards), ply, likely_plays(self.likely))
 
     def seeing_all(self) -> Self:
@@ -276,6 +280,8 @@ class NetworkPlayer:
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
         """The positions after the chosen plays: see `player.Player`."""
+        from bgdata.evaluation.choices import chosen_boards
+
         legal = board_array(boards)
         return chosen_boards(self.chooser, legal, dice_array(rolls, len(legal)))
 
@@ -409,11 +415,19 @@ def map_player(warehouse: Versions, network: str | os.PathLike[str] = "", ply: i
     """
     warehouse.require()
     bearoff = open_bearoff(warehouse, with_endgames=True)
-    cubes: list[ExactCube] = [MoneyEndgame(bearoff.endgame)] if bearoff.endgame else []
-    cubes += [MoneyBearoff(bearoff.two_sided)] if bearoff.two_sided else []
-    cubes += [MatchBearoff(each) for each in warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
-    cubes.append(SolvedRaces())
+    matches = [*warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
+    cubes = partial(_exact_cubes, bearoff, matches)
     if is_onnx(network := os.fspath(network)):
+        from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
+
         return LookaheadPlayer(OnnxEvaluator(network), ply, cubes=cubes)
     table = find_network(f"{NETWORK}/{network}" if network else NETWORK, warehouse)
     return LookaheadPlayer(MappedNetwork(table, bearoff, warehouse), ply, cubes=cubes)
+
+
+def _exact_cubes(bearoff: BearoffEvaluator, matches: Sequence[Table]) -> list[ExactCube]:
+    from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff, MoneyEndgame, SolvedRaces
+
+    cubes: list[ExactCube] = [MoneyEndgame(bearoff.endgame)] if bearoff.endgame else []
+    cubes += [MoneyBearoff(bearoff.two_sided)] if bearoff.two_sided else []
+    return [*cubes, *map(MatchBearoff, matches), SolvedRaces()]
