@@ -14,7 +14,6 @@ from bgdata.evaluation.rows import left_out
 from bgdata.game.match_state import MatchState
 from bgdata.rows import Row, as_cell, whole_rows
 from bgdata.store.dataset import Dataset
-from bgdata.store.executors import open_executor
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
@@ -25,6 +24,8 @@ def build_version(
     warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, executor: str = "local", force: bool = False
 ) -> Table:
     """Build a version, or find it, with bars of its progress. Raises what `Warehouse.build` and `open_executor` do."""
+    from bgdata.store.executors import open_executor
+
     with open_executor(executor) as workers, progress_bars() as progress:
         return warehouse.build(kind.name, parameters, progress=progress, force=force, executor=workers)
 

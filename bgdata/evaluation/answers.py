@@ -22,8 +22,15 @@ from bgdata.equity.doubling import (
 )
 from bgdata.equity.match_cube import Cells, MatchGame, match_equities
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, exact_cell, exact_equity, fill_bearoff_chances, may_cover
-from bgdata.evaluation.chances import Chances, equity_of, fill_outcome_chances, limit_chances, possible_outcomes
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.chances import (
+    AnswerSource,
+    Chances,
+    Evaluations,
+    equity_of,
+    fill_outcome_chances,
+    limit_chances,
+    possible_outcomes,
+)
 from bgdata.evaluation.networks.contact_inputs import Inputs
 from bgdata.evaluation.networks.inference import (
     INPUT_ROOM,

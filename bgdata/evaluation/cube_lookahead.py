@@ -36,8 +36,7 @@ from bgdata.evaluation.answers import (
     value_of,
 )
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, bearoff_source
-from bgdata.evaluation.chances import Chances, cubeless_equities, equity_of, fill_turned
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.chances import AnswerSource, Chances, Evaluations, cubeless_equities, equity_of, fill_turned
 from bgdata.evaluation.lookahead import BATCH, FILTERS, Look, Worth
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.roll_values import LikelyPlays, RollScratch, Sight, fill_roll_values, new_roll_scratch

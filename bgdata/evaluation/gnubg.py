@@ -24,8 +24,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from bgdata.errors import ExternalProgramError, UnknownPlayerError, shown
-from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.chances import AnswerSource, Chances
 from bgdata.evaluation.programs import ProgramPlayer, chance_array, check_program_ply
 from bgdata.evaluation.talk import Talk
 from bgdata.game.codec import Boards
@@ -158,7 +157,7 @@ class GnubgPlayer(ProgramPlayer):
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """The version of gnubg and its ply; see `evaluator.Evaluator`."""
+        """The version of gnubg and its ply; see `chances.Evaluator`."""
         return {AnswerSource.PROGRAM: f"GNU Backgammon {gnubg_version()}, its {self.ply}-ply"}
 
     def chances(self, boards: Boards) -> Chances:

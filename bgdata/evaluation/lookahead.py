@@ -15,8 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.chances import Chances, cubeless_equities, turned_chances
-from bgdata.evaluation.evaluator import LAST_FINAL, Evaluations, Evaluator
+from bgdata.evaluation.chances import LAST_FINAL, Chances, Evaluations, Evaluator, cubeless_equities, turned_chances
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays

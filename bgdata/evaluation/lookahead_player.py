@@ -23,8 +23,7 @@ from bgdata.equity.doubling import best_equity
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import CUBELESS
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.chances import cubeless_equities, turned_chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
+from bgdata.evaluation.chances import AnswerSource, Evaluations, Evaluator, cubeless_equities, turned_chances
 from bgdata.evaluation.lookahead import (
     FILTERS,
     MOST_PLY,

@@ -18,9 +18,8 @@ from bgdata.equity.cube import CubeRules, Method
 from bgdata.equity.doubling import best_equity
 from bgdata.equity.pages import met_of, names_of
 from bgdata.errors import BgdataError, NotCoveredError, UsageError
-from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.chances import AnswerSource, cubeless_equities
 from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff, MoneyEndgame, SolvedRaces
-from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer, RankedPlay
 from bgdata.evaluation.probe import Tables, checker_rows, covering, exact_rows, one_sided_rows, probe_rows
 from bgdata.evaluation.rows import (

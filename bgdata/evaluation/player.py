@@ -18,9 +18,8 @@ from bgdata.errors import (
     UsageError,
     shown,
 )
-from bgdata.evaluation.chances import CHANCES, Chances
+from bgdata.evaluation.chances import CHANCES, AnswerSource, Chances, Evaluator
 from bgdata.evaluation.choices import PUBEVAL, RANDOM, Chooser, chosen_boards
-from bgdata.evaluation.evaluator import AnswerSource, Evaluator
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import open_network_player
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import ExternalProgramError, IllegalPlayError, UnknownPlayerError, needing
-from bgdata.evaluation.chances import Chances, ordered_chances, turned_chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.chances import AnswerSource, Chances, Evaluations, ordered_chances, turned_chances
 from bgdata.evaluation.players import PLAYERS
 from bgdata.game.board_arrays import board_array, dice_array
 from bgdata.game.board_kernels import game_outcomes
@@ -30,7 +29,7 @@ ROUNDING = 1e-3  # how far chances may be out of 0 to 1, or out of their order
 
 
 class ProgramEvaluator(ABC):
-    """An `evaluator.Evaluator` by another program, which errors call `name`."""
+    """An `chances.Evaluator` by another program, which errors call `name`."""
 
     def __init__(self, label: str, name: str = "") -> None:
         self.label, self.name = label, name or label
@@ -43,7 +42,7 @@ class ProgramEvaluator(ABC):
         """float32[n, 5]: the program's chances for int8[n, 26] boards of games that go on; n may be 0."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See `evaluator.Evaluator`. Raises ExternalProgramError for answers that are no chances."""
+        """See `chances.Evaluator`. Raises ExternalProgramError for answers that are no chances."""
         boards = board_array(boards)
         outcomes = game_outcomes(boards)
         is_over = outcomes != 0
@@ -99,7 +98,7 @@ class BgsagePlayer(ProgramEvaluator):
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """The version of bgsage and its ply; see `evaluator.Evaluator`."""
+        """The version of bgsage and its ply; see `chances.Evaluator`."""
         return {AnswerSource.PROGRAM: f"bgsage {self.version}, its {self.ply + 1}-ply"}
 
     def chances(self, boards: Boards) -> Chances:

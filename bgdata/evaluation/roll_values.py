@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import CubeStakes, Scratch, fill_all_chances, fill_chances, lowest_of, new_scratch
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
-from bgdata.evaluation.chances import Chances, equity_of, fill_turned
-from bgdata.evaluation.evaluator import LAST_FINAL, Evaluations, Evaluator
+from bgdata.evaluation.chances import LAST_FINAL, Chances, Evaluations, Evaluator, equity_of, fill_turned
 from bgdata.evaluation.lookahead import LIKELY, best_replies, evaluate_ahead
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.pubeval import NO_SCORES, ScoreTables, is_nearly_off, is_off, published_tables, score

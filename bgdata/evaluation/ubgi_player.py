@@ -29,8 +29,7 @@ from bgdata.errors import (
     UsageError,
     shown,
 )
-from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.chances import AnswerSource, Chances
 from bgdata.evaluation.programs import ProgramPlayer, chance_array
 from bgdata.evaluation.talk import Talk
 from bgdata.game.codec import Boards
@@ -84,7 +83,7 @@ class UbgiPlayer(ProgramPlayer):
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """What the engine says of itself; see `evaluator.Evaluator`."""
+        """What the engine says of itself; see `chances.Evaluator`."""
         return {AnswerSource.PROGRAM: ", ".join(self._running().said)}
 
     def chances(self, boards: Boards) -> Chances:

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.match_cube import MatchGame
-from bgdata.evaluation.chances import Chances
+from bgdata.evaluation.chances import Chances, Evaluator
 from bgdata.evaluation.choices import Chooser, require_networks
-from bgdata.evaluation.evaluator import Evaluator
 from bgdata.evaluation.player import as_evaluator
 from bgdata.evaluation.roll_values import RollScratch, fill_roll_values, new_roll_scratch, roll_place
 from bgdata.game.board_kernels import game_outcomes

@@ -21,9 +21,9 @@ from bgdata.equity.match_cube import MatchGame, mwc_after
 from bgdata.equity.worth import normalised_point
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.answers import choose_by_chances, exact_equities, fill_chances
+from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.choices import Chooser, require_networks
 from bgdata.evaluation.cube_lookahead import CubeTree, fill_play_ahead, new_cube_tree
-from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead_player import RankedPlay
 from bgdata.evaluation.roll_values import fill_roll_values, roll_place
 from bgdata.game.board import CHECKERS

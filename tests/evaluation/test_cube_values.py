@@ -24,9 +24,8 @@ from bgdata.evaluation.answers import (
 )
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.chances import AnswerSource, cubeless_equities
 from bgdata.evaluation.cube_tables import MoneyBearoff
-from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.game.dice import ROLLS
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import ExternalProgramError, InvalidPositionError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffSource
-from bgdata.evaluation.evaluator import AnswerSource, Evaluator
+from bgdata.evaluation.chances import AnswerSource, Evaluator
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import PubEval, RandomPlayer

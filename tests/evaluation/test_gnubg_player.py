@@ -18,8 +18,7 @@ import pytest
 
 from bgdata.errors import ExternalProgramError, InvalidPositionError, UnknownPlayerError
 from bgdata.evaluation import gnubg
-from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import AnswerSource, Evaluator
+from bgdata.evaluation.chances import AnswerSource, Evaluator, cubeless_equities
 from bgdata.evaluation.gnubg import GnubgPlayer, GnubgServer, gnubg_version, require_gnubg
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import open_named_player

@@ -13,8 +13,7 @@ import bgdata
 from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.chances import cubeless_equities, turned_chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
+from bgdata.evaluation.chances import AnswerSource, Evaluations, Evaluator, cubeless_equities, turned_chances
 from bgdata.evaluation.lookahead import LIKELY, evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player

@@ -23,7 +23,7 @@ from bgdata.errors import (
     MissingWarehouseError,
     UsageError,
 )
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.lookahead import FILTERS, EvaluationCache, PlayFilter, evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer, map_player

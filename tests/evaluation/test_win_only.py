@@ -11,8 +11,8 @@ import bgdata
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.choices import chosen_boards, network_chooser, win_only, win_only_chooser
-from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from tests.evaluation.sample_networks import SHAPES, random_networks

@@ -15,8 +15,7 @@ from bgdata.equity.kinds.match_equity import PUBLISHED
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.errors import UsageError
-from bgdata.evaluation.chances import turned_chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.chances import AnswerSource, Evaluations, turned_chances
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import PubEval, open_named_player
 from bgdata.game.codec import Boards

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.evaluation.evaluator import Evaluations
+from bgdata.evaluation.chances import Evaluations
 from bgdata.evaluation.player import PubEval
 from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS

@@ -22,7 +22,6 @@ from bgdata.cli.options import (
 )
 from bgdata.cli.output import say_left_out, show_rows, write_rows
 from bgdata.cli.own_tables import open_player
-from bgdata.cli.stakes import chosen_rules
 from bgdata.errors import UsageError, shown
 from bgdata.evaluation.rows import (
     PLAY_CHANCES,
@@ -38,7 +37,6 @@ from bgdata.evaluation.rows import (
     ranked_rows,
     source_words,
 )
-from bgdata.game.board_svg import format_board_svg
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import parse_identifier, unsaid_words
@@ -92,6 +90,8 @@ def show(position: str, roll: str | None, play: str | None, svg: Path | None, fo
     if unsaid := unsaid_words(match):
         click.echo(unsaid, err=True)
     if svg:
+        from bgdata.game.board_svg import format_board_svg
+
         write_file(svg, format_board_svg(board, roll=dice, play=chosen, stakes=stakes).encode())
         click.echo(f"wrote {svg}", err=True)
 
@@ -168,6 +168,8 @@ def hint(
     if stakes is None and not is_cubeful(options):
         ranked = player.rank_plays(board, dice)
     else:
+        from bgdata.cli.stakes import chosen_rules
+
         stakes = chosen_stakes(match, options)
         ranked = player.rank_plays(board, dice, stakes, chosen_rules(warehouse, stakes, options, has_beavers=False))
     rows = list(ranked_rows(board, dice, ranked[:plays]))
@@ -249,6 +251,8 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     their score and cube. All other positions are answered by a model of the cube, from the five chances that `bgdata
     eval` prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
     """
+    from bgdata.cli.stakes import chosen_rules
+
     player = open_player(warehouse, network, ply)
     board, match = parse_identifier(position)
     check_in_progress(board)

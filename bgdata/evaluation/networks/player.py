@@ -27,7 +27,7 @@ from bgdata.errors import BgdataError, CorruptFileError, MissingTableError, Olde
 from bgdata.evaluation.answers import NETWORK_CLASSES, evaluations
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.chances import AnswerSource, Evaluations
 from bgdata.evaluation.lookahead import LIKELY
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.inference import ACTIVATION, SIZES, Activation, Networks, layer_sizes
@@ -262,7 +262,7 @@ class NetworkPlayer:
         return network_chooser(self.networks, self.tables)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
-        """Chances and sources of int8[n, 26] boards: see `evaluator.Evaluator`."""
+        """Chances and sources of int8[n, 26] boards: see `chances.Evaluator`."""
         return evaluations(self.networks, self.tables, board_array(boards))
 
     def evaluate_ahead(self, boards: BoardsLike, ply: int) -> Evaluations:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from bgdata.errors import CheckSkippedError, InvalidParameterError, UnknownPlayerError
-from bgdata.evaluation.chances import ordered_chances
-from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.chances import Evaluator, ordered_chances
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.player import as_evaluator, open_player_of_version
 from bgdata.kinds.rechecking import check_arrays, check_chances

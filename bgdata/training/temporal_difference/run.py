@@ -18,9 +18,8 @@ from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.errors import CheckFailedError
 from bgdata.evaluation.answers import evaluations, network_of
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
-from bgdata.evaluation.chances import Chances, cubeless_equities, fill_turned
+from bgdata.evaluation.chances import AnswerSource, Chances, cubeless_equities, fill_turned
 from bgdata.evaluation.choices import Chooser, network_chooser
-from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import PubEval

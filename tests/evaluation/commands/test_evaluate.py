@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.commands.positions import describe_evaluation, describe_plays, describe_source
-from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead_player import Evaluation
 from bgdata.evaluation.rows import ranked_rows
 from bgdata.game.dice import parse_roll

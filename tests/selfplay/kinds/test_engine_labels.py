@@ -11,8 +11,7 @@ import pytest
 
 import bgdata
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
-from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.chances import AnswerSource, Chances, Evaluations
 from bgdata.evaluation.gnubg import gnubg_version
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import Boards

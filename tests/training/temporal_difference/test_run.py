@@ -15,8 +15,7 @@ from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.answers import evaluations, network_of
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.chances import AnswerSource, cubeless_equities
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import PubEval, RandomPlayer
