@@ -162,11 +162,7 @@ def check_same(player: NetworkPlayer, boards: Boards, ply: int) -> None:
 
 @each(
     ("ply", "boards"),
-    lambda: {
-        "1-ply": (1, game_boards()[::40]),
-        "2-ply": (2, few_checkers(12, 3)),
-        "3-ply": (3, few_checkers(3, 4)),
-    },
+    lambda: {"1-ply": (1, game_boards()[::40]), "2-ply": (2, few_checkers(12, 3)), "3-ply": (3, few_checkers(3, 4))},
 )
 def test_the_same_to_the_last_bit(ply: int, boards: Boards) -> None:
     check_same(random_player(0).seeing_all(), np.concatenate([boards, FINISHED]), ply)

@@ -322,10 +322,7 @@ class _Accuracy(Mapping[AnswerSource, str]):
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Versions | None) -> None:
         self.table, self.bearoff, self.version, self.warehouse = table, bearoff, version, warehouse
-        tables = {
-            AnswerSource.EXACT: bearoff.two_sided or bearoff.endgame,
-            AnswerSource.COMBINED: bearoff.one_sided,
-        }
+        tables = {AnswerSource.EXACT: bearoff.two_sided or bearoff.endgame, AnswerSource.COMBINED: bearoff.one_sided}
         self.sources = (*(source for source, found in tables.items() if found), *_NETWORKS)
 
     @cached_property
