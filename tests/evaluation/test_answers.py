@@ -183,6 +183,9 @@ def test_choices_are_the_first_of_the_best(number: int, tables: BearoffArrays) -
         rows = slice(offsets[row], offsets[row + 1])
         best, source = choose_by_chances(networks, tables, after_play[rows], rows.stop - rows.start, scratch)
         assert best == equities[rows].argmin()
+        cubeless = stakes_for(CUBELESS, CubeOwner.CENTERED)
+        args = networks, tables, after_play[rows], rows.stop - rows.start, scratch
+        assert choose_by_chances(*args, cubeless) == (best, source), "as in a game without a cube"
         assert source == expected.sources[rows][best]
         assert np.array_equal(scratch.chances[0], expected.chances[rows][best])
 
@@ -208,17 +211,6 @@ def test_opponent_is_on_roll_after_a_play(sign: int) -> None:
 def pips(board: Boards) -> int:
     """Of the player on roll."""
     return sum(point * max(int(count), 0) for point, count in enumerate(board) if point)
-
-
-def test_a_known_position_seen_from_both_sides() -> None:
-    boards = sample_games().boards[:500]
-    found, turned = (
-        evaluations(pips_networks(), NO_TABLES, side).chances[:, 0] for side in (boards, flip_boards(boards))
-    )
-    assert found + turned == pytest.approx(1, abs=2e-4)
-    lead = np.array([pips(flip_boards(board[None])[0]) - pips(board) for board in boards])
-    assert (found[lead > 3] > 0.5).all()
-    assert (found[lead < -3] < 0.5).all()
 
 
 def test_any_threads_and_rows(tables: BearoffArrays) -> None:
@@ -314,17 +306,3 @@ def exact_value(table: MoneyBearoff, position: Position, stakes: Stakes) -> floa
     found = table.cube_equities(position, stakes)
     assert found is not None
     return max(found.no_double, min(found.double_take, found.double_pass))
-
-
-def test_static_evaluations_stay_what_they_were() -> None:
-    """Without stakes, and with those of a game without a cube, the same plays are chosen."""
-    scratch = new_scratch(shipped_networks())
-    for roll in ROLLS:
-        after = np.array([play.after_play.board for play in legal_plays(Position("start"), roll)], np.int8)
-        args = shipped_networks(), NO_TABLES, after, len(after), scratch
-        chances = evaluations(
-            shipped_networks(), NO_TABLES, np.array([Position(row.tolist()).flip().board for row in after], np.int8)
-        )
-        lowest = int(np.argmin(cubeless_equities(chances.chances)))
-        assert choose_by_chances(*args)[0] == lowest
-        assert choose_by_chances(*args, stakes_for(CUBELESS, CubeOwner.CENTERED))[0] == lowest

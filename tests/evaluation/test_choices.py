@@ -112,14 +112,6 @@ def test_it_chooses_the_play_that_wins_most(number: int) -> None:
     assert (chosen_boards(chooser, boards, rolls) != found).any()  # for money it plays otherwise
 
 
-def test_the_network_stays_as_it_was() -> None:
-    networks = random_networks(0)
-    weights, biases = networks.weights.copy(), networks.biases.copy()
-    win_only(networks)
-    assert np.array_equal(networks.weights, weights)
-    assert np.array_equal(networks.biases, biases)
-
-
 def test_bearoff_tables_answer_where_no_gammon_is_possible(player_root: object) -> None:
     tables = open_bearoff(bgdata.open_warehouse(str(player_root))).arrays
     boards = np.zeros((2, 26), np.int8)

@@ -8,8 +8,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-import bgdata
-from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import janowski, janowski_first, jump
 from bgdata.errors import InvalidParameterError
@@ -38,6 +36,7 @@ from bgdata.game.dice import to_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.outcome import game_outcome
 from bgdata.game.position import START, Position
+from bgdata.store.table import Table
 from tests.command_line import position_id
 from tests.equity.samples import published_met
 from tests.evaluation.sample_networks import shipped_networks, shipped_player
@@ -130,11 +129,10 @@ def test_matches_against_the_twin(score: MatchScore) -> None:
 SHORT = [position_id([theirs], [ours]) for ours in range(1, 5) for theirs in range(1, 5)]
 
 
-def test_games_that_end_on_the_way_have_exact_values(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_games_that_end_on_the_way_have_exact_values(four_checkers: Table) -> None:
     """Whatever the evaluator says of positions before their end, and with any model: those of the table that was solved
     for the cube."""
-    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("ends") / "warehouse")
-    money = MoneyBearoff(warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 4)))
+    money = MoneyBearoff(four_checkers)
     for owner in OWNERS:
         stakes = Stakes(Money(is_jacoby=False), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
         asked = kernel_stakes(stakes, CubeRules(jump(0.2)))
@@ -145,16 +143,14 @@ def test_games_that_end_on_the_way_have_exact_values(tmp_path_factory: pytest.Te
             assert found == pytest.approx(max(known.no_double, min(known.double_take, known.double_pass)), abs=1e-4)
 
 
-def test_two_sided_tables_answer_in_money_play(tmp_path_factory: pytest.TempPathFactory) -> None:
-    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("tables") / "warehouse")
-    table = warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 4))
-    arrays = BearoffEvaluator(table).arrays
+def test_two_sided_tables_answer_in_money_play(four_checkers: Table) -> None:
+    arrays = BearoffEvaluator(four_checkers).arrays
     for owner in OWNERS:
         stakes = Stakes(Money(is_jacoby=True), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
         for ply in (0, 1):
             found = cubeful_values(LOOK, arrays, kernel_stakes(stakes, CubeRules()), boards(*ENDINGS), ply)
             for value, text in zip(found.tolist(), ENDINGS, strict=True):
-                known = MoneyBearoff(table).cube_equities(Position(text), stakes)
+                known = MoneyBearoff(four_checkers).cube_equities(Position(text), stakes)
                 assert known is not None
                 assert value == pytest.approx(max(known.no_double, min(known.double_take, known.double_pass)), abs=1e-9)
 
@@ -273,9 +269,8 @@ def test_plays_at_2_ply() -> None:
     check_kernel(Position(RACE), "11", stakes_of(None, MatchScore(4, 2)), CubeRules(met=published_met()), 2, NO_TABLES)
 
 
-def test_exact_tables_answer_in_money_play(tmp_path_factory: pytest.TempPathFactory) -> None:
-    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("tables") / "warehouse")
-    tables = BearoffEvaluator(warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 4))).arrays
+def test_kernels_ask_exact_tables_in_money_play(four_checkers: Table) -> None:
+    tables = BearoffEvaluator(four_checkers).arrays
     for ply in (1, 2):
         check_kernel(Position(ENDING), "21", stakes_of(False), CubeRules(), ply, tables)
         check_kernel(Position(position_id([2, 2, 2], [2, 1, 2])), "32", stakes_of(True), CubeRules(), ply, tables)

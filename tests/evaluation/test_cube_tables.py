@@ -26,6 +26,7 @@ from bgdata.game.classes import PositionClass
 from bgdata.game.dice import ROLLS
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
+from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.command_line import position_id
 from tests.equity.samples import published_met
@@ -42,11 +43,9 @@ def by_model() -> CubeRules:
     return CubeRules(met=published_met(), by_model=True)
 
 
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> MoneyBearoff:
-    """The 6x4 table."""
-    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("cube") / "warehouse")
-    return MoneyBearoff(warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 4)))
+@pytest.fixture
+def table(four_checkers: Table) -> MoneyBearoff:
+    return MoneyBearoff(four_checkers)
 
 
 def bearoffs(count: int, checkers: int, seed: int) -> list[str]:
