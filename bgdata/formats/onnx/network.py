@@ -27,8 +27,7 @@ from bgdata.evaluation.networks.inputs import OF_COUNT, OF_OFF, UNIT
 from bgdata.evaluation.networks.mapped import layer_sizes
 from bgdata.evaluation.networks.measured import recorded_name
 from bgdata.formats.onnx.graph import Value, joined
-from bgdata.formats.onnx.inputs import contact_inputs, race_inputs
-from bgdata.formats.onnx.sides import SLOTS, Side, side_on_roll
+from bgdata.formats.onnx.inputs import SLOTS, Side, contact_inputs, race_inputs, side_on_roll
 from bgdata.game.board import CHECKERS, HOME_POINTS
 from bgdata.game.classes import CRASHED_CHECKERS, PASSED_PIPS
 from bgdata.store.table import Table
