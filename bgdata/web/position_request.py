@@ -137,8 +137,8 @@ class PositionRequest:
         return self._opponents(self.position.flip(), undo)
 
     def _opponents(self, position: Position, undo: str | None = None) -> str:
-        """The address of a position with the opponent of this one on roll. Unless `undo` says of changes before, history
-        goes on where there is one, and does not begin: a turn is no edit."""
+        """The address of a position with the opponent of this one on roll. Without `undo` history goes on where there
+        is one, and does not begin: a turn is no edit."""
         stakes = self.stakes.flip() if self.stakes else None
         before = (self.undo_after if self.earlier else "") if undo is None else undo
         return address(position_path(position), stakes_query(stakes) | self.rules | {"undo": before})
