@@ -167,8 +167,8 @@ def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, lim
     text = reading_query(sql)
     if not text:
         raise QueryError("expected a query, got none")
-    if found := SETTINGS.search(text):
-        raise QueryError(f"expected a query of tables, not of settings or texts that are run, got {shown(found[0])}")
+    if setting := SETTINGS.search(text):
+        raise QueryError(f"expected a query of tables, not of settings or texts that are run, got {shown(setting[0])}")
     most = limits.sql_rows if form == "rows" else limits.file_rows
     limited = f"{text} limit {most + 1}" if text.startswith("from (") else text
     try:
