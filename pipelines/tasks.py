@@ -30,8 +30,7 @@ from bgdata import open_warehouse
 from bgdata.errors import BgdataError, ExternalProgramError, WorkerError, needing, shown
 from bgdata.process import is_stopping, keep, shielding
 from bgdata.store.executors import end_with_parent, open_executor
-from bgdata.store.progress import Silence
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import Silence, progress_bars
 from bgdata.store.table import Table
 from bgdata.training.rows import KINDS as NETWORKS
 from bgdata.training.rows import Chart, Line, curve_charts

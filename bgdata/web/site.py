@@ -91,7 +91,7 @@ class Site:
         if not 0 <= ply <= self.limits.ply:
             raise UsageError(f"expected a ply from 0 to {self.limits.ply} on this site, got {ply}")
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
-        from bgdata.evaluation.networks.named import map_player
+        from bgdata.evaluation.networks.player import map_player
 
         def make() -> LookaheadPlayer:
             static = self.keep("player", lambda: map_player(self.warehouse))
@@ -104,8 +104,7 @@ class Site:
         """The network alone, without tables; only within `player`."""
         from bgdata.evaluation.bearoff import BearoffEvaluator
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
-        from bgdata.evaluation.networks.named import find_network
-        from bgdata.evaluation.networks.player import MappedNetwork
+        from bgdata.evaluation.networks.player import MappedNetwork, find_network
 
         def make() -> LookaheadPlayer:
             table = find_network("network", self.warehouse)
