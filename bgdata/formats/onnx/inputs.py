@@ -1,4 +1,4 @@
-"""The inputs of `evaluation.networks`, `contact_inputs` and `race_inputs`, in a graph: in the same order, and the same
+"""The inputs of networks, `contact_inputs` and those of races, in a graph: in the same order, and the same
 numbers.
 
 *Own* numbering is that of the side itself, bar 25. *Ahead* runs the other way, bar 0: there a side moves up, and the
@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.networks import race_inputs as races
 from bgdata.evaluation.networks.contact_inputs import MOST, SIDE_INPUTS, UNIT, stuck_checkers
-from bgdata.evaluation.networks.escapes import LAST_SQUARE, REACH, escape_counts
+from bgdata.evaluation.networks.inputs import OFF_INPUTS, RACE_SIDE_INPUTS
+from bgdata.evaluation.networks.shots import LAST_SQUARE, REACH, escape_counts
 from bgdata.formats.onnx.graph import Value, joined
 from bgdata.game.board import CHECKERS
 
@@ -217,7 +217,7 @@ def shape(side: Side) -> list[Value]:
 
 def race_inputs(side: Side) -> Value:
     """int32[n, 60]: the inputs RACE_INPUTS in units of 1/64."""
-    return by_side(race_side, side, races.SIDE_INPUTS)
+    return by_side(race_side, side, RACE_SIDE_INPUTS)
 
 
 def race_side(side: Side) -> Value:
@@ -231,7 +231,7 @@ def race_side(side: Side) -> Value:
     lowest_point = lowest((side.ours > 0) & _HOME, 25).at_most(6)
     return joined(
         [
-            UNIT * (off > np.arange(races.OFF_INPUTS)).to(np.int32),
+            UNIT * (off > np.arange(OFF_INPUTS)).to(np.int32),
             pips.at_most(3 * UNIT),
             (2 * lead).at_most(MOST),
             (4 * UNIT * lead // pips.at_least(1)).at_most(MOST),

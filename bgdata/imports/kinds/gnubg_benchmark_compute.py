@@ -27,7 +27,7 @@ from bgdata.measures.kinds.shared.benchmarks_compute import (
     rollout_columns,
 )
 from bgdata.store.arrays import Array
-from bgdata.store.context import Computed
+from bgdata.store.dataset import Computed
 from bgdata.store.manifest import RawFile, Source
 
 PERCENTS = ("no_double_mwc", "double_take_mwc")

@@ -22,8 +22,7 @@ from bgdata.game.classes import PositionClass
 from bgdata.imports.kinds.shared.imports import QUARANTINE, FileImport, ImportParameters
 from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed
-from bgdata.store.dataset import ImportedComputation
+from bgdata.store.dataset import Build, Computed, ImportedComputation
 from bgdata.store.manifest import RawFile, Source, unpacked_name
 
 MOST_REASONS = 20  # that a manifest counts one by one: those of games name their lines
