@@ -26,7 +26,7 @@ from bgdata.kinds.column_values import (
     text_column,
 )
 from bgdata.store.arrays import Array
-from bgdata.store.context import Computed
+from bgdata.store.dataset import Computed
 from bgdata.store.manifest import Source, unpacked_name
 
 
