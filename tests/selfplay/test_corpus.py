@@ -31,10 +31,8 @@ from bgdata.game.codec import flip_boards
 from bgdata.game.dice import ROLLS, roll_of
 from bgdata.game.position import START
 from bgdata.kernel import threads
-from bgdata.selfplay import corpus as corpus_module
-from bgdata.selfplay.corpus import Corpus, net_lucks, play_games_with_luck, self_play
-from bgdata.selfplay.games import play_games
-from bgdata.selfplay.series import pair_error
+from bgdata.selfplay import games as corpus_module
+from bgdata.selfplay.games import Corpus, net_lucks, pair_error, play_games, play_games_with_luck, self_play
 from bgdata.selfplay.splits import SPLITS, TENTHS, halves_of_games, splits_of_games, splits_of_hashes
 from tests.evaluation.sample_networks import pips_networks, shipped_networks, shipped_player
 from tests.reference.corpus import Board, Equities, best_chooser, luck, roll_equities, self_played

@@ -21,8 +21,7 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import open_named_player
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards
-from bgdata.selfplay.cubeful_lockstep import play_cubeful
-from bgdata.selfplay.series import CubefulRules, CubeSide, cubeful_results
+from bgdata.selfplay.series import CubefulRules, CubeSide, cubeful_results, play_cubeful
 
 
 @pytest.fixture(scope="module")

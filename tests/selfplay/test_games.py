@@ -18,8 +18,7 @@ from bgdata.game.codec import Boards
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.selfplay import games
-from bgdata.selfplay.games import Games, play_games
-from bgdata.selfplay.series import result_of
+from bgdata.selfplay.games import Games, play_games, result_of
 from tests.reference.games import PlayChooser, dice, play_game, pubeval_chooser, random_chooser
 from tests.reference.pubeval import CONTACT, RACE
 

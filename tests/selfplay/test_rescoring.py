@@ -16,7 +16,7 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffSource
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.kernel import threads
-from bgdata.selfplay.corpus import Corpus, self_play
+from bgdata.selfplay.games import Corpus, self_play
 from bgdata.selfplay.rescoring import GameOutcomes, Labels, luck_adjusted_equities, rescored_labels, rescoring_report
 from tests.reference.luck import Board, luck_adjusted, rescored
 from tests.reference.networks import Chances

@@ -23,7 +23,7 @@ from bgdata.game.plays import CheckerMove, Play, format_play
 from bgdata.game.position import START
 from bgdata.kinds.column_values import constant, text_arrays, text_column
 from bgdata.kinds.rechecking import check_arrays, check_replayed
-from bgdata.selfplay.corpus import Corpus, net_lucks, self_play
+from bgdata.selfplay.games import Corpus, net_lucks, self_play
 from bgdata.selfplay.kinds.selfplay import SESSION_GAMES, TABLES, SelfPlayParameters
 from bgdata.selfplay.kinds.shared.games_compute import GameRows, TurnRows, save_games, slices, turn_places
 from bgdata.store.arrays import Array
