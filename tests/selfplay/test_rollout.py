@@ -29,7 +29,6 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.kernel import read_only, threads
-from bgdata.selfplay import rollout
 from bgdata.selfplay.rollout import (
     PLAIN,
     Limits,
@@ -37,8 +36,8 @@ from bgdata.selfplay.rollout import (
     RolloutResult,
     RolloutSettings,
     Values,
-    blocks_while_open,
     difference_error,
+    open_groups,
     roll_out,
     rolled_blocks,
     rolled_by,
@@ -442,16 +441,16 @@ def rolled_while_open(open_after: list[list[bool]], limits: Limits) -> tuple[lis
         seen.append([len(each) for each in blocks])
         return np.array(next(answers))
 
-    return blocks_while_open(opening_plays(), pips_player().chooser, SHORT, limits, 5, 3, still_open), seen
+    return rolled_blocks(opening_plays(), pips_player().chooser, 5, SHORT, limits, np.full(2, 3), still_open), seen
 
 
 def test_play_that_opens_again_goes_on_with_its_next_games() -> None:
     limits = Limits(2 * BLOCK, 1e-9, 12 * BLOCK)
     blocks, seen = rolled_while_open([[True, False], [True, True], [False, True], [False, False]], limits)
     assert seen == [[2, 2], [4, 2], [6, 4], [6, 6]]
-    expected = rolled_blocks(
-        opening_plays(), pips_player().chooser, 5, SHORT, Limits(6 * BLOCK), np.full(2, 3), np.zeros(2, np.int64)
-    )
+    once = Limits(6 * BLOCK)
+    still_open = open_groups(np.zeros(2, np.int64), once)
+    expected = rolled_blocks(opening_plays(), pips_player().chooser, 5, SHORT, once, np.full(2, 3), still_open)
     for found, others in zip(blocks, expected, strict=True):
         assert np.array_equal(found, others)
 
@@ -524,14 +523,6 @@ def test_a_network_rolls_out_as_the_kernel(known: bool, settings: RolloutSetting
         assert np.array_equal(values, others)
 
 
-def test_batches_do_not_change_rollouts_by_a_player(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = rolled_out(4)
-    monkeypatch.setattr(rollout, "BATCH_BLOCKS", 8)  # two of the four positions at a time
-    found = rolled_out(4, player=random_player(0))
-    assert np.array_equal(found.equities, expected.equities)
-    assert len(set(found.equities.tolist())) > 2
-
-
 def test_one_that_looks_ahead_rolls_out_as_the_kernel() -> None:
     """All plays are seen, and the same ones let through."""
     settings = RolloutSettings("end", 3, likely=0, play_ply=1)
@@ -540,10 +531,11 @@ def test_one_that_looks_ahead_rolls_out_as_the_kernel() -> None:
 
 
 def test_blocks_of_some_rows() -> None:
-    blocks = rolled(random_player(0))(np.arange(4), 0, 5)
-    assert np.array_equal(rolled(random_player(0))(np.array([2, 0]), 3, 5), blocks[[2, 0], 3:])
+    blocks = rolled(random_player(0))(np.arange(4), np.zeros(4, np.int64), 5)
+    some = rolled(random_player(0))(np.array([2, 0]), np.array([3, 1]), 2)
+    assert np.array_equal(some, [blocks[2, 3:], blocks[0, 1:3]])
     with threads(1):
-        assert np.array_equal(rolled(random_player(0))(np.arange(4), 0, 5), blocks)
+        assert np.array_equal(rolled(random_player(0))(np.arange(4), np.zeros(4, np.int64), 5), blocks)
 
 
 def test_another_player_has_the_same_luck_on_average() -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgdata.errors import CorruptFileError, StorageError
 from bgdata.process import keeping
@@ -24,7 +23,7 @@ from bgdata.store.progress import Progress, Silence
 from bgdata.store.storage import remove_folder, storage_errors
 
 if TYPE_CHECKING:
-    from bgdata.selfplay.rollout import Rolled, Values
+    from bgdata.selfplay.rollout import Rolled, Rows, Values
 
 FORMAT = 1
 SLICE_SECONDS = 1.0  # between looks at the estimate
@@ -93,13 +92,14 @@ class KeptRollout:
                 progress.advance(min(self.count * BLOCK, most_trials))
             saved_at, size = time.monotonic(), 1
 
-            def roll(rows: NDArray[np.int64], begin: int, end: int) -> Values:
+            def roll(rows: Rows, begins: Rows, count: int) -> Values:
                 nonlocal saved_at, size
+                begin, end = int(begins[0]), int(begins[0]) + count
                 while self.count < end:
                     started = time.monotonic()
                     least = -(-LEAST_BLOCKS * thread_count() // len(rows))
                     first, size = self.count, max(size, least)
-                    self.blocks.append(rolled(rows, first, min(end, first + size)))
+                    self.blocks.append(rolled(rows, np.full(len(rows), first), min(end - first, size)))
                     now = time.monotonic()
                     size = int(size * min(4.0, SLICE_SECONDS / max(now - started, 1e-6)))
                     progress.advance((self.count - first) * BLOCK)
