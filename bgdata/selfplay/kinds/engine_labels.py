@@ -63,6 +63,7 @@ class EngineLabels(Dataset[EngineParameters]):
     """One row for each position, in the order of the source."""
 
     name = "engine_labels"
+    computed_by = "labels"
     revision = 2
     summary = (
         "Positions evaluated by another program, or by a network that looks further: five chances before the roll."

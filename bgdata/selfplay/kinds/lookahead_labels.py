@@ -41,6 +41,7 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
     """One row for each position, in the order of the source."""
 
     name = "lookahead_labels"
+    computed_by = "labels"
     revision = 3  # 3: 18 plays of each roll are looked at, in races too
     summary = "Positions with the chances of a network at 1-ply, and how far they are from those at 0-ply."
     source = "Computed: the mean over the 21 rolls of the chances after the best play of each"

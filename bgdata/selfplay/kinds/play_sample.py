@@ -62,6 +62,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
     """One row for each play, best first, in the order of the games."""
 
     name = "play_sample"
+    computed_by = "sample"
     revision = 2
     summary = "Positions after the best plays of turns of self-play, split into train, validation and test by game."
     source = "Computed: turns chosen from a version of selfplay by a hash of the position, plays by a network"

@@ -32,6 +32,7 @@ class PositionSample(Dataset[SampleParameters]):
     """One row for each position, in the order of the games."""
 
     name = "position_sample"
+    computed_by = "sample"
     revision = 1
     summary = "Distinct positions of self-play, of each class as many, split into train, validation and test by game."
     source = "Computed: chosen from a version of selfplay by a hash of the position"

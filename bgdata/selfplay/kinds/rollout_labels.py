@@ -36,6 +36,7 @@ class RolloutLabels(Dataset[RolloutLabelParameters]):
     """One row for each position of the source."""
 
     name = "rollout_labels"
+    computed_by = "labels"
     revision = 2  # 2: luck in races is seen by likely plays too
     summary = "Positions rolled out by a network: five chances with standard errors, luck subtracted from each."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"

@@ -39,7 +39,7 @@ class SelfPlayLabelParameters(SelfPlayParameters):
 
 
 class SelfPlayLabels(Dataset[SelfPlayLabelParameters]):
-    """One row for each turn, in the order of the games; see `selfplay.rescoring`."""
+    """One row for each turn, in the order of the games; see `selfplay_labels_compute`."""
 
     name = "selfplay_labels"
     revision = 1

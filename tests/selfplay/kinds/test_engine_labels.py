@@ -19,9 +19,8 @@ from bgdata.game.codec import Boards
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
-from bgdata.selfplay.kinds import engine_labels_compute as engine_labels
 from bgdata.selfplay.kinds.engine_labels import DATASET, EngineParameters
-from bgdata.selfplay.kinds.engine_labels_compute import chances_by
+from bgdata.selfplay.kinds.labels_compute import chances_by
 from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.selfplay.kinds.shared.games_compute import places_of
