@@ -130,7 +130,7 @@ def test_gnubg_answers(small_root: Path, memory_path: Path) -> None:
     source = bgdata.open_warehouse(small_root).open("positions", "sample").array("boards")
     parameters = EngineParameters(VersionRef("positions", "sample"), "gnubg", 0, f"{gnubg_version()}-external")
     context = Context(parameters, {}, Warehouse(memory_path, {}))
-    found = chances_by(engine_labels.open_engine(context), parameters, source)
+    found = chances_by(labels_compute.open_engine(context), parameters, source)
     assert found[source.tolist().index(list(START.board)), 0] == pytest.approx(0.52, abs=0.01)
 
 

@@ -219,7 +219,7 @@ def test_figures_by_hand() -> None:
         "positions": 2, "rescored": 2, "covered": 1, "variance_before": 1, "variance_after": 0.25,
         "mean_square_change": 2.25, "mean_square_change_covered": 2.25, "removed_share": 0.75,
     }  # fmt: skip
-    plain = rescoring_figures(np.ones(2), chances + [[0.25], [0.75]], np.array([-1, -1]))
+    plain = rescoring_figures(np.ones(2), np.eye(5, dtype=np.float32)[[0, 0]], np.array([-1, -1]))
     assert (plain["mean_square_change"], plain["removed_share"]) == (0, 0)
     assert "mean_square_change_covered" not in plain
 
