@@ -115,11 +115,6 @@ class Limits(NamedTuple):
     until: float = math.inf  # points that the standard error of the equity may have
     most_trials: int = 0  # a multiple of `trials`; 0: one round
 
-    @classmethod
-    def rounds(cls, trials: int, until: float | None, most_trials: int) -> Limits:
-        """One round of `trials`, or, with a standard error to reach, rounds of them up to `most_trials`."""
-        return cls(trials) if until is None else cls(trials, until, most_trials)
-
     @property
     def most(self) -> int:
         """Trials that there are at most."""
@@ -142,25 +137,23 @@ class Limits(NamedTuple):
 def roll_out(
     boards: Boards,
     chooser: Chooser,
-    trials: int = SUPERBLOCK,
+    limits: Limits | int = SUPERBLOCK,
     seed: int = 0,
     settings: RolloutSettings = PLAIN,
     *,
-    until: float = math.inf,
-    most_trials: int = 0,
     items: Rows | None = None,
     through: Through = lambda rolled: rolled,
 ) -> RolloutResult:
-    """Roll out int8[n, 26] boards, each with `trials` trials: a multiple of 36, at least 72.
+    """Roll out int8[n, 26] boards, each with so many trials, or within limits: a multiple of 36, at least 72.
 
-    With `until` there are more rounds of `trials`, up to `most_trials` in all (a multiple of `trials`), until the
-    standard error of the equity is at most `until` points; a position that does not reach it keeps its larger one.
-    Board i has the dice of items[i] of the seed (int64[n], 0 or more; by default i). The result of a position depends
-    on nothing else, neither on other positions nor on threads; but with `until`, boards of one item have as many rounds
-    as the slowest of them. `through` is that of `rolled_blocks`. Raises UsageError for numbers out of range and for a
-    player without networks, and InvalidPositionError.
+    With `until` there are more rounds of `trials`, up to `most_trials` in all, until the standard error of the equity
+    is at most `until` points; a position that does not reach it keeps its larger one. Board i has the dice of items[i]
+    of the seed (int64[n], 0 or more; by default i). The result of a position depends on nothing else, neither on other
+    positions nor on threads; but with `until`, boards of one item have as many rounds as the slowest of them. `through`
+    is that of `rolled_blocks`. Raises UsageError for numbers out of range and for a player without networks, and
+    InvalidPositionError.
     """
-    numbers, limits = numbers_of(boards, items), Limits(trials, until, most_trials)
+    numbers, limits = numbers_of(boards, items), limits if isinstance(limits, Limits) else Limits(limits)
     still_open = open_groups(numbers, limits)
     blocks = rolled_blocks(boards, chooser, seed, settings, limits, numbers, still_open, through)
     return RolloutResult.joined([result_of(np.empty((0, 2, 2, 5))), *(result_of(found[None]) for found in blocks)])

@@ -51,6 +51,7 @@ from tests.reference.rollouts import Evaluator, Twin
 from tests.together import each
 
 TO_THE_END = RolloutSettings("end")
+FEW = Limits(72)
 WITHOUT_LUCK = RolloutSettings("end", with_luck=False)
 
 
@@ -313,14 +314,14 @@ def test_rounds_until_a_standard_error() -> None:
     chooser, settings = chooser_of(0), RolloutSettings("end", 6)
     first = roll_out(boards, chooser, 2 * BLOCK, 4, settings)
     until = float(np.median(first.equity_standard_errors))
-    result = roll_out(boards, chooser, 2 * BLOCK, 4, settings, until=until, most_trials=6 * BLOCK)
+    result = roll_out(boards, chooser, Limits(2 * BLOCK, until, 6 * BLOCK), 4, settings)
     assert set(result.trials.tolist()) >= {2 * BLOCK, 6 * BLOCK} - ({6 * BLOCK} if result.trials.max() < 200 else set())
     is_done = result.equity_standard_errors <= until
     assert (result.trials[~is_done] == 6 * BLOCK).all()
     for row, trials in enumerate(result.trials.tolist()):
         alone = roll_out(boards[row : row + 1], chooser, trials, 4, settings, items=np.array([row]))
         assert all(np.array_equal(values[row : row + 1], found) for values, found in zip(result, alone, strict=True))
-    never = roll_out(boards, chooser, 2 * BLOCK, 4, settings, until=1e-9, most_trials=4 * BLOCK)
+    never = roll_out(boards, chooser, Limits(2 * BLOCK, 1e-9, 4 * BLOCK), 4, settings)
     assert (never.trials == 4 * BLOCK).all()
     assert (never.equity_standard_errors > 1e-9).all()
 
@@ -366,24 +367,26 @@ def test_no_positions() -> None:
 
 
 @each(
-    ("settings", "arguments", "message"),
+    ("settings", "limits", "arguments", "message"),
     [
-        *((PLAIN, {"trials": trials}, "a multiple of 36 trials, at least 72") for trials in (-36, 0, 36, 73, 100)),
-        (PLAIN, {"trials": (1 << 40) + 20}, "at most 1,099,511,627,776 trials, got 1099511627796"),  # a multiple of 36
-        (PLAIN, {"seed": -1}, "a seed"),
-        (RolloutSettings(turns=-1), {}, "0 turns"),
-        (RolloutSettings(play_ply=2), {}, "plays chosen at 0-ply or 1-ply, got 2-ply"),
-        *((RolloutSettings(likely=n), {}, "1 to 21 likely plays of a roll, or 0 for all") for n in (-1, 22)),
-        (RolloutSettings("soon"), {}, "a rollout to stop at one of end, exact, tables, got 'soon'"),
-        (PLAIN, {"items": np.array([1, 2])}, "1 items"),
-        (PLAIN, {"items": np.array([-1])}, "1 items not below 0"),
-        *((PLAIN, {"until": until, "most_trials": 72}, "a standard error above 0") for until in (0.0, -1.0, math.nan)),
-        *((PLAIN, {"until": 0.1, "most_trials": n}, "most trials to be a multiple of 72") for n in (-72, 36, 100)),
+        *((PLAIN, Limits(n), {}, "a multiple of 36 trials, at least 72") for n in (-36, 0, 36, 73, 100)),
+        (PLAIN, Limits((1 << 40) + 20), {}, "at most 1,099,511,627,776 trials, got 1099511627796"),  # a multiple of 36
+        (PLAIN, FEW, {"seed": -1}, "a seed"),
+        (RolloutSettings(turns=-1), FEW, {}, "0 turns"),
+        (RolloutSettings(play_ply=2), FEW, {}, "plays chosen at 0-ply or 1-ply, got 2-ply"),
+        *((RolloutSettings(likely=n), FEW, {}, "1 to 21 likely plays of a roll, or 0 for all") for n in (-1, 22)),
+        (RolloutSettings("soon"), FEW, {}, "a rollout to stop at one of end, exact, tables, got 'soon'"),
+        (PLAIN, FEW, {"items": np.array([1, 2])}, "1 items"),
+        (PLAIN, FEW, {"items": np.array([-1])}, "1 items not below 0"),
+        *((PLAIN, Limits(72, until, 72), {}, "a standard error above 0") for until in (0.0, -1.0, math.nan)),
+        *((PLAIN, Limits(72, 0.1, n), {}, "most trials to be a multiple of 72") for n in (-72, 36, 100)),
     ],
 )
-def test_wrong_numbers_are_refused(settings: RolloutSettings, arguments: dict[str, Any], message: str) -> None:
+def test_wrong_numbers_are_refused(
+    settings: RolloutSettings, limits: Limits, arguments: dict[str, Any], message: str
+) -> None:
     with pytest.raises(UsageError, match=f"^expected {message}"):
-        roll_out(np.array([START.board], np.int8), chooser_of(0), settings=settings, **{"trials": 72, **arguments})
+        roll_out(np.array([START.board], np.int8), chooser_of(0), limits, settings=settings, **arguments)
 
 
 def test_wrong_boards_and_players() -> None:

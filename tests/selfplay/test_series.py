@@ -11,9 +11,6 @@ import pytest
 from numpy.typing import NDArray
 
 import bgdata
-from bgdata.equity.kinds.match_equity import PUBLISHED
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.errors import UsageError
 from bgdata.evaluation.chances import turned_chances
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations
@@ -21,7 +18,8 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import open_named_player
 from bgdata.evaluation.pubeval import PubEval
 from bgdata.game.codec import Boards
-from bgdata.selfplay.series import CubefulRules, CubeSide, cubeful_results, play_cubeful
+from bgdata.selfplay.series import SIDES, CubefulResults, CubefulRules, cubeful_results, play_cubeful
+from tests.equity.samples import published_met
 
 
 @pytest.fixture(scope="module")
@@ -32,67 +30,61 @@ def network(network_root: Path) -> NetworkPlayer:
     return found
 
 
-@pytest.fixture(scope="module")
-def met(tmp_path_factory: pytest.TempPathFactory) -> MatchEquity:
-    """The published match equity table."""
-    table = bgdata.open_warehouse(tmp_path_factory.mktemp("met")).build("match_equity", PUBLISHED)
-    return met_of_arrays(table.arrays(), met_names(table.arrays())[0])
+def assert_same_games(found: CubefulResults, expected: CubefulResults) -> None:
+    """But for the turns: rolls here, rolls and cube actions there."""
+    assert found.offsets.tolist() == expected.offsets.tolist()
+    for name in ("score_0", "score_1", "is_crawford", "winner", "points", "cube_value", "way"):
+        assert found.column(name).tolist() == expected.column(name).tolist(), name
 
 
 @pytest.mark.parametrize(("length", "is_jacoby"), [(0, False), (0, True), (3, False), (5, False)])
 def test_a_network_against_itself_plays_what_the_kernel_plays(
-    network: NetworkPlayer, met: MatchEquity, length: int, is_jacoby: bool
+    network: NetworkPlayer, length: int, is_jacoby: bool
 ) -> None:
-    rules = CubefulRules(length, is_jacoby, met if length else None)
-    sides = (CubeSide(), CubeSide())
-    expected = cubeful_results(network.chooser, sides, rules, 12, 5, 2, with_luck=True)
+    rules = CubefulRules(length, is_jacoby, published_met() if length else None)
+    expected = cubeful_results(network.chooser, SIDES, rules, 12, 5, 2, with_luck=True)
     found = play_cubeful((network, network), rules, 12, 5, 2, network.chooser)
-    assert found.offsets.tolist() == expected.offsets.tolist()
-    fields = ("score_0", "score_1", "is_crawford", "winner", "points", "cube_value", "way")
-    for name in fields:
-        assert found.column(name).tolist() == expected.column(name).tolist(), name
+    assert_same_games(found, expected)
     assert found.lucks == pytest.approx(expected.lucks, abs=1e-12)
     assert len(set(found.column("cube_value").tolist())) > 1
 
 
 @pytest.mark.parametrize(("ply", "length", "count"), [(1, 0, 6), (1, 3, 2), (2, 0, 6)])
 def test_looking_ahead_a_network_plays_what_the_kernel_plays(
-    network: NetworkPlayer, network_root: Path, met: MatchEquity, ply: int, length: int, count: int
+    network: NetworkPlayer, network_root: Path, ply: int, length: int, count: int
 ) -> None:
     ahead = open_named_player("network", ply, bgdata.open_warehouse(network_root))
-    rules, sides = CubefulRules(length, met=met if length else None), (CubeSide(), CubeSide())
-    expected = cubeful_results(network.chooser, sides, rules, count, 5, ply=ply)
+    rules = CubefulRules(length, met=published_met() if length else None)
     found = play_cubeful((ahead, ahead), rules, count, 5)
-    assert found.offsets.tolist() == expected.offsets.tolist()
-    for name in ("score_0", "score_1", "is_crawford", "winner", "points", "cube_value", "way"):
-        assert found.column(name).tolist() == expected.column(name).tolist(), name
+    assert_same_games(found, cubeful_results(network.chooser, SIDES, rules, count, 5, ply=ply))
     assert found.games.tobytes() != play_cubeful((network, network), rules, count, 5).games.tobytes()
 
 
-def test_a_match_is_the_same_in_any_batch(network: NetworkPlayer, met: MatchEquity) -> None:
+def test_a_match_is_the_same_in_any_batch(network: NetworkPlayer) -> None:
     players = network, open_named_player("network/contact-160", 0, bgdata.open_warehouse("nowhere"))
-    rules = CubefulRules(3, met=met)
+    rules = CubefulRules(3, met=published_met())
     whole = play_cubeful(players, rules, 6, 1, 0, network.chooser)
     parts = [play_cubeful(players, rules, 2, 1, first, network.chooser) for first in (0, 2, 4)]
     assert whole.lucks.tobytes() == np.concatenate([part.lucks for part in parts]).tobytes()
     assert whole.games.tobytes() == np.concatenate([part.games for part in parts]).tobytes()
 
 
+def points_of_first(found: CubefulResults) -> NDArray[np.int64]:
+    """int64[money games]: points to the player named first, who changes seats in every other match."""
+    is_first = found.column("winner") == np.arange(len(found.games)) % 2
+    return np.where(is_first, found.column("points"), -found.column("points"))
+
+
 def test_pairs_of_the_same_player_score_nothing(network: NetworkPlayer) -> None:
     found = play_cubeful((network, network), CubefulRules(), 10, 3)
-    seats = np.arange(10) % 2
-    points = np.where(found.column("winner") == seats, 1, -1) * found.column("points")
-    assert (points[::2] + points[1::2]).tolist() == [0] * 5
+    assert points_of_first(found).reshape(-1, 2).sum(axis=1).tolist() == [0] * 5
     assert found.lucks.tolist() == [0.0] * 10
 
 
 def test_the_better_player_is_ahead_whoever_sits_where(network: NetworkPlayer) -> None:
     """One with its chances turned round takes all doubles, and turns the cube where it is losing."""
-    weak = _Backwards(network)
-    found = play_cubeful((weak, network), CubefulRules(), 20, 3)
-    seats = np.arange(20) % 2
-    points = np.where(found.column("winner") == seats, 1, -1) * found.column("points")
-    assert points.mean() < -0.5
+    found = play_cubeful((_Backwards(network), network), CubefulRules(), 20, 3)
+    assert points_of_first(found).mean() < -0.5
     assert (found.column("way") > 0).all()  # whoever is losing takes
 
 

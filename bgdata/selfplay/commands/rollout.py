@@ -163,10 +163,7 @@ def roll_out_cubeless(
     limits, roll, board = request.limits, request.roll, request.board
     if roll is None:
         through = kept.watched(progress, limits.most, estimate)
-        result = roll_out(
-            board[None], player.chooser, limits.trials, request.seed, request.how, until=limits.until,
-            most_trials=limits.most_trials, through=through,
-        )  # fmt: skip
+        result = roll_out(board[None], player.chooser, limits, request.seed, request.how, through=through)
         return RolloutOutput(
             [rollout_row(result, 0, limits)], describe_result(result), float(result.equity_standard_errors[0])
         )

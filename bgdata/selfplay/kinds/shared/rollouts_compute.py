@@ -102,17 +102,7 @@ def rollout_arrays(
 ) -> dict[str, Array]:
     """Some of the arrays of ROLLED for int8[n, 26] boards with the dice of int64[n] items of a seed; what a row has
     depends on its board and item alone."""
-    limits = parameters.limits()
-    result = roll_out(
-        np.ascontiguousarray(boards),
-        chooser,
-        limits.trials,
-        seed,
-        parameters.how(),
-        until=limits.until,
-        most_trials=limits.most_trials,
-        items=items,
-        through=through,
-    )
+    boards = np.ascontiguousarray(boards)
+    result = roll_out(boards, chooser, parameters.limits(), seed, parameters.how(), items=items, through=through)
     values = {**result._asdict(), "chances": result.legal_chances()}
     return {name: values[name].astype(ROLLED[name][0]) for name in names}
