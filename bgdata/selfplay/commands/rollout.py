@@ -32,7 +32,7 @@ from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.process import keeping
-from bgdata.rows import EQUITY, LOSS, Column, Quantity, Row, table_lines
+from bgdata.rows import EQUITY, LOSS, Column, Quantity, table_lines
 from bgdata.selfplay.rows import describe_limits, describe_player, rollout_row, who_rolled
 from bgdata.store import job
 from bgdata.store.job import intact_shards, read_shard, save_shard
@@ -146,7 +146,7 @@ class RolloutRequest(NamedTuple):
 class RolloutOutput(NamedTuple):
     """What came out."""
 
-    rows: list[Row]
+    rows: list[dict[str, Any]]
     lines: list[str]  # the same for people
     error: float  # the largest standard error, in points
     note: str = ""  # on how it was played
@@ -260,13 +260,13 @@ def rollout_rules(warehouse: Warehouse, stakes: Stakes, options: Mapping[str, An
     return replace(rules, as_money=as_money)
 
 
-def choice_rows(result: CubefulRollout, names: list[str], *, is_turned: bool, is_match: bool) -> list[Row]:
+def choice_rows(result: CubefulRollout, names: list[str], *, is_turned: bool, is_match: bool) -> list[dict[str, Any]]:
     """The cube actions, or the plays, the best first: then the values of `result` are the opponent's. Values are points
     per unit cube, or mwc, to the player who decides; losses are against the first."""
     from bgdata.selfplay.cubeful_rollout import difference
 
     values = result.values if not is_turned else 1 - result.values if is_match else -result.values
-    best, rows = int(values.argmax()) if is_turned else 0, list[Row]()
+    best, rows = int(values.argmax()) if is_turned else 0, list[dict[str, Any]]()
     for place, name in enumerate(names):
         gap, error = difference(result, place, best)
         rows.append(
@@ -282,7 +282,7 @@ def choice_rows(result: CubefulRollout, names: list[str], *, is_turned: bool, is
     return sorted(rows, key=lambda row: row["loss"]) if is_turned else rows
 
 
-def choice_lines(rows: list[Row], *, is_match: bool) -> list[str]:
+def choice_lines(rows: list[dict[str, Any]], *, is_match: bool) -> list[str]:
     """A table of the actions or plays: value and loss with standard errors; mwc in percent."""
     value, amount = (Quantity(2, 100), Quantity(2, 100)) if is_match else (EQUITY, LOSS)
     columns = (

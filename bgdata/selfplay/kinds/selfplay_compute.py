@@ -211,7 +211,7 @@ class Seat:
 
     def settings(self, parameters: SelfPlayParameters) -> Settings:
         """What `play_shard` needs in a worker."""
-        wanted = {"player": parameters.player, "seed": parameters.seed, "luck": int(parameters.luck)}
+        wanted: Settings = {"player": parameters.player, "seed": parameters.seed, "luck": int(parameters.luck)}
         return {**self.folders, **wanted}
 
 

@@ -238,7 +238,7 @@ class CutOff(Notes):
         ("cubeful_scores", {"STEP_GAMES": 6}),  # two matches to 3
         ("lookahead_labels", {"STEP": 40}),
         ("engine_labels", {"STEP": 1}),
-        ("rollout_labels", {"STEP": 1}),
+        ("rollout_labels", {"ROLLOUT_STEP": 1}),
         ("rollout_decisions", {}),
         ("reference_positions", {"STEP": 10}),
         ("reference_scores", {"STEP": 10}),

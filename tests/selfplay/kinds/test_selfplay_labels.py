@@ -245,7 +245,7 @@ def test_luck_adjusted_equities_of_the_twin() -> None:
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     n = int(offsets[-1])
     covered = generator.random(n) < np.repeat(generator.choice([0, 0.02, 0.5], 200), lengths)
-    chances = np.ascontiguousarray(np.sort(generator.random((n, 5)).astype(np.float32))[:, ::-1] / 2)
+    chances = np.ascontiguousarray(np.sort(generator.random((n, 5)).astype(np.float32))[:, ::-1] / 2, np.float32)
     solved, points = np.full(n, -1), np.zeros(n, np.int8)
     lucks = generator.normal(0, 0.3, n).astype(np.float32)
     expected: list[float] = []
