@@ -25,8 +25,7 @@ from prefect.task_runners import ProcessPoolTaskRunner
 from bgdata.errors import BgdataError, ExternalProgramError, WorkerError, needing, shown
 from bgdata.process import is_stopping, keep, shielding
 from bgdata.store.executors import end_with_parent
-from bgdata.store.progress import Silence
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import Silence, progress_bars
 
 # each holds the memory of a table, and kernels take all cores anyway; one more than cores, as some wait for a download,
 # or for what another one compiles

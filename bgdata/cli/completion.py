@@ -102,10 +102,10 @@ def complete_explained(warehouse: Warehouse, _: str) -> Iterable[str]:
 
 def network_names(warehouse: Warehouse) -> list[str]:
     """Names of the networks of the warehouse and of those that come with bgdata."""
-    from bgdata.evaluation.networks.shipped import KINDS, SHIPPED
+    from bgdata.evaluation.players import NETWORK_KINDS, SHIPPED
 
     shipped = (path.name for path in SHIPPED.iterdir() if path.is_dir())
-    return sorted({*shipped, *(name for kind in KINDS for name in warehouse.variants(kind))})
+    return sorted({*shipped, *(name for kind in NETWORK_KINDS for name in warehouse.variants(kind))})
 
 
 def explained_names(warehouse: Warehouse) -> list[str]:

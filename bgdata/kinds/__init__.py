@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bgdata.store.registry import Kinds
-from bgdata.training.feed import is_benchmark, is_labelled
 
 if TYPE_CHECKING:
-    from bgdata.store.dataset import Dataset
-    from bgdata.store.declaration import TableShape
+    from bgdata.store.dataset import Dataset, TableShape
 
 
 _PACKAGE = Path(__file__).parents[1]
@@ -49,6 +47,8 @@ EMPTY = "select null::varchar as dataset, null::varchar as variant, null::json a
 
 def leakage_views(kinds: Iterable[Dataset[Any]]) -> Iterator[str]:
     """SQL that creates and comments each of both views, over the views of the kinds' tables."""
+    from bgdata.training.feed import is_benchmark, is_labelled
+
     known = list(kinds)
     labelled = [select_boards(kind, kind.tables[0], "position_id, board") for kind in known if is_labelled(kind)]
     guarded = [

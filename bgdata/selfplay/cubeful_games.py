@@ -26,22 +26,26 @@ from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT
 from bgdata.equity.doubling import DEFAULT_STRATEGY, Action, CubeEquities, Strategy, best_action, best_equity
 from bgdata.equity.jump import MOST_VOLATILITY
 from bgdata.equity.match_cube import Cells, MatchGame
-from bgdata.evaluation.answers import choose_by_chances
+from bgdata.evaluation.answers import CUBELESS, MATCH, MONEY, CubeStakes, choose_by_chances, model_equities
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
-from bgdata.evaluation.choices import Chooser, networks_of, tables_of
-from bgdata.evaluation.cube_lookahead_kernels import CubeTree, fill_play_ahead, new_cube_tree
-from bgdata.evaluation.cube_values import CUBELESS, MATCH, MONEY, CubeStakes, model_equities
-from bgdata.evaluation.lookahead_kernels import TreeScratch, fill_chances_at, new_tree_scratch
+from bgdata.evaluation.choices import Chooser
+from bgdata.evaluation.cube_lookahead import CubeTree, fill_play_ahead, new_cube_tree
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.roll_values import (
     OF_LUCK,
     LikelyPlays,
     RollScratch,
+    Sight,
+    TreeScratch,
+    VolatilityScratch,
+    fill_chances_at,
     fill_roll_values,
     likely_plays,
+    local_volatility,
+    new_tree_scratch,
+    new_volatility_scratch,
     roll_place,
 )
-from bgdata.evaluation.volatility import VolatilityScratch, local_volatility, new_volatility_scratch
 from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
@@ -187,7 +191,7 @@ def doubles_here(
         return False
     if doubles(terms, moment, chances, 0.0):
         return True
-    local = local_volatility(networks_of(chooser), tables_of(chooser), _LIKELY, board, scratch)
+    local = local_volatility(chooser.networks, chooser.tables, _LIKELY, board, scratch)
     return doubles(terms, moment, chances, min(local, MOST_VOLATILITY))
 
 
@@ -294,7 +298,7 @@ def play_roll(
     Returns the luck of the roll, 0 unless it is measured, and whether the opponent's chances after the play are in
     rolls.evaluation.chances[0, 0:5]. `tree.rolls` may be `rolls`.
     """
-    networks, tables, roll, luck = networks_of(chooser), tables_of(chooser), roll_place(dice[0], dice[1]), 0.0
+    networks, tables, roll, luck = chooser.networks, chooser.tables, roll_place(dice[0], dice[1]), 0.0
     stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
     if terms.with_luck:
         fill_roll_values(networks, tables, likely[0], board, rolls, stakes, roll if terms.ply == 0 else -1)
@@ -328,10 +332,10 @@ def play_game(
 ) -> Ending:
     """Fills book[first], ... with a game; `games` is the score as each player sees it, `bits` the stream of its dice
     and the counter of the first roll."""
-    networks, tables, position = networks_of(chooser), tables_of(chooser), scratch.position
+    networks, tables, position = chooser.networks, chooser.tables, scratch.position
     likely = LIKELY_FOR_LUCK, _LIKELY_AHEAD
     chances, board, chosen = position.rolls.evaluation.chances[0], _START.copy(), np.empty(26, np.int8)
-    fill_chances_at(networks, tables, _LIKELY_AHEAD, terms.ply, board, position, chances)
+    fill_chances_at(Sight(networks, tables, _LIKELY_AHEAD), terms.ply, board, position, chances)
     die, other_die = opening_dice_of(random_bits(bits[0], bits[1]))
     on_roll, cube_value, owner, luck = int(die < other_die), 1, NOBODY, 0.0
     row, roll = first, 0
@@ -359,7 +363,7 @@ def play_game(
         flip_into(chosen, board)
         on_roll = 1 - on_roll
         if not is_evaluated:
-            fill_chances_at(networks, tables, _LIKELY_AHEAD, terms.ply, board, position, chances)
+            fill_chances_at(Sight(networks, tables, _LIKELY_AHEAD), terms.ply, board, position, chances)
 
 
 @kernel()
@@ -409,7 +413,7 @@ def fill_matches(
     """Fills counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the books
     [row, turn] of matches[row] of a seed, for the rows begin:end. In pairs, 2k and 2k + 1 have the dice of k, and the
     sides change seats in the latter."""
-    swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(networks_of(chooser), terms.ply)
+    swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(chooser.networks, terms.ply)
     for row in range(begin, end):
         match = matches[row]
         seated = swapped if is_paired and match % 2 == 1 else terms.sides

@@ -20,11 +20,10 @@ from bgdata.equity.doubling import best_equity, check_money
 from bgdata.equity.match_cube import MatchGame, mwc_after
 from bgdata.equity.worth import normalised_point
 from bgdata.errors import InvalidParameterError, UsageError
-from bgdata.evaluation.answers import fill_chances
-from bgdata.evaluation.choices import Chooser, networks_of, require_networks, tables_of
-from bgdata.evaluation.cube_lookahead_kernels import CubeTree, new_cube_tree
-from bgdata.evaluation.cube_values import exact_equities
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.answers import exact_equities, fill_chances
+from bgdata.evaluation.chances import AnswerSource
+from bgdata.evaluation.choices import Chooser, require_networks
+from bgdata.evaluation.cube_lookahead import CubeTree, new_cube_tree
 from bgdata.evaluation.lookahead_player import RankedPlay
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import outcome_of
@@ -209,7 +208,7 @@ def fill_cubeful_blocks(
     item items[row], from boards[row, slot] and starts[row, (cube value, owner, whether it may double, fields of a
     `MatchGame`)], and blocks[row, block, 1] with the mean of its luck in them; for the pairs of row and block
     begin:end, in their order."""
-    tree, order = new_cube_tree(networks_of(chooser), terms.ply), np.empty(BLOCK, np.int64)
+    tree, order = new_cube_tree(chooser.networks, terms.ply), np.empty(BLOCK, np.int64)
     board, chosen = np.empty(26, np.int8), np.empty(26, np.int8)
     for place in range(begin, end):
         row, column = place // blocks.shape[1], place % blocks.shape[1]
@@ -248,7 +247,7 @@ def trial_of(
         value = won(terms, Moment(winner, start.cube_value, start.owner, seen[winner]), abs(over))
         return value if winner == 0 else -value, 0.0
     on_roll, cube_value, owner, turn, luck = 0, start.cube_value, start.owner, 0, 0.0
-    networks, tables, evaluation = networks_of(chooser), tables_of(chooser), tree.rolls.evaluation
+    networks, tables, evaluation = chooser.networks, chooser.tables, tree.rolls.evaluation
     chances, likely = evaluation.chances[0], (settings.likely, settings.ahead)
     while True:
         sign = 1.0 if on_roll == 0 else -1.0

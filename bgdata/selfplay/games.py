@@ -31,9 +31,7 @@ from bgdata.evaluation.choices import (
     choice_scratch,
     choose,
     chosen_boards,
-    networks_of,
     require_networks,
-    tables_of,
 )
 from bgdata.evaluation.roll_values import (
     ALL_PLAYS,
@@ -326,7 +324,7 @@ def choose_play(
     if there is room; then even an only play is evaluated."""
     if len(record.sources) == 0:
         return choose(chooser, board, after, n, game, turn, scratch)
-    best, source = choose_by_chances(networks_of(chooser), tables_of(chooser), after, n, scratch)
+    best, source = choose_by_chances(chooser.networks, chooser.tables, after, n, scratch)
     for item in range(5):
         record.chances[turn + 1, item] = scratch.chances[0, item]
     record.sources[turn + 1] = source
@@ -354,7 +352,7 @@ def fill_values(
 ) -> None:
     """Fills values[0, turn] with the static equity of boards[turn, slot], and values[1, turn] with the luck of
     dice[turn, 0:2] if asked, for the games begin:end; a game has the turns offsets[row]:offsets[row + 1]."""
-    networks, tables = networks_of(estimator), tables_of(estimator)
+    networks, tables = estimator.networks, estimator.tables
     scratch = new_roll_scratch(networks)
     for row in range(begin, end):
         for turn in range(offsets[row], offsets[row + 1]):

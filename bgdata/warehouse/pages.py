@@ -15,8 +15,7 @@ from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import BgdataError, MissingTableError, UsageError, shown
 from bgdata.game.position import Position
 from bgdata.rows import whole_rows
-from bgdata.store.dataset import Dataset
-from bgdata.store.declaration import TableShape
+from bgdata.store.dataset import Dataset, TableShape
 from bgdata.store.manifest import Manifest
 from bgdata.store.names import check_name, parse_input
 from bgdata.store.parameters import value_text

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bgdata.errors import IllegalPlayError, UsageError, shown
-from bgdata.evaluation.rows.stakes import chosen_stakes, is_cubeful
+from bgdata.evaluation.rows import chosen_stakes, is_cubeful
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import MOST_CUBE, CubeOwner, Money, Stakes

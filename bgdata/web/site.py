@@ -95,7 +95,7 @@ class Site:
 
     def _ahead(self, ply: int) -> LookaheadPlayer:
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
-        from bgdata.evaluation.networks.named import map_player
+        from bgdata.evaluation.networks.player import map_player
 
         static = self.keep("player", lambda: map_player(self.warehouse))
         return LookaheadPlayer(static.evaluator, ply, cubes=static.cubes) if ply else static
@@ -104,8 +104,7 @@ class Site:
         """The network alone, without tables; only within `player`."""
         from bgdata.evaluation.bearoff import BearoffEvaluator
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
-        from bgdata.evaluation.networks.named import find_network
-        from bgdata.evaluation.networks.player import MappedNetwork
+        from bgdata.evaluation.networks.player import MappedNetwork, find_network
 
         def make() -> LookaheadPlayer:
             table = find_network("network", self.warehouse)

@@ -15,7 +15,7 @@ import bgdata
 from bgdata import kinds as datasets
 from bgdata.cli import main
 from bgdata.errors import ExternalProgramError, InvalidParameterError, PluginError, UsageError
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.player import open_named_player, open_player_of_version
 from bgdata.game.board import START_BOARD
 from bgdata.kinds import SQL, sql_folders

@@ -20,9 +20,8 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.choices import PUBEVAL, Chooser, KernelPlayer
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.player import Player, RandomPlayer
-from bgdata.evaluation.pubeval import PubEval, weights
-from bgdata.evaluation.pubeval_kernels import score_tables
+from bgdata.evaluation.player import Player, PubEval, RandomPlayer
+from bgdata.evaluation.pubeval import score_tables, weights
 from bgdata.evaluation.roll_values import (
     ALL_PLAYS,
     OF_LUCK,

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 import bgdata
 from bgdata.errors import UsageError
-from bgdata.evaluation.chances import turned_chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.chances import AnswerSource, Evaluations, turned_chances
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.player import open_named_player
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, open_named_player
 from bgdata.game.codec import Boards
 from bgdata.selfplay.series import SIDES, CubefulResults, CubefulRules, cubeful_results, play_cubeful
 from tests.equity.samples import published_met

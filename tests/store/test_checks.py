@@ -21,7 +21,7 @@ from bgdata.store.checks import (
     define_version,
     rows_only,
 )
-from bgdata.store.declaration import Column
+from bgdata.store.dataset import Column
 from bgdata.store.registry import Kinds, SqlFolders
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares

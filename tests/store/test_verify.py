@@ -27,8 +27,7 @@ from bgdata.errors import (
     StorageError,
 )
 from bgdata.store.arrays import save_array
-from bgdata.store.context import Build, Recheck
-from bgdata.store.dataset import drawn, sampled
+from bgdata.store.dataset import Build, Recheck, drawn, sampled
 from bgdata.store.linked import move_aside
 from bgdata.store.lockfile import save_lock
 from bgdata.store.manifest import FileEntry

@@ -18,8 +18,7 @@ from bgdata.measures.kinds.shared.players import PairingParameters
 from bgdata.selfplay.games import Games, pair_error, play_games, play_games_with_luck, result_of
 from bgdata.selfplay.kinds.shared.games_compute import slices
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 

@@ -22,8 +22,7 @@ from bgdata.cli import options as cli
 from bgdata.cli.output import say_left_out, write_rows
 from bgdata.cli.stakes import chosen_rules
 from bgdata.errors import CorruptFileError, StorageError, UsageError
-from bgdata.evaluation.rows.positions import play_rows, rolled_out_columns
-from bgdata.evaluation.rows.stakes import chosen_stakes, is_cubeful
+from bgdata.evaluation.rows import chosen_stakes, is_cubeful, play_rows, rolled_out_columns
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
@@ -36,8 +35,7 @@ from bgdata.rows import EQUITY, LOSS, Column, Quantity, table_lines
 from bgdata.selfplay.rows import describe_limits, describe_player, rollout_row, who_rolled
 from bgdata.store import job
 from bgdata.store.job import intact_shards, read_shard, save_shard
-from bgdata.store.progress import Progress, Silence
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import Progress, Silence, progress_bars
 from bgdata.store.storage import remove_folder, storage_errors
 from bgdata.warehouse import Warehouse
 
@@ -88,15 +86,15 @@ def rollout(
       bgdata rollout 4HPwATDgc/ABMA --cube 1
       bgdata rollout 4HPwATDgc/ABMA 21 --away 2-4
     """
-    from bgdata.evaluation.networks.named import KIND, open_network_player
-    from bgdata.evaluation.networks.player import NetworkPlayer
+    from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
+    from bgdata.evaluation.players import NETWORK
     from bgdata.selfplay.rollout import RolloutSettings
     from bgdata.selfplay.rollout_decisions import Window
 
     start, match = parse_identifier(position)
     if cubeless and is_cubeful(options):
         raise UsageError("expected --cubeless without what is played for, got both")
-    player = open_network_player(f"{KIND}/{network}" if network else KIND, 0, warehouse, endgames=True)
+    player = open_network_player(f"{NETWORK}/{network}" if network else NETWORK, 0, warehouse, endgames=True)
     assert isinstance(player, NetworkPlayer)  # at ply 0
     cubeful = is_cubeful(options) or (match is not None and not cubeless)
     check_in_progress(start)

@@ -17,8 +17,7 @@ from bgdata.bearoff.tables import RaceTable
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffSource
-from bgdata.evaluation.chances import cubeless_equities, ordered_chances
-from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.chances import Evaluator, cubeless_equities, ordered_chances
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import as_evaluator, open_player_of_version
@@ -34,8 +33,7 @@ from bgdata.selfplay.kinds.shared import rollouts_compute as rollouts
 from bgdata.selfplay.kinds.shared.games_compute import Places, RowsComputation, counts_of, places_of
 from bgdata.selfplay.splits import splits_of_hashes
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import sampled
+from bgdata.store.dataset import Build, Computed, Context, Recheck, sampled
 from bgdata.store.table import Table
 
 ROLLOUT_STEP = 4  # positions rolled out at a time: a killed run resumes between them

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
 from bgdata.evaluation.bearoff import open_bearoff
-from bgdata.evaluation.networks.named import find_network
+from bgdata.evaluation.networks.player import find_network
 from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.formats.matches import JACOBY
 from bgdata.game.board_kernels import position_classes
@@ -30,8 +30,7 @@ from bgdata.selfplay.kinds.shared.games_compute import game_columns, save_games,
 from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played, open_seat
 from bgdata.selfplay.series import cubeful_self_play
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
 from bgdata.store.job import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions

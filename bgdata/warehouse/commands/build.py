@@ -18,7 +18,7 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.executors import open_executor
 from bgdata.store.lockfile import advice, left_out
 from bgdata.store.parameters import Parameters, value_text
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 
 COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]

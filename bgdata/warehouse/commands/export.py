@@ -22,7 +22,7 @@ from bgdata.store.arrays import Array
 from bgdata.store.build import readable_bytes
 from bgdata.store.checks import connect_tables, stored_tables
 from bgdata.store.names import identifier
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -266,11 +266,11 @@ def write_network(
 ) -> None:
     """Write a network as a file of these bytes, and say so. Raises UnknownPlayerError, MissingTableError,
     CorruptFileError, MissingExtraError and StorageError."""
-    from bgdata.evaluation.networks.mapped import open_networks
-    from bgdata.evaluation.networks.named import KIND, find_network
+    from bgdata.evaluation.networks.player import find_network, open_networks
+    from bgdata.evaluation.players import NETWORK
     from bgdata.formats.onnx.network import properties_of
 
-    table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
+    table = find_network(f"{NETWORK}/{network}" if network else NETWORK, warehouse)
     write_bytes(output, [as_bytes(open_networks(table), properties_of(table))])
     click.echo(describe_file(output, with_hash=True))
 

@@ -38,7 +38,7 @@ from bgdata.store.linked import check_link, move_aside, put_back, require_own
 from bgdata.store.lockfile import advice, left_out, load_lock, save_lock
 from bgdata.store.names import CURRENT, parse_scope
 from bgdata.store.parameters import Parameters, VersionRef
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.storage import is_locked, locked, storage_errors
 from bgdata.store.table import Table, is_published
 from bgdata.store.versions import newest

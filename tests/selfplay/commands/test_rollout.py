@@ -20,8 +20,7 @@ from bgdata.equity.cube import CubeRules
 from bgdata.equity.kinds.match_equity import PUBLISHED
 from bgdata.equity.stored_met import find_met
 from bgdata.equity.worth import normalised_point
-from bgdata.evaluation.networks.named import open_network_player
-from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.game.dice import parse_roll
 from bgdata.game.match import MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
@@ -32,7 +31,7 @@ from bgdata.selfplay.rollout import Limits, RolloutSettings, roll_out
 from bgdata.selfplay.rollout_decisions import Window, roll_out_decision
 from bgdata.selfplay.rows import describe_player
 from bgdata.store import job
-from bgdata.store.progress_bars import TerminalBars
+from bgdata.store.progress import TerminalBars
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, position_id, run, succeeds
 from tests.store.processes import bgdata_command

@@ -15,7 +15,7 @@ from bgdata.errors import CorruptFileError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays, BearoffSource
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval
 from bgdata.game.position import Position
 from bgdata.kernel import threads
 from bgdata.selfplay.games import Corpus, self_play
