@@ -22,7 +22,7 @@ from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS, Roll
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
-from bgdata.selfplay.corpus import self_play
+from bgdata.selfplay.games import self_play
 from tests.evaluation.sample_evaluators import Scrambled, judge
 from tests.evaluation.sample_networks import shipped_networks, shipped_player
 
