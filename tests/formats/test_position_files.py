@@ -100,6 +100,19 @@ NOTATIONS = "expected a position in one of the notations in the first column"
 LETTERS = "expected only the letters of the format in the {}"
 LAST_LETTER = "expected one of A, Q, g, w as the last of 14 characters in the position id"
 MUCH = "expected at most 15 checkers of the player on roll in the board"
+WRONG_ENTRIES: list[tuple[dict[str, Any], str]] = [
+    *(({"board": board}, INTEGERS) for board in ([0] * 25, [0.0] * 26, [True] * 26, [10**400] * 26, "x" * 26)),
+    ({"board": [2] * 26}, MUCH),
+    *(({"equity": equity}, NUMBERS) for equity in (float("nan"), "0.1", 10**400)),
+    *(({"probs": probs}, NUMBERS) for probs in ([0.5] * 4, [0.5, 0.1, None, 0, 0])),
+    ({"probs": [2, 0, 0, 0, 0]}, "expected chances from 0 to 1"),
+    ({"se": -0.1}, "expected se of at least 0"),
+    ({"eval_level": "3-ply", "tier": "3P"}, PLAIN.format("eval_level rollout")),
+    ({"eval_level": "Rollout", "tier": "3T"}, PLAIN.format("tier rollout")),
+    ({"cube_owner": "player"}, PLAIN.format("cube_owner none")),
+    ({"jacoby": True}, PLAIN.format("jacoby false")),
+    ({"tier": ["rollout"]}, PLAIN.format("tier rollout")),
+]
 BAD_ROWS: dict[str, dict[str, str]] = {
     "training": {
         f"{KEY} 0.5 0.1 0 0.1": "expected 6 fields (key and five chances), got 5",
@@ -165,25 +178,7 @@ BAD_ROWS: dict[str, dict[str, str]] = {
     "entries": {
         **dict.fromkeys(("{", "[1]", "null", "# comment", "\xff", "[" * 100_000, "1" * 5000), OBJECT),
         json.dumps({key: ENTRY[key] for key in ("board", "equity", "probs")}): OBJECT,
-        **{
-            json.dumps(ENTRY | changed): reason
-            for changed, reason in (
-                *(
-                    ({"board": board}, INTEGERS)
-                    for board in ([0] * 25, [0.0] * 26, [True] * 26, [10**400] * 26, "x" * 26)
-                ),
-                ({"board": [2] * 26}, MUCH),
-                *(({"equity": equity}, NUMBERS) for equity in (float("nan"), "0.1", 10**400)),
-                *(({"probs": probs}, NUMBERS) for probs in ([0.5] * 4, [0.5, 0.1, None, 0, 0])),
-                ({"probs": [2, 0, 0, 0, 0]}, "expected chances from 0 to 1"),
-                ({"se": -0.1}, "expected se of at least 0"),
-                ({"eval_level": "3-ply", "tier": "3P"}, PLAIN.format("eval_level rollout")),
-                ({"eval_level": "Rollout", "tier": "3T"}, PLAIN.format("tier rollout")),
-                ({"cube_owner": "player"}, PLAIN.format("cube_owner none")),
-                ({"jacoby": True}, PLAIN.format("jacoby false")),
-                ({"tier": ["rollout"]}, PLAIN.format("tier rollout")),
-            )
-        },
+        **{json.dumps(ENTRY | wrong): reason for wrong, reason in WRONG_ENTRIES},
     },
     "list": {
         **dict.fromkeys(
