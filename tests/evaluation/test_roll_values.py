@@ -44,7 +44,7 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.kernel import threads
-from bgdata.selfplay.corpus import self_play
+from bgdata.selfplay.games import self_play
 from tests.evaluation.sample_evaluators import Scrambled, judge
 from tests.evaluation.sample_networks import random_networks, random_player, shipped_networks, shipped_player
 from tests.evaluation.test_lookahead import few_checkers
