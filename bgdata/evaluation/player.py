@@ -39,14 +39,6 @@ if TYPE_CHECKING:
 GROUP = "bgdata.players"
 
 
-def added_player(name: str) -> str:
-    """The `module:name` that an installed package gives for the name of a player; empty if none does."""
-    from importlib.metadata import entry_points
-
-    found = [each.value for each in entry_points(group=GROUP, name=name) if is_callable(each.value)]
-    return found[0] if found else ""
-
-
 class CallableEvaluator(ProgramEvaluator):
     """A Python callable as an evaluator: `module:name`, or a name that a package gives by an entry point
     `bgdata.players`. The rules evaluate finished games. Pickled, it is only its names.
@@ -203,8 +195,11 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
     if name.endswith(UBGI):
         return UbgiPlayer(name, ply)
     if name not in PLAYERS:
-        if place := added_player(name):
-            return LookaheadPlayer(CallableEvaluator(place, name), ply)
+        from importlib.metadata import entry_points
+
+        for added in entry_points(group=GROUP, name=name):  # of another package
+            if is_callable(added.value):
+                return LookaheadPlayer(CallableEvaluator(added.value, name), ply)
         known = [*PLAYERS, *([NETWORK] if warehouse is not None else []), f"NAME{ONNX}", f"NAME{UBGI}"]
         raise UnknownPlayerError(f"expected a player among {', '.join(known)}, got {name}")
     opener, most_ply, _ = PLAYERS[name]

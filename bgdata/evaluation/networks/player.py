@@ -58,24 +58,19 @@ def open_networks(table: Table) -> Networks:
                 "were others; try: train it again"
             )
     shapes, weights, biases = (table.array(name) for name in Networks._fields)
-    networks = Networks(with_activations(shapes), weights, biases)
-    flaw = find_flaw(networks)
-    if flaw:
+    # where all networks are logistic, there is no column for the activation, and the layers (2 or more) in its place
+    if shapes.ndim == 2 and shapes.shape[1] > ACTIVATION and shapes[:, ACTIVATION].min(initial=2) >= 2:
+        shapes = read_only(np.insert(shapes, ACTIVATION, Activation.LOGISTIC, axis=1))
+    networks = Networks(shapes, weights, biases)
+    if flaw := find_flaw(networks):
         raise CorruptFileError(
             f"expected networks that bgdata can read in {table.name}, found {flaw}; try: bgdata verify"
         )
     return networks
 
 
-def with_activations(shapes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Shapes of a version as kernels take them: where all networks are logistic, it has no column for the activation,
-    and the layers (2 or more) in its place."""
-    is_logistic = shapes.ndim == 2 and shapes.shape[1] > ACTIVATION and shapes[:, ACTIVATION].min(initial=2) >= 2
-    return read_only(np.insert(shapes, ACTIVATION, Activation.LOGISTIC, axis=1)) if is_logistic else shapes
-
-
 def stored_arrays(networks: Networks) -> dict[str, NDArray[np.generic]]:
-    """Networks as versions hold them: see `with_activations`."""
+    """Networks as versions hold them: without a column for the activation where all are logistic."""
     found = dict(networks._asdict())
     if (networks.shapes[:, ACTIVATION] == Activation.LOGISTIC).all():
         found["shapes"] = np.delete(networks.shapes, ACTIVATION, axis=1)
