@@ -23,7 +23,7 @@ from bgdata.evaluation.choices import PUBEVAL, RANDOM, Chooser, chosen_boards
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import open_network_player
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
-from bgdata.evaluation.players import NETWORK, ONNX, PLAYERS, UBGI, is_callable, is_onnx
+from bgdata.evaluation.players import NETWORK, ONNX, PLAYERS, UBGI, is_callable
 from bgdata.evaluation.programs import ProgramEvaluator
 from bgdata.evaluation.pubeval import published_tables
 from bgdata.evaluation.ubgi_player import UbgiPlayer
@@ -188,7 +188,7 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
         return open_network_player(name, ply, warehouse, tables=tables)
     if not tables:
         raise UsageError(f"expected a network to play without tables, got {name}, which plays as it is")
-    if is_onnx(name):
+    if name.endswith(ONNX):
         return LookaheadPlayer(OnnxEvaluator(name), ply)
     if is_callable(name):
         return LookaheadPlayer(CallableEvaluator(name), ply)

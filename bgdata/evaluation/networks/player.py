@@ -33,7 +33,7 @@ from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.inference import ACTIVATION, SIZES, Activation, Networks, layer_sizes
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import input_count
-from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK, NETWORK_KINDS, SHIPPED, is_onnx
+from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK, NETWORK_KINDS, ONNX, SHIPPED
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
 from bgdata.kernel import read_only
@@ -177,16 +177,6 @@ def read_scores(folder: Path) -> dict[str, list[dict[str, Any]]]:
         if all(set(score) == set(NetworkScore._fields) for scores in found.values() for score in scores):
             return found
     raise CorruptFileError(f"expected scores of networks in {path}, found other content; try: install bgdata again")
-
-
-def write_scores(folder: Path, scores: Mapping[str, Iterable[NetworkScore]]) -> None:
-    """Write the file, or delete it if there are no scores."""
-    listed = {name: [each._asdict() for each in found] for name, found in sorted(scores.items())}
-    kept = {name: found for name, found in listed.items() if found}
-    if kept:
-        (folder / FILE).write_text(json.dumps(kept, indent=1) + "\n")
-    else:
-        (folder / FILE).unlink(missing_ok=True)
 
 
 def accuracy_text(table: Table, scores: Iterable[NetworkScore], name: str) -> str:
@@ -409,7 +399,7 @@ def map_player(warehouse: Versions, network: str | os.PathLike[str] = "", ply: i
     bearoff = open_bearoff(warehouse, with_endgames=True)
     matches = [*warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
     cubes = partial(_exact_cubes, bearoff, matches)
-    if is_onnx(network := os.fspath(network)):
+    if (network := os.fspath(network)).endswith(ONNX):
         from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
 
         return LookaheadPlayer(OnnxEvaluator(network), ply, cubes=cubes)
