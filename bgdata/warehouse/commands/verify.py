@@ -183,7 +183,7 @@ def verify_warehouse(
         click.echo(advice(missing), err=True)
     if not repair or not wrong:
         return not wrong and not unchecked
-    for table in _in_order_of_repair(warehouse, failed):
+    for table in in_order_of_repair(warehouse, failed):
         repair_version(warehouse, table)
     for title in lost_variants:
         repair_current(warehouse, *title.split("/"))
@@ -267,7 +267,7 @@ def failure(finding: Finding) -> str:
     return f"{'FAILED' if finding.problem else 'NOT CHECKED'} {finding.subject}: {finding.check}: {finding.text}"
 
 
-def _in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
+def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
     """Broken versions, by name, in the order in which they are built again: each after those that it is made from;
     those that were imported, which only their owner has the files of, and what is made from them, at the end."""
     needs: dict[str, list[str]] = {}
