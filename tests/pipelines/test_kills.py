@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pkgutil
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from importlib import import_module
 from pathlib import Path
@@ -67,14 +67,6 @@ def test_every_flow_is_in_the_table(tmp_path: Path) -> None:
 
     flows = {value.name for module in modules for value in vars(module).values() if isinstance(value, Flow)}
     assert flows == set(cases(tmp_path))
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
-    """A server with all deployments, and a worker."""
-    found = PrefectServer(tmp_path_factory.mktemp("server"))
-    yield found
-    found.close()
 
 
 def kill_server(server: PrefectServer, _: list[str]) -> None:
