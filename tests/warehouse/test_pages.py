@@ -75,7 +75,7 @@ def test_rows_link_to_boards(client: TestClient) -> None:
     assert probe["opponent_owned"] == pytest.approx(found["opponent_owned"])
 
 
-def test_a_table_without_parquet_shows_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_without_parquet_show_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
     warehouse = bgdata.open_warehouse(tmp_path)
     exact = TwoSidedTable(warehouse.build("bearoff_two_sided", TwoSidedParameters(3, 3)))
@@ -87,9 +87,6 @@ def test_a_table_without_parquet_shows_rows(tmp_path: Path, monkeypatch: pytest.
             assert equities == pytest.approx(exact.probe(on_roll, opponent))
         links = read(client, f"/table/{TABLE}").links
         assert sum(link.startswith("/position/") for link in links) >= SAMPLE
-
-
-def test_contact_endgames_without_parquet_show_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = []
     for most in (3, 0):
         monkeypatch.setattr(contact_endgame, "PARQUET_CHECKERS", most)
