@@ -19,7 +19,7 @@ import click
 
 from bgdata.cli.completion import complete_scopes
 from bgdata.cli.options import format_option, seed_option, threads_option
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import build_version, write_rows
 from bgdata.errors import (
     BgdataError,
     CorruptFileError,
@@ -249,8 +249,7 @@ def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
     tables = [table for table in warehouse.versions(kind, variant) if is_readable(table)]
     known = [each for each in (*declared.defaults, declared.smallest) if declared.slug(each) == variant]
     if known and not declared.takes_files:
-        with progress_bars() as progress:
-            warehouse.build(kind, known[0], progress=progress)
+        build_version(warehouse, declared, known[0])
     elif tables:
         warehouse.use(newest(tables))
     else:
