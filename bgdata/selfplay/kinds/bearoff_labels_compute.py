@@ -25,7 +25,7 @@ from bgdata.selfplay.kinds.bearoff_labels import BearoffParameters
 from bgdata.selfplay.kinds.shared.games_compute import RowsComputation, counts_of
 from bgdata.selfplay.splits import splits_of_hashes
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sample_text
 from bgdata.store.table import Table
 
 SOURCES = ("exact", "combined")
@@ -62,7 +62,7 @@ class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
         check_rows(table, chosen, label_arrays(recheck.inputs, boards[chosen]))
         for row in chosen[table.array("sources")[chosen] == SOURCES.index("combined")].tolist():
             check_win(table, recheck.inputs["one_sided"], row)
-        return sampled(len(chosen), len(boards))
+        return sample_text(len(chosen), len(boards))
 
 
 def boards_of(parameters: BearoffParameters) -> Array:

@@ -23,7 +23,7 @@ from bgdata.selfplay.kinds.shared.games_compute import GameRows, TurnRows, save_
 from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played
 from bgdata.selfplay.series import CubefulResults, cubeful_self_play
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_text
 from bgdata.store.job import Settings, Work, compute_shards, ranges
 
 SHARD_GAMES = 2000  # money games of a shard; matches are fewer: some seconds of work on one core
@@ -105,7 +105,7 @@ class CubefulSelfPlayComputation(Computation[CubefulParameters]):
                 )
             check_replayed(table, f"match {match}", games, {"games": expected["games"]})
             check_replayed(table, f"match {match}", turns, {name: expected[name] for name in PARTS[1:]})
-        return sampled(min(recheck.rows, MOST_REPLAYED, parameters.games), parameters.games, "matches")
+        return sample_text(min(recheck.rows, MOST_REPLAYED, parameters.games), parameters.games, "matches")
 
 
 def settings_of(parameters: CubefulParameters, folders: Mapping[str, str]) -> Settings:

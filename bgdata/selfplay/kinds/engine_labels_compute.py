@@ -20,7 +20,7 @@ from bgdata.selfplay.kinds.shared.games_compute import (
 )
 from bgdata.selfplay.kinds.shared.rollouts_compute import SAMPLE_ROWS, network_text, open_roller
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computed, Context, Recheck, sampled
+from bgdata.store.dataset import Build, Computed, Context, Recheck, sample_text
 from bgdata.store.table import Table
 
 STEP = 4096  # positions asked for at a time at ply 0, between which a killed run goes on: programs are slow to start
@@ -60,7 +60,7 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
             ) from error
         chosen = np.sort(recheck.generator.permutation(len(places.rows))[: min(recheck.rows, 10 * SAMPLE_ROWS)])
         check_chances(table, chosen, chances_by(engine, recheck.parameters, places.boards[chosen]))
-        return sampled(len(chosen), len(places.rows))
+        return sample_text(len(chosen), len(places.rows))
 
 
 def open_engine(context: Context[EngineParameters]) -> Evaluator:

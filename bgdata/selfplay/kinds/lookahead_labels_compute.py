@@ -22,7 +22,7 @@ from bgdata.selfplay.kinds.shared.games_compute import (
 )
 from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sample_text
 
 STEP = 4096  # positions evaluated at a time: a killed run resumes between them
 LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three numbered as `evaluator.AnswerSource`
@@ -81,7 +81,7 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
                 f"expected {count} of {len(places.rows)} positions in {table.name}, found {len(where)}"
             )
         check_rows(table, where, expected)
-        return sampled(len(places.rows), len(every.rows), "positions")
+        return sample_text(len(places.rows), len(every.rows), "positions")
 
 
 def evaluate_both(player: NetworkPlayer, boards: Array) -> dict[str, Array]:

@@ -25,7 +25,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.rollout_decisions import Window, static_losses, within_window
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sample_text
 
 STEP = 8192  # turns whose plays are evaluated at a time
 
@@ -94,7 +94,7 @@ class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
         games, after = np.asarray(table.array("games")), np.ascontiguousarray(table.array("boards"))
         splits = splits_of_games(recheck.parameters.seed, games)
         check_arrays(table, {"classes": position_classes(after).astype(np.uint8), "splits": splits})
-        return sampled(len(chosen), len(begins), "turns")
+        return sample_text(len(chosen), len(begins), "turns")
 
 
 def plays_of(chooser: Chooser, boards: Array, dice: Array, window: Window) -> PlayRows:

@@ -17,7 +17,7 @@ from bgdata.selfplay.kinds.shared.games_compute import (
     turn_places,
 )
 from bgdata.selfplay.splits import SPLITS, splits_of_games
-from bgdata.store.dataset import Build, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sample_text
 
 
 class PositionSampleComputation(RowsComputation[SampleParameters]):
@@ -57,7 +57,7 @@ class PositionSampleComputation(RowsComputation[SampleParameters]):
             "splits": splits_of_games(seed, games[chosen]),
         }
         check_rows(table, chosen, expected)
-        return sampled(len(chosen), len(games))
+        return sample_text(len(chosen), len(games))
 
 
 COMPUTATION = PositionSampleComputation

@@ -22,7 +22,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import (
     rollout_arrays,
 )
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sample_text
 
 STEP = 4  # positions rolled out at a time, between which a killed run goes on
 COLUMNS = {
@@ -80,7 +80,7 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
         for row in recheck.generator.permutation(len(boards))[: min(recheck.rows, SAMPLE_ROWS)].tolist():
             rows, parameters = np.array([row]), recheck.parameters
             check_rows(table, rows, rollout_arrays(parameters, parameters.seed, chooser, boards[rows], rows, ROLLED))
-        return sampled(min(recheck.rows, SAMPLE_ROWS, len(boards)), len(boards), "rollouts")
+        return sample_text(min(recheck.rows, SAMPLE_ROWS, len(boards)), len(boards), "rollouts")
 
 
 def source_arrays(boards: Array) -> dict[str, Array]:

@@ -27,7 +27,7 @@ from bgdata.selfplay.corpus import Corpus, net_lucks, self_play
 from bgdata.selfplay.kinds.selfplay import SESSION_GAMES, TABLES, SelfPlayParameters
 from bgdata.selfplay.kinds.shared.games_compute import GameRows, TurnRows, save_games, slices, turn_places
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.job import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
@@ -111,7 +111,7 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
             turns = slice(*first_turns[game : game + 2].tolist())
             check_replayed(table, f"game {game}", slice(game, game + 1), {name: expected[name] for name in GAME_PARTS})
             check_replayed(table, f"game {game}", turns, {name: expected[name] for name in TURN_PARTS})
-        return sampled(min(recheck.rows, MOST_REPLAYED, parameters.games), parameters.games, "games")
+        return sample_text(min(recheck.rows, MOST_REPLAYED, parameters.games), parameters.games, "games")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from bgdata.cli.output import show_rows
 from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.formats.gnubg_bearoff import open_gnubg_bearoff
 from bgdata.rows import Row
-from bgdata.store.checks import Comparison, comparison, define_version
+from bgdata.store.checks import Comparison, compare_views, define_version
 from bgdata.store.lockfile import lock_verdicts
 from bgdata.store.names import parse_scope
 from bgdata.store.table import Table
@@ -90,14 +90,14 @@ def compare_tables(warehouse: Warehouse, before: str, after: str, form: str) -> 
         has_indexes = any(name.endswith("_index") for name in kind.tables[0].key)
         if has_indexes and points[0] != points[1]:  # indexes count the layouts on so many points
             raise UsageError(f"expected two tables of the same points, got {' and '.join(map(str, points))}")
-        found = [comparison(connection, kind.tables[0])]
+        found = [compare_views(connection, kind.tables[0])]
         if not found[0].has_common:
             raise UsageError(f"expected two tables with rows in common, got {before} and {after}")
         versions = {view: side for view, side in sides.items() if isinstance(side, Table)}  # a gnubg file has no others
         for shape in kind.side_tables if len(versions) == len(sides) else ():
             for view, table in versions.items():
                 define_version(connection, view, kind, shape, table)
-            found.append(comparison(connection, shape))
+            found.append(compare_views(connection, shape))
     titles = [f"{before} -> {after}", *(each.shape.name for each in found[1:])]
     lines = (
         line for title, each in zip(titles, found, strict=True) for line in difference_lines(title, each, before, after)
@@ -108,7 +108,7 @@ def compare_tables(warehouse: Warehouse, before: str, after: str, form: str) -> 
 
 def difference_rows(found: Comparison) -> Iterator[Row]:
     """A row for each column that was compared."""
-    alone = {"rows_only_before": found.only.before, "rows_only_after": found.only.after}
+    alone = {"rows_only_before": found.only_before, "rows_only_after": found.only_after}
     for change in found.changes:
         yield {"table": found.shape.name, **change._asdict(), **alone}
 
@@ -116,7 +116,7 @@ def difference_rows(found: Comparison) -> Iterator[Row]:
 def difference_lines(title: str, found: Comparison, before: str, after: str) -> Iterator[str]:
     """How two tables differ: rows that only one has, and a line for each column of the others."""
     yield f"{title}, by {', '.join(found.shape.key)}"
-    yield f"  {found.only.before:,} rows only in {before}, {found.only.after:,} only in {after}"
+    yield f"  {found.only_before:,} rows only in {before}, {found.only_after:,} only in {after}"
     for change in found.changes if found.has_common else ():
         text = f"  {change.column:<16} {change.rows_changed:>12,} of {change.rows_compared:,} rows changed"
         if change.rows_changed:
