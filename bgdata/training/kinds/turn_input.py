@@ -10,7 +10,7 @@ from bgdata.selfplay.kinds.shared.games import check_seed
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import Parameters
-from bgdata.training.temporal_difference.recipe import MOST_UNITS
+from bgdata.training.recipes import MOST_UNITS
 
 ARMS = ("dice kept", "dice passed", "no input")  # in the order of `training.temporal_difference.turn_input.Arm`
 FIGURES = (

@@ -16,7 +16,7 @@ from bgdata.store.context import Build, Computed, Recheck
 from bgdata.store.dataset import Computation
 from bgdata.store.job import ranges
 from bgdata.training.kinds.turn_input import ARMS, FIGURES, TurnInputParameters, games_of
-from bgdata.training.temporal_difference.turn_input import (
+from bgdata.training.turn_networks import (
     TurnNetworks,
     chances_at_start,
     new_turn_networks,
