@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
-from bgdata.bearoff.race_study import measured_error
 from bgdata.bearoff.tables import equity_limit, open_array
 from bgdata.endgames.layouts import layout_count as endgame_layout_count
 from bgdata.errors import InvalidParameterError
@@ -76,6 +75,8 @@ class BearoffEvaluator:
     @cached_property
     def accuracy(self) -> Mapping[BearoffSource, str]:
         """The error of the answers of each source, in words. Raises ManifestFormatError."""
+        from bgdata.bearoff.race_study import measured_error
+
         statements = {BearoffSource.NONE: "not covered"}
         few = f"with at most {self.arrays.endgame_checkers} checkers a side " if self.two_sided else ""
         exact = []

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgdata.errors import CorruptFileError, ExternalProgramError, MissingFileError, UsageError, needing, shown
-from bgdata.evaluation.chances import Chances, ordered_chances
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.chances import AnswerSource, Chances, ordered_chances
+from bgdata.evaluation.networks.contact_inputs import UNIT
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
-from bgdata.evaluation.networks.inputs import UNIT, encode, input_count
+from bgdata.evaluation.networks.inputs import encode, input_count
 from bgdata.evaluation.programs import ProgramEvaluator, check_chances
 from bgdata.game.codec import Boards
 from bgdata.kernel import thread_count
@@ -52,7 +52,7 @@ class OnnxEvaluator(ProgramEvaluator):
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """Name and digest of the file; see `evaluator.Evaluator`."""
+        """Name and digest of the file; see `chances.Evaluator`."""
         return {AnswerSource.PROGRAM: f"{self.path.name}, SHA-256 {self.version[:8]}"}
 
     def chances(self, boards: Boards) -> Chances:

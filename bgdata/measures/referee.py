@@ -21,7 +21,7 @@ from bgdata.endgames.plays import DICE, WEIGHTS
 from bgdata.endgames.solver import is_possible
 from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, bearoff_source, exact_cell, exact_equity
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.classes import PASSED_PIPS

@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import turned_chances
-from bgdata.evaluation.choices import Chooser, networks_of, tables_of
-from bgdata.evaluation.lookahead_kernels import evaluations_ahead
-from bgdata.evaluation.roll_values import likely_plays
-from bgdata.evaluation.win_only import win_only_chooser
+from bgdata.evaluation.choices import Chooser, win_only_chooser
+from bgdata.evaluation.roll_values import evaluations_ahead, likely_plays
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.selfplay.rollout import (
@@ -80,7 +78,7 @@ def candidates_of(
     the objective. Raises InvalidPositionError and InvalidRollError."""
     _, after_play = batch_plays(np.ascontiguousarray(board[None]), np.array([roll], np.int8))
     after = np.ascontiguousarray(flip_boards(after_play))
-    chances = evaluations_ahead(networks_of(chooser), tables_of(chooser), after, 1, likely_plays()).chances
+    chances = evaluations_ahead(chooser.networks, chooser.tables, after, 1, likely_plays()).chances
     equities = objective.equities(turned_chances(chances).astype(np.float64))
     order = np.argsort(-equities, kind="stable")[:most]
     is_near = equities[order[0]] - equities[order] <= within

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.answers import fill_chances
 from bgdata.evaluation.chances import equity_of
-from bgdata.evaluation.choices import NETWORK, Chooser, networks_of, require_networks, tables_of
+from bgdata.evaluation.choices import NETWORK, Chooser, require_networks
 from bgdata.evaluation.roll_values import (
     ALL_PLAYS,
     OF_LUCK,
@@ -206,7 +206,7 @@ def fill_values(
 ) -> None:
     """Fills values[0, turn] with the static equity of boards[turn, slot], and values[1, turn] with the luck of
     dice[turn, 0:2] if asked, for the games begin:end; a game has the turns offsets[row]:offsets[row + 1]."""
-    networks, tables = networks_of(estimator), tables_of(estimator)
+    networks, tables = estimator.networks, estimator.tables
     scratch = new_roll_scratch(networks)
     for row in range(begin, end):
         for turn in range(offsets[row], offsets[row + 1]):

@@ -26,15 +26,25 @@ from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT
 from bgdata.equity.doubling import DEFAULT_STRATEGY, Action, CubeEquities, Strategy, best_action, best_equity
 from bgdata.equity.jump import MOST_VOLATILITY
 from bgdata.equity.match_cube import Cells, MatchGame
-from bgdata.evaluation.answers import choose_by_chances
+from bgdata.evaluation.answers import CUBELESS, MATCH, MONEY, CubeStakes, choose_by_chances, model_equities
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
-from bgdata.evaluation.choices import Chooser, networks_of, tables_of
-from bgdata.evaluation.cube_lookahead_kernels import CubeTree, fill_play_ahead, new_cube_tree
-from bgdata.evaluation.cube_values import CUBELESS, MATCH, MONEY, CubeStakes, model_equities
-from bgdata.evaluation.lookahead_kernels import TreeScratch, fill_chances_at, new_tree_scratch
+from bgdata.evaluation.choices import Chooser
+from bgdata.evaluation.cube_lookahead import CubeTree, fill_play_ahead, new_cube_tree
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.roll_values import OF_LUCK, RollScratch, fill_roll_values, likely_plays, roll_place
-from bgdata.evaluation.volatility import VolatilityScratch, local_volatility, new_volatility_scratch
+from bgdata.evaluation.roll_values import (
+    OF_LUCK,
+    RollScratch,
+    Sight,
+    TreeScratch,
+    VolatilityScratch,
+    fill_chances_at,
+    fill_roll_values,
+    likely_plays,
+    local_volatility,
+    new_tree_scratch,
+    new_volatility_scratch,
+    roll_place,
+)
 from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
@@ -180,7 +190,7 @@ def doubles_here(
         return False
     if doubles(terms, moment, chances, 0.0):
         return True
-    local = local_volatility(networks_of(chooser), tables_of(chooser), _LIKELY, board, scratch)
+    local = local_volatility(chooser.networks, chooser.tables, _LIKELY, board, scratch)
     return doubles(terms, moment, chances, min(local, MOST_VOLATILITY))
 
 
@@ -282,7 +292,7 @@ def find_play(
     """Fills chosen[slot] with the play from board[slot], and, if luck is measured, also
     scratch.position.rolls as `fill_roll_values` does; `opponent` is the moment after it. Returns whether this also
     found the opponent's chances after the play, in evaluation.chances[0, 0:5] of these rolls."""
-    networks, tables, rolls = networks_of(chooser), tables_of(chooser), scratch.position.rolls
+    networks, tables, rolls = chooser.networks, chooser.tables, scratch.position.rolls
     stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
     if terms.with_luck:
         played = roll_place(die, other_die) if terms.ply == 0 else -1
@@ -318,9 +328,9 @@ def play_game(
 ) -> Ending:
     """Fills book[first], ... with a game; `games` is the score as each player sees it, `bits` the stream of its dice
     and the counter of the first roll."""
-    networks, tables, position = networks_of(chooser), tables_of(chooser), scratch.position
+    networks, tables, position = chooser.networks, chooser.tables, scratch.position
     chances, board, chosen = position.rolls.evaluation.chances[0], _START.copy(), np.empty(26, np.int8)
-    fill_chances_at(networks, tables, _LIKELY_AHEAD, terms.ply, board, position, chances)
+    fill_chances_at(Sight(networks, tables, _LIKELY_AHEAD), terms.ply, board, position, chances)
     die, other_die = opening_dice_of(random_bits(bits[0], bits[1]))
     on_roll, cube_value, owner, luck = int(die < other_die), 1, NOBODY, 0.0
     row, roll = first, 0
@@ -348,7 +358,7 @@ def play_game(
         flip_into(chosen, board)
         on_roll = 1 - on_roll
         if not is_evaluated:
-            fill_chances_at(networks, tables, _LIKELY_AHEAD, terms.ply, board, position, chances)
+            fill_chances_at(Sight(networks, tables, _LIKELY_AHEAD), terms.ply, board, position, chances)
 
 
 @kernel()
@@ -398,7 +408,7 @@ def fill_matches(
     """Fills counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the books
     [row, turn] of matches[row] of a seed, for the rows begin:end. In pairs, 2k and 2k + 1 have the dice of k, and the
     sides change seats in the latter."""
-    swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(networks_of(chooser), terms.ply)
+    swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(chooser.networks, terms.ply)
     for row in range(begin, end):
         match = matches[row]
         seated = swapped if is_paired and match % 2 == 1 else terms.sides

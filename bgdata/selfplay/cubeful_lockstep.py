@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.match_cube import MatchGame
-from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.choices import Chooser, networks_of, require_networks, tables_of
-from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.chances import Chances, Evaluator
+from bgdata.evaluation.choices import Chooser, require_networks
 from bgdata.evaluation.player import as_evaluator
 from bgdata.evaluation.roll_values import RollScratch, fill_roll_values, new_roll_scratch, roll_place
 from bgdata.game.board_kernels import game_outcomes
@@ -252,7 +251,7 @@ def fill_lucks(
 ) -> None:
     """Fills found[row] with the luck of dice[row, 0:2] for who rolled them in boards[row, slot], where moments[row] is
     after it, for rows begin:end."""
-    scratch = new_roll_scratch(networks_of(chooser))
+    scratch = new_roll_scratch(chooser.networks)
     for row in range(begin, end):
         place, moment = roll_place(dice[row, 0], dice[row, 1]), moment_of(moments[row])
         found[row] = luck_of(chooser, terms, moment, boards[row], place, is_opening[row], scratch)
@@ -264,5 +263,5 @@ def luck_of(
 ) -> float:
     """The luck of roll `place` for who rolled it in board[slot]; `opponent` is the moment after it."""
     stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
-    fill_roll_values(networks_of(chooser), tables_of(chooser), LIKELY_FOR_LUCK, board, scratch, stakes)
+    fill_roll_values(chooser.networks, chooser.tables, LIKELY_FOR_LUCK, board, scratch, stakes)
     return roll_luck(terms, opponent, scratch, place, is_opening)

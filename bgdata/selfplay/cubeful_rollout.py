@@ -20,11 +20,10 @@ from bgdata.equity.doubling import best_equity, check_money
 from bgdata.equity.match_cube import MatchGame, mwc_after
 from bgdata.equity.worth import normalised_point
 from bgdata.errors import InvalidParameterError, UsageError
-from bgdata.evaluation.answers import choose_by_chances, fill_chances
-from bgdata.evaluation.choices import Chooser, networks_of, require_networks, tables_of
-from bgdata.evaluation.cube_lookahead_kernels import CubeTree, fill_play_ahead, new_cube_tree
-from bgdata.evaluation.cube_values import exact_equities
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.answers import choose_by_chances, exact_equities, fill_chances
+from bgdata.evaluation.chances import AnswerSource
+from bgdata.evaluation.choices import Chooser, require_networks
+from bgdata.evaluation.cube_lookahead import CubeTree, fill_play_ahead, new_cube_tree
 from bgdata.evaluation.lookahead_player import RankedPlay
 from bgdata.evaluation.roll_values import fill_roll_values, roll_place
 from bgdata.game.board import CHECKERS
@@ -212,7 +211,7 @@ def fill_cubeful_blocks(
     item items[row], from boards[row, slot] and starts[row, (cube value, owner, whether it may double, fields of a
     `MatchGame`)], and blocks[row, block, 1] with the mean of its luck in them; for the pairs of row and block
     begin:end, in their order."""
-    tree, order = new_cube_tree(networks_of(chooser), terms.ply), np.empty(BLOCK, np.int64)
+    tree, order = new_cube_tree(chooser.networks, terms.ply), np.empty(BLOCK, np.int64)
     board, chosen = np.empty(26, np.int8), np.empty(26, np.int8)
     for place in range(begin, end):
         row, column = place // blocks.shape[1], place % blocks.shape[1]
@@ -251,7 +250,7 @@ def trial_of(
         value = won(terms, Moment(winner, start.cube_value, start.owner, seen[winner]), abs(over))
         return value if winner == 0 else -value, 0.0
     on_roll, cube_value, owner, turn, luck = 0, start.cube_value, start.owner, 0, 0.0
-    networks, tables, evaluation = networks_of(chooser), tables_of(chooser), tree.rolls.evaluation
+    networks, tables, evaluation = chooser.networks, chooser.tables, tree.rolls.evaluation
     chances = evaluation.chances[0]
     while True:
         sign = 1.0 if on_roll == 0 else -1.0
@@ -302,8 +301,8 @@ def play(
     it is measured. `opponent` is the moment after it."""
     die, other_die, rolls, luck = place // 6 + 1, place % 6 + 1, tree.rolls, 0.0
     networks, tables, stakes = (
-        networks_of(chooser),
-        tables_of(chooser),
+        chooser.networks,
+        chooser.tables,
         play_stakes(terms, opponent, 1 - opponent.on_roll),
     )
     if terms.with_luck:

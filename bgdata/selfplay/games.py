@@ -23,8 +23,6 @@ from bgdata.evaluation.choices import (
     choice_scratch,
     choose,
     chosen_boards,
-    networks_of,
-    tables_of,
 )
 from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import game_outcomes, outcome_of
@@ -184,7 +182,7 @@ def choose_play(
     if there is room; then even an only play is evaluated."""
     if len(record.sources) == 0:
         return choose(chooser, board, after, n, game, turn, scratch)
-    best, source = choose_by_chances(networks_of(chooser), tables_of(chooser), after, n, scratch)
+    best, source = choose_by_chances(chooser.networks, chooser.tables, after, n, scratch)
     for item in range(5):
         record.chances[turn + 1, item] = scratch.chances[0, item]
     record.sources[turn + 1] = source

@@ -22,7 +22,8 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.evaluation.chances import ordered_chances
 from bgdata.evaluation.choices import Chooser, require_networks
-from bgdata.evaluation.roll_values import LIKELY, likely_plays
+from bgdata.evaluation.lookahead import LIKELY
+from bgdata.evaluation.roll_values import likely_plays
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import in_threads
 from bgdata.selfplay.games import LOCKSTEP, checked_choices

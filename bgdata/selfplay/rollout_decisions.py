@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.choices import Chooser, networks_of, require_networks, tables_of
+from bgdata.evaluation.choices import Chooser, require_networks
 from bgdata.evaluation.lookahead import largest_of, places_of
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
@@ -170,7 +170,7 @@ def plays_within(boards: Boards, rolls: NDArray[np.integer], chooser: Chooser, w
 def static_losses(chooser: Chooser, after: Boards, offsets: NDArray[np.int64]) -> NDArray[np.float32]:
     """float32[k]: static loss of each play in points against the best of its decision; plays lead to int8[k, 26] boards
     of the opponent, those of decision i are offsets[i] to offsets[i + 1]."""
-    equities = -cubeless_equities(evaluations(networks_of(chooser), tables_of(chooser), after).chances)
+    equities = -cubeless_equities(evaluations(chooser.networks, chooser.tables, after).chances)
     return np.asarray(largest_of(equities, offsets) - equities)
 
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bgdata.evaluation.chances import Chances, possible_outcomes
+from bgdata.evaluation.networks.contact_inputs import Inputs
 from bgdata.evaluation.networks.inference import (
     ACTIVATION,
     LAYERS,
@@ -27,7 +28,7 @@ from bgdata.evaluation.networks.inference import (
     Activation,
     half_tangent,
 )
-from bgdata.evaluation.networks.inputs import Inputs, fill_many_inputs
+from bgdata.evaluation.networks.inputs import fill_many_inputs
 from bgdata.evaluation.networks.shots import ROLL_NUMBERS
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange

@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bgdata.evaluation.chances import Chances, equity_of, fill_outcome_chances
+from bgdata.evaluation.networks.contact_inputs import UNIT
 from bgdata.evaluation.networks.inference import OUTPUTS
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.inputs import UNIT, fill_without_contact
+from bgdata.evaluation.networks.inputs import fill_without_contact
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into

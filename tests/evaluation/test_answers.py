@@ -23,8 +23,7 @@ from bgdata.evaluation.answers import (
 )
 from bgdata.evaluation.bearoff import BearoffEvaluator, map_tables
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays, BearoffSource
-from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.chances import AnswerSource, cubeless_equities
 from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.board_kernels import game_outcomes, position_classes
 from bgdata.game.classes import PositionClass

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError, InvalidRollError
 from bgdata.evaluation.choices import KernelPlayer, choice_scratch, choose, chosen_boards
-from bgdata.evaluation.player import RandomPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads

@@ -15,10 +15,9 @@ from bgdata.equity.doubling import janowski, janowski_first, jump
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.cube_lookahead import cubeful_values, kernel_stakes, lowest_of
-from bgdata.evaluation.cube_lookahead_kernels import turned_stakes
+from bgdata.evaluation.chances import AnswerSource, Evaluations
+from bgdata.evaluation.cube_lookahead import cubeful_values, kernel_stakes, lowest_of, turned_stakes
 from bgdata.evaluation.cube_tables import MoneyBearoff
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.codec import Boards
@@ -41,7 +40,7 @@ class Pips:
     accuracy: Mapping[AnswerSource, str] = {}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See evaluator.Evaluator."""
+        """See chances.Evaluator."""
         chances, sources = np.empty((len(boards), 5), np.float32), np.full(len(boards), AnswerSource.PROGRAM, np.int8)
         for row, board in enumerate(boards.tolist()):
             position = Position(board)

@@ -9,21 +9,21 @@ import bgdata
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import janowski, jump
+from bgdata.evaluation.answers import CUBELESS
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
-from bgdata.evaluation.cube_lookahead import kernel_stakes
-from bgdata.evaluation.cube_lookahead_kernels import (
+from bgdata.evaluation.cube_lookahead import (
     fill_play_ahead,
     fill_worths,
-    kept,
+    keep_best,
+    kernel_stakes,
     new_cube_tree,
     turned_stakes,
     worth_ahead,
 )
-from bgdata.evaluation.cube_values import CUBELESS
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.roll_values import ALL_PLAYS
+from bgdata.evaluation.roll_values import ALL_PLAYS, Sight
 from bgdata.game.dice import to_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
@@ -50,7 +50,7 @@ def check(position: Position, roll: str, stakes: Stakes, rules: CubeRules, ply: 
     ranked = LookaheadPlayer(NetworkPlayer(networks, tables), ply).rank_plays(position, roll, stakes, rules)
     assert chosen.tolist() == list(ranked[0].play.after_play.board)
     after = np.array(ranked[0].play.next_position.board, np.int8)
-    found = worth_ahead(networks, tables, ALL_PLAYS, theirs, ply, after, tree)
+    found = worth_ahead(Sight(networks, tables, ALL_PLAYS), theirs, ply, after, tree)
     assert -found == pytest.approx(ranked[0].cubeful_equity, abs=2e-6)
 
 
@@ -93,16 +93,16 @@ def test_without_a_cube_plays_are_those_of_cubeless_equity() -> None:
         best = player.best_play(text, roll)
         assert chosen.tolist() == list(best.play.after_play.board)
         after = np.array(best.play.next_position.board, np.int8)
-        found = worth_ahead(shipped_networks(), NO_TABLES, ALL_PLAYS, stakes, 1, after, tree)
+        found = worth_ahead(Sight(shipped_networks(), NO_TABLES, ALL_PLAYS), stakes, 1, after, tree)
         assert -found == pytest.approx(best.evaluation.cubeless_equity, abs=2e-6)
 
 
 def test_the_better_plays_are_kept() -> None:
     tree = new_cube_tree(shipped_networks(), 1)
     tree.worths[:5], tree.equities[:5], tree.rows[:5] = (0.5, 0.2, 0.2, 0.9, 0.25), (0, 2, 1, 0, 0), range(5)
-    assert (kept(tree, 5, 3, 0.16), tree.rows[:3].tolist()) == (3, [2, 1, 4])
-    assert kept(tree, 3, 3, 0.04) == 2
-    assert kept(tree, 2, 1, 0.0) == 1
+    assert (keep_best(tree, 5, 3, 0.16), tree.rows[:3].tolist()) == (3, [2, 1, 4])
+    assert keep_best(tree, 3, 3, 0.04) == 2
+    assert keep_best(tree, 2, 1, 0.0) == 1
 
 
 def test_all_plays_are_looked_at_statically() -> None:

@@ -11,13 +11,21 @@ from bgdata.equity.cube import CubeRules, decide_cube
 from bgdata.equity.curves import OWNER_CODES
 from bgdata.equity.doubling import janowski
 from bgdata.equity.match_cube import MatchGame
-from bgdata.evaluation.answers import choose_by_chances, evaluations, new_scratch
+from bgdata.evaluation.answers import (
+    CUBELESS,
+    MATCH,
+    MONEY,
+    CubeStakes,
+    choose_by_chances,
+    evaluations,
+    new_scratch,
+    turned_owner,
+    value_of,
+)
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.chances import AnswerSource, cubeless_equities
 from bgdata.evaluation.cube_tables import MoneyBearoff
-from bgdata.evaluation.cube_values import CUBELESS, MATCH, MONEY, CubeStakes, turned_owner, value_of
-from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.game.dice import ROLLS
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays

@@ -8,12 +8,11 @@ from numpy.typing import NDArray
 
 from bgdata.errors import ExternalProgramError, InvalidPositionError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffSource
-from bgdata.evaluation.evaluator import AnswerSource, Evaluator
+from bgdata.evaluation.chances import AnswerSource, Evaluator
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.player import RandomPlayer
-from bgdata.evaluation.programs import answers_of_program
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer
+from bgdata.evaluation.programs import ProgramEvaluator
 from bgdata.game.codec import Boards
 from bgdata.game.outcome import game_outcome
 from bgdata.game.position import START, Position
@@ -50,16 +49,23 @@ def ended(slot: int, count: int) -> list[int]:
 ENDS = [ended(4, -3), ended(18, -15), ended(6, -15), ended(4, 3), ended(18, 15), ended(19, 15)]
 
 
+class Somebody(ProgramEvaluator):
+    """A program with the same chances for every position, or those of each."""
+
+    def __init__(self, given: NDArray[np.float32] | None = None) -> None:
+        super().__init__("somebody")
+        self.given, self.asked = given, list[Boards]()
+
+    def chances(self, boards: Boards) -> NDArray[np.float32]:
+        self.asked.append(boards)
+        return np.full((len(boards), 5), 0.25, np.float32) if self.given is None else self.given
+
+
 def test_rules_answer_for_finished_games_and_the_program_for_others() -> None:
     boards = np.array([*ENDS, START.board, ended(0, 15), START.flip().board], np.int8)
-    asked: list[Boards] = []
-
-    def ask(given: Boards) -> NDArray[np.float32]:
-        asked.append(given)
-        return np.full((len(given), 5), 0.25, np.float32)
-
-    found = answers_of_program(boards, ask, "somebody")
-    assert [given.tolist() for given in asked] == [[list(START.board)] * 2]
+    program = Somebody()
+    found = program.evaluate_many(boards)
+    assert [given.tolist() for given in program.asked] == [[list(START.board)] * 2]
     assert found.sources.tolist() == [AnswerSource.OVER] * 6 + [
         AnswerSource.PROGRAM,
         AnswerSource.OVER,
@@ -69,7 +75,7 @@ def test_rules_answer_for_finished_games_and_the_program_for_others() -> None:
     assert outcomes == [1, 2, 3, -1, -2, -3, 0, 3, 0]
     for outcome, chances in zip(outcomes, found.chances.tolist(), strict=True):
         assert chances == ([0.25] * 5 if outcome == 0 else list(chances_of_outcome(outcome)))
-    nothing = answers_of_program(boards[:0], ask, "somebody")
+    nothing = program.evaluate_many(boards[:0])
     assert (nothing.chances.shape, nothing.sources.shape) == ((0, 5), (0,))
 
 
@@ -89,17 +95,13 @@ def test_invalid_chances_are_refused(chances: tuple[float, ...]) -> None:
     given = np.array([(0.5, 0.2, 0.1, 0.2, 0.1), chances], np.float32)
     message = f"^expected chances from 0 to 1, none above one that includes it from somebody for {START.id}, got "
     with pytest.raises(ExternalProgramError, match=message):
-        answers_of_program(boards, lambda _: given, "somebody")
+        Somebody(given).evaluate_many(boards)
     rounded = given.copy()
     rounded[1] = 0.5, 0.5004, 0.1, 0.2, 0.1
-    assert answers_of_program(boards, lambda _: rounded, "somebody").chances.tolist() == [
+    assert Somebody(rounded).evaluate_many(boards).chances.tolist() == [
         given[0].tolist(),
         pytest.approx([0.5, 0.5, 0.1, 0.2, 0.1]),
     ]
-
-
-def nobody(_: Boards) -> NDArray[np.float32]:
-    raise AssertionError("asked about no position")
 
 
 @pytest.mark.parametrize(("board", "message"), [
@@ -108,9 +110,8 @@ def nobody(_: Boards) -> NDArray[np.float32]:
     (np.array([START.board, ended(3, 16)], np.int8), "in row 1"),
 ])  # fmt: skip
 def test_illegal_boards(board: Boards, message: str) -> None:
-    for answers in (
-        lambda boards: answers_of_program(boards, nobody, "nobody"),
-        NetworkPlayer(random_networks(1), NO_TABLES).evaluate_many,
-    ):
+    program = Somebody()
+    for evaluator in (program, NetworkPlayer(random_networks(1), NO_TABLES)):
         with pytest.raises(InvalidPositionError, match=message):
-            answers(board)
+            evaluator.evaluate_many(board)
+    assert program.asked == []

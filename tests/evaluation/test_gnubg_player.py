@@ -17,12 +17,9 @@ import psutil
 import pytest
 
 from bgdata.errors import ExternalProgramError, InvalidPositionError, UnknownPlayerError
-from bgdata.evaluation import gnubg_player, gnubg_program, gnubg_server
-from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import AnswerSource, Evaluator
-from bgdata.evaluation.gnubg_player import GnubgPlayer
-from bgdata.evaluation.gnubg_program import ask_gnubg, gnubg_version, require_gnubg
-from bgdata.evaluation.gnubg_server import GnubgServer
+from bgdata.evaluation import gnubg
+from bgdata.evaluation.chances import AnswerSource, Evaluator, cubeless_equities
+from bgdata.evaluation.gnubg import GnubgPlayer, GnubgServer, gnubg_version, require_gnubg
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import flip_boards
@@ -31,7 +28,7 @@ from bgdata.game.plays import legal_plays, parse_play
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
 from tests.game.gnubg_rules import after_moves
-from tests.oracles import needs_gnubg_tool
+from tests.oracles import ask_gnubg, needs_gnubg_tool
 from tests.random_games import random_game_positions
 
 
@@ -142,7 +139,7 @@ def test_dead_process_is_replaced() -> None:
 def test_process_ends_with_its_parent() -> None:
     """A process that is killed cannot end those that it started: they end by themselves."""
     code = (
-        "import os; from bgdata.evaluation.gnubg_server import GnubgServer; from bgdata.game.position import START;"
+        "import os; from bgdata.evaluation.gnubg import GnubgServer; from bgdata.game.position import START;"
         "server = GnubgServer(0); server.chances(START); print(server.process_id, flush=True); os.kill(os.getpid(), 9)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -188,9 +185,9 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes
         path = tmp_path / "gnubg"
         path.write_text(f"#!{sys.executable}\n" + STAND_IN.replace("ANSWER", repr(answer)))
         path.chmod(0o755)
-        monkeypatch.setattr(gnubg_server, "require_gnubg", lambda: str(path))
+        monkeypatch.setattr(gnubg, "require_gnubg", lambda: str(path))
 
-    monkeypatch.setattr(gnubg_server, "END_SECONDS", 0.2)
+    monkeypatch.setattr(gnubg, "END_SECONDS", 0.2)
     return install
 
 
@@ -217,7 +214,7 @@ def test_invalid_answers_are_refused(stand_in: Callable[[bytes], None], answer: 
 
 def test_player_without_answers_times_out(stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """It waits for its processes no longer than it was told, and so does a copy; others answer the next questions."""
-    monkeypatch.setattr(gnubg_player, "gnubg_version", lambda: "1.07.001")
+    monkeypatch.setattr(gnubg, "gnubg_version", lambda: "1.07.001")
     stand_in(b"0.5 0.1")
     player = GnubgPlayer(0, patience_seconds=0.5)
     board = np.array([START.board] * 2, np.int8)
@@ -233,11 +230,11 @@ def test_player_without_answers_times_out(stand_in: Callable[[bytes], None], mon
 
 def test_program_that_ends_or_never_listens(stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(b"")
-    monkeypatch.setattr(gnubg_server, "START_SECONDS", 0.5)
+    monkeypatch.setattr(gnubg, "START_SECONDS", 0.5)
     with pytest.raises(ExternalProgramError, match=r"^expected gnubg to listen within 0\.5 s, found none$"):
         GnubgServer(0)
-    monkeypatch.setattr(gnubg_server, "START_SECONDS", 60)  # which are not waited for
-    monkeypatch.setattr(gnubg_server, "require_gnubg", lambda: "/bin/false")
+    monkeypatch.setattr(gnubg, "START_SECONDS", 60)  # which are not waited for
+    monkeypatch.setattr(gnubg, "require_gnubg", lambda: "/bin/false")
     with pytest.raises(ExternalProgramError, match=r"^expected gnubg to listen within 60 s, found none$"):
         GnubgServer(0)
 
@@ -280,7 +277,7 @@ def test_invalid_ply_is_refused() -> None:
 
 def test_missing_gnubg_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     gnubg_version.cache_clear()
-    monkeypatch.setattr(gnubg_program, "find_gnubg_tool", lambda _: None)
+    monkeypatch.setattr(gnubg, "find_gnubg_tool", lambda _: None)
     message = r"expected GNU Backgammon on this machine, found none \(Debian package gnubg\)"
     for function in (require_gnubg, gnubg_version, GnubgPlayer):
         with pytest.raises(UnknownPlayerError, match=message):

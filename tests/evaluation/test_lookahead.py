@@ -15,8 +15,7 @@ from bgdata.bearoff.layouts import all_layouts
 from bgdata.errors import InvalidPositionError, InvalidRollError
 from bgdata.evaluation import lookahead
 from bgdata.evaluation.bearoff import map_tables
-from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
+from bgdata.evaluation.chances import AnswerSource, Evaluations, Evaluator, cubeless_equities
 from bgdata.evaluation.lookahead import (
     FILTERS,
     PlayFilter,
@@ -156,7 +155,7 @@ class Doubted:
         self.accuracy: Mapping[AnswerSource, str] = {}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See evaluator.Evaluator."""
+        """See chances.Evaluator."""
         found = self.evaluator.evaluate_many(boards)
         return Evaluations(
             found.chances,

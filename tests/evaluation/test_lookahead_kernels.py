@@ -13,14 +13,11 @@ import bgdata
 from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.chances import cubeless_equities, turned_chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
-from bgdata.evaluation.lookahead import evaluate_ahead
-from bgdata.evaluation.lookahead_kernels import evaluations_ahead
+from bgdata.evaluation.chances import AnswerSource, Evaluations, Evaluator, cubeless_equities, turned_chances
+from bgdata.evaluation.lookahead import LIKELY, evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.networks.named import open_network_player
-from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.roll_values import LIKELY, likely_plays
+from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
+from bgdata.evaluation.roll_values import evaluations_ahead, likely_plays
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards

@@ -23,13 +23,11 @@ from bgdata.errors import (
     MissingWarehouseError,
     UsageError,
 )
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.lookahead import FILTERS, EvaluationCache, PlayFilter, evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.networks.named import map_player
-from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.player import RandomPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.networks.player import NetworkPlayer, map_player
+from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.game.dice import roll_of
 from bgdata.game.identifiers import identify
 from bgdata.game.plays import legal_plays

@@ -26,8 +26,7 @@ from bgdata.errors import (
     UsageError,
 )
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.chances import ordered_chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluator
+from bgdata.evaluation.chances import AnswerSource, Evaluator, ordered_chances
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode

@@ -10,9 +10,10 @@ import pytest
 
 from bgdata.errors import InvalidPositionError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.roll_values import ALL_PLAYS, likely_plays
-from bgdata.evaluation.volatility import (
+from bgdata.evaluation.roll_values import (
+    ALL_PLAYS,
     chances_in_two_rolls,
+    likely_plays,
     local_volatility,
     local_volatility_by,
     new_volatility_scratch,

@@ -11,9 +11,8 @@ import bgdata
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.choices import chosen_boards, network_chooser, networks_of, tables_of
-from bgdata.evaluation.evaluator import AnswerSource
-from bgdata.evaluation.win_only import win_only, win_only_chooser
+from bgdata.evaluation.chances import AnswerSource
+from bgdata.evaluation.choices import chosen_boards, network_chooser, win_only, win_only_chooser
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from tests.evaluation.sample_networks import SHAPES, random_networks
@@ -46,8 +45,8 @@ def test_it_chooses_the_play_that_wins_most(number: int) -> None:
     found = chosen_boards(win_only_chooser(chooser), boards, rolls)
     offsets, after_play = batch_plays(boards, rolls)
     after = flip_boards(after_play)
-    lost = evaluations(networks_of(chooser), NO_TABLES, after).chances[:, 0]
-    chosen = evaluations(networks_of(chooser), NO_TABLES, found).chances[:, 0]
+    lost = evaluations(chooser.networks, NO_TABLES, after).chances[:, 0]
+    chosen = evaluations(chooser.networks, NO_TABLES, found).chances[:, 0]
     least = np.minimum.reduceat(lost, offsets[:-1])
     assert chosen == pytest.approx(least, abs=2e-6)
     assert (chosen_boards(chooser, boards, rolls) != found).any()  # for money it plays otherwise
@@ -67,7 +66,7 @@ def test_bearoff_tables_answer_where_no_gammon_is_possible(player_root: object) 
     boards[0, 1:4], boards[0, 22:25] = (5, 5, 5), (-4, -5, -5)  # the player on roll may still lose a gammon
     boards[1, 1:4], boards[1, 22:25] = (4, 5, 5), (-4, -5, -5)
     chooser = network_chooser(random_networks(0), tables)
-    found = [evaluations(networks_of(each), tables_of(each), boards) for each in (chooser, win_only_chooser(chooser))]
+    found = [evaluations(each.networks, each.tables, boards) for each in (chooser, win_only_chooser(chooser))]
     assert found[0].sources.tolist() == [AnswerSource.COMBINED] * 2
     assert found[1].sources.tolist() == [AnswerSource.RACE_NETWORK, AnswerSource.COMBINED]
     assert np.array_equal(found[0].chances[1], found[1].chances[1])

@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bgdata.equity.cube import CubeRules
-from bgdata.evaluation.networks.named import open_network_player
-from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.game.classes import PositionClass, position_class
 from bgdata.game.dice import roll_of
 from bgdata.game.match import Money, Stakes

@@ -15,8 +15,7 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.player import Player, RandomPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import Player, PubEval, RandomPlayer
 from bgdata.evaluation.roll_values import (
     ALL_PLAYS,
     OF_LUCK,

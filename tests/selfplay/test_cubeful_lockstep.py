@@ -15,11 +15,9 @@ from bgdata.equity.kinds.match_equity import PUBLISHED
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.errors import UsageError
-from bgdata.evaluation.chances import turned_chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.chances import AnswerSource, Evaluations, turned_chances
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.player import open_named_player
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, open_named_player
 from bgdata.game.codec import Boards
 from bgdata.selfplay.cubeful_lockstep import play_cubeful
 from bgdata.selfplay.series import CubefulRules, CubeSide, cubeful_results

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.choices import PUBEVAL, Chooser, KernelPlayer
-from bgdata.evaluation.player import Player, RandomPlayer
-from bgdata.evaluation.pubeval import PubEval, weights
-from bgdata.evaluation.pubeval_kernels import score_tables
+from bgdata.evaluation.player import Player, PubEval, RandomPlayer
+from bgdata.evaluation.pubeval import score_tables, weights
 from bgdata.game.codec import Boards
 from bgdata.game.position import START
 from bgdata.kernel import threads

@@ -15,10 +15,9 @@ import bgdata
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff import map_tables
-from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.chances import AnswerSource, Evaluations, cubeless_equities
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ORDERED_ROLLS
 from bgdata.game.play_kernels import batch_plays

@@ -14,7 +14,7 @@ from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffSource
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval
 from bgdata.kernel import threads
 from bgdata.selfplay.corpus import Corpus, self_play
 from bgdata.selfplay.rescoring import GameOutcomes, Labels, luck_adjusted_equities, rescored_labels, rescoring_report

@@ -22,7 +22,7 @@ from bgdata.evaluation.chances import turned_chances
 from bgdata.evaluation.choices import Chooser, chosen_boards
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from bgdata.errors import UsageError
-from bgdata.evaluation.player import RandomPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.selfplay.games import Games, play_games
 from bgdata.selfplay.series import pair_error, result_of
 

@@ -17,7 +17,7 @@ from bgdata.formats.met_xml import MetFile, MetTable
 from bgdata.imports.kinds.shared.imports import ImportParameters
 from bgdata.imports.kinds.shared.imports_compute import FileImportComputation
 from bgdata.store.arrays import Array
-from bgdata.store.context import Computed
+from bgdata.store.dataset import Computed
 from bgdata.store.manifest import Source
 
 SAMPLE = """<?xml version="1.0"?>

@@ -1,13 +1,13 @@
-"""The inputs of `evaluation.networks`, `contact_inputs` and `race_inputs`, in a graph: in the same order, and the same
+"""The inputs of networks, `contact_inputs` and those of races, in a graph: in the same order, and the same
 numbers."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from bgdata.evaluation.networks import race_inputs as races
 from bgdata.evaluation.networks.contact_inputs import MOST, SIDE_INPUTS, UNIT, stuck_checkers
-from bgdata.evaluation.networks.escapes import LAST_SQUARE, REACH, escape_counts
+from bgdata.evaluation.networks.inputs import OFF_INPUTS, RACE_SIDE_INPUTS
+from bgdata.evaluation.networks.shots import LAST_SQUARE, REACH, escape_counts
 from bgdata.formats.onnx.graph import Value, joined
 from bgdata.formats.onnx.shots import Movers, point_counts, shot_counts
 from bgdata.formats.onnx.sides import FIELD, SLOTS, Side, by_side, lowest
@@ -135,7 +135,7 @@ def shape(side: Side) -> list[Value]:
 
 def race_inputs(side: Side) -> Value:
     """int32[n, 60]: the inputs RACE_INPUTS in units of 1/64."""
-    return by_side(race_side, side, races.SIDE_INPUTS)
+    return by_side(race_side, side, RACE_SIDE_INPUTS)
 
 
 def race_side(side: Side) -> Value:
@@ -149,7 +149,7 @@ def race_side(side: Side) -> Value:
     lowest_point = lowest((side.ours > 0) & _HOME, 25).at_most(6)
     return joined(
         [
-            UNIT * (off > np.arange(races.OFF_INPUTS)).to(np.int32),
+            UNIT * (off > np.arange(OFF_INPUTS)).to(np.int32),
             pips.at_most(3 * UNIT),
             (2 * lead).at_most(MOST),
             (4 * UNIT * lead // pips.at_least(1)).at_most(MOST),

@@ -28,7 +28,7 @@ from bgdata.measures.kinds.shared.benchmarks_compute import (
     rollout_columns,
 )
 from bgdata.store.arrays import Array
-from bgdata.store.context import Computed
+from bgdata.store.dataset import Computed
 from bgdata.store.manifest import RawFile, Source
 
 NO_SEED = int(np.iinfo(np.int64).min)  # as the reader says it

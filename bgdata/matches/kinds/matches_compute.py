@@ -28,7 +28,7 @@ from bgdata.matches.kinds.matches import GAME_NOTES
 from bgdata.selfplay.kinds.shared.games import ACTIONS
 from bgdata.selfplay.kinds.shared.games_compute import OWNERS, GameRows, TurnRows, turn_places
 from bgdata.store.arrays import Array
-from bgdata.store.context import Computed
+from bgdata.store.dataset import Computed
 from bgdata.store.manifest import Source, unpacked_name
 
 MOST_MOVES = 4

@@ -16,8 +16,7 @@ from bgdata.selfplay.kinds.cubeful_selfplay import MET
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met
 from bgdata.selfplay.series import CubefulRules, pair_error
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
 
 STEP_GAMES = 100  # played at a time, between which a killed run goes on; matches are fewer
 MOST_CHECKED = 20  # games or matches that a verification plays again

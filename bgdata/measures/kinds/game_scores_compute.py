@@ -20,8 +20,7 @@ from bgdata.selfplay.games import Games, play_games
 from bgdata.selfplay.kinds.shared.games_compute import slices
 from bgdata.selfplay.series import pair_error, result_of
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 

@@ -27,8 +27,7 @@ from bgdata.measures.kinds.shared.decision_sample import SampledTurns, decision_
 from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller
 from bgdata.selfplay.rollout_decisions import roll_out_decision, roll_out_unsettled
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.table import Table
 
 CANDIDATES = 8  # of which verify rolls out again those with the fewest games: each takes up to a minute

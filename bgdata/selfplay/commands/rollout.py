@@ -24,8 +24,7 @@ from bgdata.cli.options import (
 from bgdata.cli.output import say_left_out, write_rows
 from bgdata.cli.stakes import chosen_rules
 from bgdata.errors import UsageError
-from bgdata.evaluation.rows.positions import play_rows, rolled_out_columns
-from bgdata.evaluation.rows.stakes import chosen_stakes, is_cubeful
+from bgdata.evaluation.rows import chosen_stakes, is_cubeful, play_rows, rolled_out_columns
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
@@ -36,7 +35,7 @@ from bgdata.game.position import Position
 from bgdata.rows import EQUITY, LOSS, Column, Quantity, Row, table_lines
 from bgdata.selfplay.commands.kept_rollout import kept_rollout
 from bgdata.selfplay.rows import describe_limits, describe_player, is_reached, rollout_row, who_rolled
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -86,13 +85,13 @@ def rollout(
       bgdata rollout 4HPwATDgc/ABMA --cube 1
       bgdata rollout 4HPwATDgc/ABMA 21 --away 2-4
     """
-    from bgdata.evaluation.networks.named import KIND, open_network_player
-    from bgdata.evaluation.networks.player import NetworkPlayer
+    from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
+    from bgdata.evaluation.players import NETWORK
 
     cubeless, (_, match) = options.pop("cubeless"), parse_identifier(position)
     if cubeless and is_cubeful(options):
         raise UsageError("expected --cubeless without what is played for, got both")
-    player = open_network_player(f"{KIND}/{network}" if network else KIND, 0, warehouse, endgames=True)
+    player = open_network_player(f"{NETWORK}/{network}" if network else NETWORK, 0, warehouse, endgames=True)
     assert isinstance(player, NetworkPlayer)  # at ply 0
     if is_cubeful(options) or (match is not None and not cubeless):
         roll_out_cubeful(player, warehouse, (position, roll), options, form)

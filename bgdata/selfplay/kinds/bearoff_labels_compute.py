@@ -25,8 +25,7 @@ from bgdata.selfplay.kinds.bearoff_labels import BearoffParameters
 from bgdata.selfplay.kinds.shared.games_compute import RowsComputation, counts_of
 from bgdata.selfplay.splits import splits_of_hashes
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sampled
 from bgdata.store.table import Table
 
 SOURCES = ("exact", "combined")

@@ -17,8 +17,7 @@ from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.kinds.columns import text_declarations
 from bgdata.selfplay.kinds.shared.games import GAME_ARRAYS, GAMES, TURN_ARRAYS, TURNS, check_count, check_seed
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, number_of
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import FlatArray, TableShape
+from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from bgdata.selfplay.kinds.shared.games_compute import GameRows, TurnRows, save_
 from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played
 from bgdata.selfplay.series import CubefulResults, cubeful_self_play
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
 from bgdata.store.job import Settings, Work, compute_shards, ranges
 
 SHARD_GAMES = 2000  # money games of a shard; matches are fewer: some seconds of work on one core

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bgdata.errors import InvalidParameterError
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
-from bgdata.evaluation.players import PLAYERS, PROGRAMS
+from bgdata.evaluation.players import DEFAULT_NETWORK, PLAYERS, PROGRAMS
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY
 from bgdata.kinds.columns import CHANCE_COLUMNS, EQUITY_COLUMN, SPLITS_ARRAY
 from bgdata.selfplay.kinds.shared.rollouts import (
@@ -20,8 +19,7 @@ from bgdata.selfplay.kinds.shared.rollouts import (
     check_splits,
     source_input,
 )
-from bgdata.store.dataset import Dataset, Estimate, Input
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
 MOST_PLY = max(player.most_ply for player in PLAYERS.values())

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from bgdata.errors import CheckSkippedError, InvalidParameterError, UnknownPlayerError
-from bgdata.evaluation.chances import ordered_chances
-from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.chances import Evaluator, ordered_chances
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.player import as_evaluator, open_player_of_version
 from bgdata.kinds.rechecking import check_arrays, check_chances
@@ -20,8 +19,7 @@ from bgdata.selfplay.kinds.shared.games_compute import (
 )
 from bgdata.selfplay.kinds.shared.rollouts_compute import SAMPLE_ROWS, network_text, open_roller
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import sampled
+from bgdata.store.dataset import Build, Computed, Context, Recheck, sampled
 from bgdata.store.table import Table
 
 STEP = 4096  # positions asked for at a time at ply 0, between which a killed run goes on: programs are slow to start

@@ -19,8 +19,7 @@ from bgdata.selfplay.kinds.shared.rollouts import (
     check_splits,
     source_input,
 )
-from bgdata.store.dataset import Dataset, Estimate, Input
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import NONE_GIVEN, Given, VersionRef, number_text
 
 

@@ -22,8 +22,7 @@ from bgdata.selfplay.kinds.shared.games_compute import (
 )
 from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sampled
 
 STEP = 4096  # positions evaluated at a time: a killed run resumes between them
 LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three numbered as `evaluator.AnswerSource`

@@ -25,8 +25,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.rollout_decisions import Window, static_losses, within_window
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sampled
 
 STEP = 8192  # turns whose plays are evaluated at a time
 

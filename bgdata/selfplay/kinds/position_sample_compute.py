@@ -17,8 +17,7 @@ from bgdata.selfplay.kinds.shared.games_compute import (
     turn_places,
 )
 from bgdata.selfplay.splits import SPLITS, splits_of_games
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sampled
 
 
 class PositionSampleComputation(RowsComputation[SampleParameters]):

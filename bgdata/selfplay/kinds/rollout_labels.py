@@ -17,8 +17,7 @@ from bgdata.selfplay.kinds.shared.rollouts import (
     RollerParameters,
     source_input,
 )
-from bgdata.store.dataset import Dataset, Estimate, Input
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import NONE_GIVEN, Given, VersionRef
 
 

@@ -22,8 +22,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import (
     rollout_arrays,
 )
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sampled
 
 STEP = 4  # positions rolled out at a time, between which a killed run goes on
 COLUMNS = {

@@ -13,8 +13,7 @@ import pyarrow as pa
 from bgdata.errors import BgdataError, CheckSkippedError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.choices import Chooser
-from bgdata.evaluation.networks.named import find_network
-from bgdata.evaluation.networks.player import MappedNetwork
+from bgdata.evaluation.networks.player import MappedNetwork, find_network
 from bgdata.evaluation.player import open_named_player
 from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.game.board_kernels import position_classes
@@ -27,8 +26,7 @@ from bgdata.selfplay.corpus import Corpus, net_lucks, self_play
 from bgdata.selfplay.kinds.selfplay import SESSION_GAMES, TABLES, SelfPlayParameters
 from bgdata.selfplay.kinds.shared.games_compute import GameRows, TurnRows, save_games, slices, turn_places
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
 from bgdata.store.job import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions

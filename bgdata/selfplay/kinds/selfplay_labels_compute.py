@@ -25,8 +25,7 @@ from bgdata.selfplay.rescoring import (
 )
 from bgdata.selfplay.splits import splits_of_games
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sampled
 from bgdata.store.table import Table
 
 SOURCES = ("outcome", "exact", "combined")  # numbered as `BearoffSource`

@@ -21,8 +21,7 @@ from bgdata.kinds.columns import (
 )
 from bgdata.selfplay.kinds.shared.games import check_count
 from bgdata.selfplay.kinds.shared.rollouts import NETWORK_ARRAY, NETWORK_COLUMN, NetworkChoice
-from bgdata.store.dataset import Dataset, Estimate, Input
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import VersionRef, number_text
 
 STARTS = (  # in the order of `selfplay.starts.Start`, which imports kernels

@@ -13,12 +13,11 @@ from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableE
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.networks.mapped import open_networks, stored
-from bgdata.evaluation.networks.shipped import SHIPPED
+from bgdata.evaluation.networks.player import open_networks, stored
+from bgdata.evaluation.players import SHIPPED
 from bgdata.selfplay.series import SeriesResult
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions

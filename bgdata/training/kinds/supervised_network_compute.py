@@ -11,10 +11,9 @@ import pyarrow as pa
 from bgdata.errors import CheckFailedError, MissingTableError, UsageError
 from bgdata.evaluation.networks.inference import Activation, Networks
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
-from bgdata.evaluation.networks.mapped import open_networks, stored
+from bgdata.evaluation.networks.player import open_networks, stored
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 from bgdata.training.feed.feed import Feed, FeedRecipe
 from bgdata.training.kinds.network_compute import open_network_version, play_again, training_tables
 from bgdata.training.kinds.supervised_network import CLASSES, SupervisedParameters, best_epoch, epoch_line, label_role

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import possible_outcomes
+from bgdata.evaluation.networks.contact_inputs import UNIT
 from bgdata.evaluation.networks.inference import LAYERS, SIZES
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.inputs import EXTRAS, UNIT, fill_many_inputs
+from bgdata.evaluation.networks.inputs import EXTRAS, fill_many_inputs
 from bgdata.evaluation.networks.shots import ROLL_NUMBERS
 from bgdata.game.board import CHECKERS
 from bgdata.game.codec import Boards

@@ -22,7 +22,7 @@ from bgdata.store.arrays import Array
 from bgdata.store.build import readable_bytes
 from bgdata.store.checks import connect_tables, stored_tables
 from bgdata.store.names import identifier
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -31,7 +31,14 @@ from bgdata.warehouse.commands.query import copy_rows, form_of, written_aside
 if TYPE_CHECKING:
     from bgdata.evaluation.networks.inference import Networks
 
-TEXT_FORMATS = ["gnubg-training", "gnubg-benchmark", "wildbg-csv", "bgsage-rollouts", "position-list", "mat"]
+FORMATS: dict[str, set[str]] = {  # of text, with the arrays that each needs
+    "gnubg-training": {"boards", "chances"},
+    "gnubg-benchmark": {"decisions_boards", "plays_boards"},
+    "wildbg-csv": {"boards", "chances"},
+    "bgsage-rollouts": {"boards", "chances"},
+    "position-list": {"boards"},
+    "mat": {"turn_moves", "players"},
+}
 
 
 @click.group()
@@ -154,7 +161,7 @@ def export_parquet(warehouse: Warehouse, table: str, folder: Path) -> None:
 
 @export.command(name="text")
 @click.argument("table", shell_complete=complete_tables)
-@click.option("--format", "form", required=True, type=click.Choice(TEXT_FORMATS), help="Format of the file.")
+@click.option("--format", "form", required=True, type=click.Choice(list(FORMATS)), help="Format of the file.")
 @output_option(required=True)
 @click.pass_obj
 def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> None:
@@ -266,11 +273,11 @@ def write_network(
 ) -> None:
     """Write a network as a file of these bytes, and say so. Raises UnknownPlayerError, MissingTableError,
     CorruptFileError, MissingExtraError and StorageError."""
-    from bgdata.evaluation.networks.mapped import open_networks
-    from bgdata.evaluation.networks.named import KIND, find_network
+    from bgdata.evaluation.networks.player import find_network, open_networks
+    from bgdata.evaluation.players import NETWORK
     from bgdata.formats.onnx.network import properties_of
 
-    table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
+    table = find_network(f"{NETWORK}/{network}" if network else NETWORK, warehouse)
     write_bytes(output, [as_bytes(open_networks(table), properties_of(table))])
     click.echo(describe_file(output, with_hash=True))
 
@@ -311,87 +318,56 @@ def write_gnubg_bearoff(
         write_one_sided(output, one_sided, counts, gammons, compressed=not uncompressed)
 
 
-Arrays = Mapping[str, Array]
-
-
 def write_text(table: Table, form: str, output: Path) -> str:
     """Write a version in another format; returns a line that says what was written.
 
     Raises UsageError for a table that does not hold what the format needs, and StorageError if the file cannot be
     written.
     """
-    needed, lines = FORMATS[form]
     arrays = table.arrays()
-    if not set(needed) <= set(arrays):
-        able = [name for name, (arrays_of_format, _) in FORMATS.items() if set(arrays_of_format) <= set(arrays)]
+    if not FORMATS[form] <= set(arrays):
+        able = [name for name, needed in FORMATS.items() if needed <= set(arrays)]
         raise UsageError(f"expected a format for {table.name} among {', '.join(able) or 'none'}, got {form}")
-    write_bytes(output, lines(arrays))
+    write_bytes(output, _text_lines(form, arrays))
     return describe_file(output)
 
 
-def training_lines(arrays: Arrays) -> Iterable[bytes]:
-    """gnubg training data, with the comments if the table has any."""
-    from bgdata.formats.gnubg_training import format_gnubg_training
-    from bgdata.kinds.column_values import text_column
+def _text_lines(form: str, arrays: Mapping[str, Array]) -> Iterable[bytes]:
+    """The lines of a format."""
+    if form == "gnubg-training":
+        from bgdata.formats.gnubg_training import format_gnubg_training
+        from bgdata.kinds.column_values import text_column
 
-    # rows of a second file may have no comment of their own: written, they stand below those of the first
-    index = np.maximum.accumulate(arrays["comment_index"]) if "comment_index" in arrays else None
-    comments = text_column(arrays, "comments").to_pylist() if index is not None else ()
-    boards, chances = arrays["boards"], arrays["chances"]
-    return format_gnubg_training(boards, chances, comment_index=index, comments=comments)
+        # rows of a second file may have no comment of their own: written, they stand below those of the first
+        index = np.maximum.accumulate(arrays["comment_index"]) if "comment_index" in arrays else None
+        comments = text_column(arrays, "comments").to_pylist() if index is not None else ()
+        return format_gnubg_training(arrays["boards"], arrays["chances"], comment_index=index, comments=comments)
+    if form == "gnubg-benchmark":
+        from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark
+        from bgdata.imports.kinds import gnubg_benchmark_compute as gnubg_benchmark
+        from bgdata.measures.kinds.shared import decision_file
 
+        is_imported = "decisions_lines" in arrays  # else decisions that were rolled out here
+        benchmark_of = gnubg_benchmark.benchmark_of if is_imported else decision_file.benchmark_of
+        return format_gnubg_benchmark(benchmark_of(arrays))
+    if form == "wildbg-csv":
+        from bgdata.formats.wildbg_csv import format_wildbg_csv
 
-def wildbg_lines(arrays: Arrays) -> Iterable[bytes]:
-    """A CSV file as wildbg reads it."""
-    from bgdata.formats.wildbg_csv import format_wildbg_csv
+        return format_wildbg_csv(arrays["boards"], arrays["chances"])
+    if form == "bgsage-rollouts":  # positions after the play, chances of the player who made it
+        from bgdata.formats.bgsage_rollouts import format_bgsage_rollouts
+        from bgdata.game.codec import flip_boards
+        from bgdata.imports.kinds.bgsage_rollouts_compute import flipped_chances
 
-    return format_wildbg_csv(arrays["boards"], arrays["chances"])
+        written = arrays.get("chances_after_play")  # as they were imported
+        chances = np.asarray(written) if written is not None else flipped_chances(arrays["chances"].astype(np.float64))
+        return format_bgsage_rollouts(flip_boards(arrays["boards"]), chances)
+    if form == "position-list":
+        from bgdata.formats.position_list import format_position_list
 
-
-def bgsage_lines(arrays: Arrays) -> Iterable[bytes]:
-    """Rollouts as bgsage writes them: positions after the play, chances of the player who made it. Rows that were
-    imported from bgsage come out as they were."""
-    from bgdata.formats.bgsage_rollouts import format_bgsage_rollouts
-    from bgdata.game.codec import flip_boards
-    from bgdata.imports.kinds.bgsage_rollouts_compute import flipped_chances
-
-    written = arrays.get("chances_after_play")
-    chances = np.asarray(written) if written is not None else flipped_chances(arrays["chances"].astype(np.float64))
-    return format_bgsage_rollouts(flip_boards(arrays["boards"]), chances)
-
-
-def position_lines(arrays: Arrays) -> Iterable[bytes]:
-    """Position IDs, one a line."""
-    from bgdata.formats.position_list import format_position_list
-
-    return format_position_list(arrays["boards"])
-
-
-def benchmark_lines(arrays: Arrays) -> Iterable[bytes]:
-    """A gnubg benchmark file: an imported one as it was, or decisions that were rolled out here."""
-    from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark
-    from bgdata.imports.kinds import gnubg_benchmark_compute as gnubg_benchmark
-    from bgdata.measures.kinds.shared import decision_file
-
-    is_imported = "decisions_lines" in arrays
-    benchmark_of = gnubg_benchmark.benchmark_of if is_imported else decision_file.benchmark_of
-    return format_gnubg_benchmark(benchmark_of(arrays))
-
-
-def match_lines(arrays: Arrays) -> Iterable[bytes]:
-    """All matches in the Jellyfish format (.mat), one after another."""
+        return format_position_list(arrays["boards"])
     from bgdata.matches.kinds.matches_compute import matches_of
     from bgdata.selfplay.kinds.selfplay_compute import match_arrays
 
-    arrays = arrays if "games" in arrays else match_arrays(arrays)
-    return (line for match in matches_of(arrays) for line in format_mat(match))
-
-
-FORMATS: dict[str, tuple[tuple[str, ...], Callable[[Arrays], Iterable[bytes]]]] = {  # arrays that it needs, its lines
-    "gnubg-training": (("boards", "chances"), training_lines),
-    "gnubg-benchmark": (("decisions_boards", "plays_boards"), benchmark_lines),
-    "wildbg-csv": (("boards", "chances"), wildbg_lines),
-    "bgsage-rollouts": (("boards", "chances"), bgsage_lines),
-    "position-list": (("boards",), position_lines),
-    "mat": (("turn_moves", "players"), match_lines),
-}
+    matches = matches_of(arrays if "games" in arrays else match_arrays(arrays))
+    return (line for match in matches for line in format_mat(match))

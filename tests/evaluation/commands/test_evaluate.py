@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.commands.positions import describe_evaluation, describe_plays, describe_source
-from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead_player import Evaluation
-from bgdata.evaluation.rows.positions import ranked_rows
+from bgdata.evaluation.rows import ranked_rows
 from bgdata.game.dice import parse_roll
 from bgdata.game.position import START, Position
 from tests.command_line import error_of, run, succeeds

@@ -10,7 +10,7 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.tables import mean_excess
-from bgdata.evaluation.rows.probe import cube_action
+from bgdata.evaluation.probe import cube_action
 from bgdata.game.identifiers import identify
 from bgdata.game.position import Position
 from tests.command_line import ON_ROLL, OPPONENT, POSITION, error_of, position_id, run, succeeds

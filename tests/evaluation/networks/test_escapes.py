@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bgdata.evaluation.networks.escapes import (
+from bgdata.evaluation.networks.shots import (
     MASKS,
     escape_counts,
     escapes_from,

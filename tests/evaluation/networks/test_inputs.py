@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bgdata.errors import InvalidPositionError, UnknownInputSetError
+from bgdata.evaluation.networks.contact_inputs import UNIT
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 from bgdata.evaluation.networks.inputs import (
     BASE_EXTRAS,
@@ -16,7 +17,6 @@ from bgdata.evaluation.networks.inputs import (
     MOST_BOARDS,
     MOST_INPUTS,
     POINT_INPUTS,
-    UNIT,
     encode,
     fill_many_inputs,
     input_count,

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from bgdata.errors import CorruptFileError, MissingTableError, OlderTableError
 from bgdata.evaluation.networks import input_sets
-from bgdata.evaluation.networks.inference import NO_NETWORKS, Networks
+from bgdata.evaluation.networks.inference import NO_NETWORKS, Networks, layer_sizes
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.mapped import find_flaw, layer_sizes, open_networks
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
+from bgdata.evaluation.networks.player import find_flaw, open_networks
+from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
 from bgdata.store.arrays import save_array
 from bgdata.store.table import Table
 from tests.evaluation.network_versions import HIDDEN, random_networks, write_network

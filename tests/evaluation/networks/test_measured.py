@@ -11,19 +11,19 @@ import pytest
 
 import bgdata
 from bgdata.errors import CorruptFileError
-from bgdata.evaluation.networks.measured import (
+from bgdata.evaluation.networks.player import (
     FILE,
     NetworkScore,
     accuracy_text,
     best_scores,
-    read_file,
+    read_scores,
     recorded_name,
     scores_in,
     shipped_scores,
-    write_file,
+    write_scores,
 )
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
 from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
 from bgdata.measures.kinds.benchmark_scores import DATASET as BENCHMARKS
 from bgdata.measures.kinds.benchmark_scores import ScoreParameters
 from bgdata.measures.kinds.game_scores import GameParameters
@@ -125,29 +125,29 @@ def test_smallest_error_is_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     warehouse = bgdata.open_warehouse(tmp_path / "w")
     for error, expected in ((2 * shipped.value_error, shipped), (shipped.value_error / 2, None)):
         here = points(0.5, error, 100)
-        monkeypatch.setattr("bgdata.evaluation.networks.measured.scores_in", lambda *_, here=here: [here])
+        monkeypatch.setattr("bgdata.evaluation.networks.player.scores_in", lambda *_, here=here: [here])
         found = [each for each in best_scores(table, "", warehouse) if each.measure == "points_per_game"]
         assert found == [expected or here]
 
 
 def test_the_file_is_read_and_written(tmp_path: Path) -> None:
     table = default_network()
-    write_file(tmp_path, {recorded_name(table): [points(0.25, 0.125, 8)], "network/x/r1-00000000": []})
-    assert list(read_file(tmp_path)) == [recorded_name(table)]
+    write_scores(tmp_path, {recorded_name(table): [points(0.25, 0.125, 8)], "network/x/r1-00000000": []})
+    assert list(read_scores(tmp_path)) == [recorded_name(table)]
     assert shipped_scores(table, tmp_path) == [points(0.25, 0.125, 8)]
     assert json.loads((tmp_path / FILE).read_text())
-    write_file(tmp_path, {})
+    write_scores(tmp_path, {})
     assert not (tmp_path / FILE).exists()
     assert shipped_scores(table, tmp_path) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b'{"a": [{"value": 1}]}'])
 def test_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
-    write_file(tmp_path, {"a": [NetworkScore("points_per_game", "pubeval", 0.5, 0.01, 10, "x")]})
+    write_scores(tmp_path, {"a": [NetworkScore("points_per_game", "pubeval", 0.5, 0.01, 10, "x")]})
     (path,) = tmp_path.iterdir()
     own(path).write_bytes(content)
     with pytest.raises(CorruptFileError, match=f"^expected scores of networks in {path}, found other content; try: "):
-        read_file(tmp_path)
+        read_scores(tmp_path)
 
 
 def test_a_class_has_the_error_rate_of_its_own_benchmark() -> None:

@@ -11,11 +11,10 @@ import pytest
 
 import bgdata
 from bgdata.errors import CorruptFileError, MissingTableError, UnknownPlayerError, UsageError
-from bgdata.evaluation.networks import named as named_network
-from bgdata.evaluation.networks.named import find_network, network_name
-from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
+from bgdata.evaluation.networks import player as network_player
+from bgdata.evaluation.networks.player import NetworkPlayer, find_network, network_name
 from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.players import DEFAULT_NETWORK
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.training.kinds.network import DATASET, default_network
@@ -97,6 +96,6 @@ def test_invalid_names_are_refused(small_root: Path, monkeypatch: pytest.MonkeyP
         match=r"expected a player among random, pubeval, gnubg, bgsage, NAME\.onnx, NAME\.ubgi, got network",
     ):
         open_named_player("network")
-    monkeypatch.setattr(named_network, "SHIPPED", small_root / "none")
+    monkeypatch.setattr(network_player, "SHIPPED", small_root / "none")
     with pytest.raises(MissingTableError, match=f"no network/{DEFAULT_NETWORK} in .*; try: bgdata train td "):
         open_named_player("network", 0, warehouse)

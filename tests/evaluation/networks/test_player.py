@@ -15,7 +15,7 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.choices import KernelPlayer
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer, version_by
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.selfplay.games import play_games

@@ -8,8 +8,7 @@ from hashlib import sha256
 import numpy as np
 
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.inputs import encode
-from bgdata.evaluation.networks.race_inputs import RACE_INPUTS, SIDE_INPUTS
+from bgdata.evaluation.networks.inputs import RACE_INPUTS, RACE_SIDE_INPUTS, encode
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards
@@ -40,9 +39,9 @@ def named(board: list[int]) -> dict[str, int]:
 
 
 def test_names() -> None:
-    assert len(set(RACE_NAMES)) == len(RACE_NAMES) == 2 * SIDE_INPUTS == 60
+    assert len(set(RACE_NAMES)) == len(RACE_NAMES) == 2 * RACE_SIDE_INPUTS == 60
     assert all(each.meaning for each in RACE_INPUTS)
-    assert list(RACE_NAMES[SIDE_INPUTS:]) == [f"opponent_{name}" for name in RACE_NAMES[:SIDE_INPUTS]]
+    assert list(RACE_NAMES[RACE_SIDE_INPUTS:]) == [f"opponent_{name}" for name in RACE_NAMES[:RACE_SIDE_INPUTS]]
 
 
 def test_order_is_frozen() -> None:
@@ -66,7 +65,7 @@ def test_range() -> None:
 
 def test_sides_change_places() -> None:
     assert np.array_equal(
-        race_inputs(flip_boards(sample_races())), np.roll(race_inputs(sample_races()), SIDE_INPUTS, axis=1)
+        race_inputs(flip_boards(sample_races())), np.roll(race_inputs(sample_races()), RACE_SIDE_INPUTS, axis=1)
     )
 
 

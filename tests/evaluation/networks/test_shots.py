@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from bgdata.evaluation.networks.point_sets import FIELD, bit_count, lowest, side_sets
 from bgdata.evaluation.networks.shots import (
+    FIELD,
     HITTING,
     HITTING_TWO,
     LANDINGS,
@@ -16,8 +16,11 @@ from bgdata.evaluation.networks.shots import (
     ROLL_NUMBERS,
     SINGLES,
     TARGETS,
+    bit_count,
     entering_shots,
     fill_roll_counts,
+    lowest,
+    side_sets,
 )
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass

@@ -17,7 +17,7 @@ from bgdata.measures.kinds import reference_positions_compute as reference_posit
 from bgdata.measures.kinds.reference_positions import DATASET, THEMES, ReferenceParameters, published_references
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.rollout import RolloutSettings, roll_out
-from bgdata.store.context import Context
+from bgdata.store.dataset import Context
 from bgdata.store.table import Table
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.warehouse import Warehouse

@@ -15,7 +15,7 @@ from click.testing import Result
 from bgdata import kernel_cache
 from bgdata.selfplay.commands import kept_rollout
 from bgdata.store import job
-from bgdata.store.progress_bars import TerminalBars
+from bgdata.store.progress import TerminalBars
 from tests.command_line import run, succeeds
 from tests.store.processes import bgdata_command
 from tests.test_process import started

@@ -15,8 +15,7 @@ from bgdata.equity.cube import CubeRules
 from bgdata.equity.kinds.match_equity import PUBLISHED
 from bgdata.equity.stored_met import find_met
 from bgdata.equity.worth import normalised_point
-from bgdata.evaluation.networks.named import open_network_player
-from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.game.dice import parse_roll
 from bgdata.game.match import MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays

@@ -11,9 +11,8 @@ import pytest
 
 import bgdata
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
-from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
-from bgdata.evaluation.gnubg_program import gnubg_version
+from bgdata.evaluation.chances import AnswerSource, Chances, Evaluations
+from bgdata.evaluation.gnubg import gnubg_version
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import Boards
 from bgdata.game.plays import legal_plays
@@ -25,7 +24,7 @@ from bgdata.selfplay.kinds.engine_labels_compute import chances_by
 from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.selfplay.kinds.shared.games_compute import places_of
-from bgdata.store.context import Context
+from bgdata.store.dataset import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse

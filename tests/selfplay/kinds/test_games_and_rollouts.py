@@ -22,7 +22,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.kinds.training_games import StartShare
 from bgdata.selfplay.rollout import RolloutSettings, roll_out
 from bgdata.store import job
-from bgdata.store.context import Context
+from bgdata.store.dataset import Context
 from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse

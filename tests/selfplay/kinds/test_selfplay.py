@@ -18,8 +18,7 @@ import bgdata
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError, WorkerError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import MappedNetwork
-from bgdata.evaluation.player import RandomPlayer, open_named_player
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer, open_named_player
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import Play, format_play, legal_plays

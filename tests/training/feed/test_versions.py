@@ -30,8 +30,7 @@ from bgdata.imports.kinds.gnubg_benchmark import GnubgBenchmark
 from bgdata.kinds import all_kinds
 from bgdata.selfplay.splits import SPLITS, splits_of_hashes
 from bgdata.store.arrays import save_array
-from bgdata.store.context import Build, Computed
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Build, Column, Computed, FlatArray
 from bgdata.store.parameters import Parameters
 from bgdata.store.parquet import RowReader
 from bgdata.store.table import Table

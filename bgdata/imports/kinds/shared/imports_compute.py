@@ -30,8 +30,7 @@ from bgdata.kinds.column_values import (
     text_column,
 )
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed
-from bgdata.store.dataset import ImportedComputation
+from bgdata.store.dataset import Build, Computed, ImportedComputation
 from bgdata.store.manifest import RawFile, Source, unpacked_name
 
 MOST_REASONS = 20  # that a manifest counts one by one: those of games name their lines

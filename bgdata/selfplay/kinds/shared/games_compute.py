@@ -24,8 +24,7 @@ from bgdata.kinds.column_values import (
 from bgdata.selfplay.kinds.shared.games import ACTIONS, GAMES, TURNS
 from bgdata.selfplay.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store.arrays import Array
-from bgdata.store.context import Computed
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Computation, Computed
 from bgdata.store.job import Job
 from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table

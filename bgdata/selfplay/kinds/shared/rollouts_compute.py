@@ -11,15 +11,15 @@ from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser
-from bgdata.evaluation.networks.named import KIND, find_network
-from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
+from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer, find_network
+from bgdata.evaluation.players import NETWORK
 from bgdata.selfplay.kinds.cubeful_selfplay import MET
 from bgdata.selfplay.kinds.selfplay_compute import open_seat
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, RollerParameters
 from bgdata.selfplay.rollout import Through, roll_out
 from bgdata.selfplay.series import CubefulRules
 from bgdata.store.arrays import Array
-from bgdata.store.context import Context
+from bgdata.store.dataset import Context
 from bgdata.store.job import Settings
 from bgdata.store.table import Table
 
@@ -59,7 +59,7 @@ def network_table(context: Context[NetworkChoice]) -> Table:
     parameters, table = context.parameters, context.inputs.get("network")
     if table is not None:
         return table
-    return find_network(f"{KIND}/{parameters.network}", context.warehouse, parameters.network_version or None)
+    return find_network(f"{NETWORK}/{parameters.network}", context.warehouse, parameters.network_version or None)
 
 
 def open_roller(context: Context[NetworkChoice]) -> NetworkPlayer:

@@ -16,9 +16,8 @@ from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
-from bgdata.rows import Row
 from bgdata.store.table import Table
-from bgdata.warehouse import Warehouse
+from bgdata.store.versions import Versions
 
 COLUMNS = (  # of a probe as data
     *("position_id", "source", "method", "error_bound", "win", "win_gammon", "lose_gammon"),
@@ -32,18 +31,13 @@ Found = dict[str, Any]
 Tables = Callable[[str], Sequence[Table]]  # of a kind, smallest first: see `covering`
 
 
-def known_columns(row: Found) -> Found:
-    """Those of `COLUMNS` that a row has."""
-    return {name: value for name, value in row.items() if name in COLUMNS}
-
-
-def rows_of(position: Position) -> tuple[list[int], list[int]]:
+def checker_rows(position: Position) -> tuple[list[int], list[int]]:
     """Checkers of the player on roll and of the opponent on points 1 to 24 and the bar. Raises InvalidPositionError."""
     opponent, on_roll = (list(row) for row in check_in_progress(position).rows)
     return on_roll, opponent
 
 
-def covering(warehouse: Warehouse, kind: str) -> list[Table]:
+def covering(warehouse: Versions, kind: str) -> list[Table]:
     """The current tables of a kind, smallest first."""
     return sorted(warehouse.current(kind), key=lambda table: table.manifest.rows)
 
@@ -82,32 +76,27 @@ def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> I
         sds = [float(reader.probe_sd_rolls(row)) for row in (on_roll, opponent)]
         win = off_first(*chances)
         gammons = gammon_chances(tables, on_roll, opponent, *chances)
+        more = gammons.get("win_gammon", 0.0) - gammons.get("lose_gammon", 0.0)
+        raced = 2 * win - 1
+        equities = {"cubeless": raced + more}
+        if max(sum(on_roll), sum(opponent)) >= LEAST_CORRECTED:  # less the mean excess of the leader
+            excess = mean_excess(raced, reader.probe_wastage(on_roll), reader.probe_wastage(opponent))
+            equities["corrected"] = raced - excess + more
         yield {
             "source": table.name,
             "method": "combined",
             **dict(zip(("mean_rolls", "opponent_mean_rolls"), means, strict=True)),
             **dict(zip(("sd_rolls", "opponent_sd_rolls"), sds, strict=True)),
             "win": win,
-            **combined_equities(win, gammons, reader, (on_roll, opponent)),
+            **equities,
             **gammons,
         }
 
 
-def smallest_rows(warehouse: Warehouse, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
+def smallest_rows(warehouse: Versions, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
     """What the smallest table of each kind has for a position that it covers."""
     for find in (exact_rows, one_sided_rows):
         yield from islice(find(partial(covering, warehouse), on_roll, opponent), 1)
-
-
-def combined_equities(win: float, gammons: Found, reader: RaceTable, sides: Sequence[list[int]]) -> Found:
-    """The cubeless equity by the combined chances, and, unless both sides have few checkers, less the mean excess of
-    the leader."""
-    raced = 2 * win - 1
-    more = gammons.get("win_gammon", 0.0) - gammons.get("lose_gammon", 0.0)
-    found: Found = {"cubeless": raced + more}
-    if max(map(sum, sides)) >= LEAST_CORRECTED:
-        found["corrected"] = raced - mean_excess(raced, *map(reader.probe_wastage, sides)) + more
-    return found
 
 
 def gammon_chances(
@@ -144,6 +133,7 @@ def off_first(first: np.ndarray, second: np.ndarray) -> float:
     return min(float(first[:length] @ tail[:length]), 1.0)  # tables hold rounded chances
 
 
-def probe_rows(position: Position, found: Iterable[Found]) -> Iterator[Row]:
+def probe_rows(position: Position, found: Iterable[Found]) -> Iterator[Found]:
     """What tables have for a position, as rows with the same columns."""
-    return (dict.fromkeys(COLUMNS) | {"position_id": position.id} | known_columns(row) for row in found)
+    first = {"position_id": position.id}
+    return ({name: (row | first).get(name) for name in COLUMNS} for row in found)
