@@ -22,10 +22,10 @@ from bgdata.selfplay.rollout import (
     Limits,
     RolloutSettings,
     Values,
-    blocks_while_open,
     difference_error,
     equities_of,
     mean_and_error,
+    rolled_blocks,
 )
 from bgdata.selfplay.rollout_decisions import own_blocks
 from bgdata.selfplay.rollout_kernels import BLOCK
@@ -98,13 +98,13 @@ def roll_out_candidates(
     """Roll out int8[k, 26] boards of the opponent, those after the candidates of one decision, all with the dice of
     `item` of the seed. `chooser` plays for the objective. The result depends on nothing else. Raises UsageError for
     numbers out of range."""
-    boards = np.ascontiguousarray(boards)
 
     def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
         found = rolled_plays(boards, blocks, objective)
         return ~is_known(found.standard_errors, found.losses, found.loss_standard_errors, wanted)
 
-    blocks = blocks_while_open(boards, chooser, settings, wanted.limits, seed, item, still_open)
+    items = np.full(len(boards), item, np.int64)
+    blocks = rolled_blocks(boards, chooser, seed, settings, wanted.limits, items, still_open)
     found = rolled_plays(boards, blocks, objective)
     order = np.argsort(found.losses, kind="stable")
     columns: Iterator[Any] = (column[order] for column in found)

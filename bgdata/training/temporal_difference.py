@@ -27,8 +27,16 @@ from bgdata.game.board_kernels import class_of
 from bgdata.game.codec import Boards
 from bgdata.game.random import high_below, random_bits, random_stream
 from bgdata.kernel import in_threads, kernel, prange
-from bgdata.selfplay.games import START, Turns, new_game_scratch, nothing_recorded, play_game, play_games
-from bgdata.selfplay.series import SeriesResult, result_of
+from bgdata.selfplay.games import (
+    START,
+    SeriesResult,
+    Turns,
+    new_game_scratch,
+    nothing_recorded,
+    play_game,
+    play_games,
+    result_of,
+)
 from bgdata.training.gradient import learn
 from bgdata.training.networks import FloatNetworks, Integers, new_networks, rounded_networks
 from bgdata.training.recipes import TemporalDifferenceRecipe

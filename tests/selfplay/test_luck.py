@@ -23,7 +23,7 @@ from bgdata.game.dice import ORDERED_ROLLS
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
-from bgdata.selfplay.corpus import Corpus, self_play
+from bgdata.selfplay.games import Corpus, self_play
 from bgdata.selfplay.luck import RecordedGame, game_luck, totals, turn_values
 from bgdata.selfplay.luck_formulas import coins_within, rating_gap, win_share, wins_chance
 from bgdata.studies.kinds.published_luck import published_rows

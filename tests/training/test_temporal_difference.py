@@ -23,8 +23,7 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import check_legal_boards
 from bgdata.game.position import START
 from bgdata.kernel import threads
-from bgdata.selfplay.games import play_games
-from bgdata.selfplay.series import result_of
+from bgdata.selfplay.games import play_games, result_of
 from bgdata.training.kinds.network import DATASET
 from bgdata.training.networks import rounded_networks
 from bgdata.training.temporal_difference import (

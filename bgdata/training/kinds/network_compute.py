@@ -13,9 +13,9 @@ from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableE
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.networks.player import open_networks, stored
+from bgdata.evaluation.networks.player import open_networks, stored_arrays
 from bgdata.evaluation.players import SHIPPED
-from bgdata.selfplay.series import SeriesResult
+from bgdata.selfplay.games import SeriesResult
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.parameters import VersionRef
@@ -48,7 +48,7 @@ class NetworkComputation(Computation[NetworkParameters]):
                 row = trainer.curve_row(done * parameters.round_games, sample, parameters.test_games)
                 curve[number // parameters.rounds_per_row] = row
                 job.progress.note(curve_line(row))
-        for name, values in stored(rounded_networks(trainer.networks)).items():
+        for name, values in stored_arrays(rounded_networks(trainer.networks)).items():
             job.save(name, values)
         job.save("curve", curve)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from bgdata.errors import CheckFailedError, MissingTableError, UsageError
 from bgdata.evaluation.networks.inference import Activation, Networks
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
-from bgdata.evaluation.networks.player import open_networks, stored
+from bgdata.evaluation.networks.player import open_networks, stored_arrays
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 from bgdata.training.feed.feed import Feed, FeedRecipe
@@ -40,7 +40,7 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         networks = rounded_networks(run.best)
         tables, games = training_tables(inputs), parameters.test_games
         results = [result_against_pubeval(each, tables, games) for each in (start, networks)]
-        for name, values in stored(networks).items():
+        for name, values in stored_arrays(networks).items():
             job.save(name, values)
         job.save("curve", curve)
         job.save("tests", np.array([[result.points_per_game, result.standard_error] for result in results]))

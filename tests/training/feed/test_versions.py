@@ -22,8 +22,8 @@ from bgdata.errors import (
     UnknownKindError,
     UsageError,
 )
-from bgdata.formats.gnubg_training import format_gnubg_training
 from bgdata.formats.lines import write_bytes
+from bgdata.formats.position_files import format_gnubg_training
 from bgdata.game.position import START, Position, format_key20
 from bgdata.game.position_hash import position_hashes
 from bgdata.imports.kinds.gnubg_benchmark import GnubgBenchmark

@@ -1,4 +1,4 @@
-"""Samples the best plays of turns of self-play."""
+"""Samples distinct positions of self-play by class, and the positions after the best plays of some turns."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import numpy as np
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.choices import Chooser
 from bgdata.game.board_kernels import position_classes
+from bgdata.game.classes import PositionClass
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.kinds.rechecking import check_arrays, check_rows
 from bgdata.selfplay.kinds.play_sample import PlaySampleParameters
+from bgdata.selfplay.kinds.position_sample import SampleParameters
 from bgdata.selfplay.kinds.shared.games_compute import (
     RowsComputation,
     chosen_rows,
@@ -26,8 +28,51 @@ from bgdata.selfplay.rollout_decisions import Window, static_losses, within_wind
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, Recheck, sampled
+from bgdata.store.table import Table
 
 STEP = 8192  # turns whose plays are evaluated at a time
+
+
+def game_arrays(corpus: Table, rows: Array, seed: int) -> dict[str, Array]:
+    """`games`, `turns` and `splits` of some turns of a corpus of this seed."""
+    first_turns = np.asarray(corpus.array("first_turns"))
+    games, turns = (values[rows] for values in turn_places(first_turns, slice(0, int(first_turns[-1]))))
+    return {
+        "games": games.astype(np.int32), "turns": turns.astype(np.int32), "splits": splits_of_games(seed, games)
+    }  # fmt: skip
+
+
+class PositionSampleComputation(RowsComputation[SampleParameters]):
+    """Computation of `position_sample`."""
+
+    def compute(self, build: Build[SampleParameters]) -> None:
+        corpus = build.inputs["games"]
+        boards, classes = np.asarray(corpus.array("turn_boards")), np.asarray(corpus.array("turn_classes"))
+        rows = chosen_rows(boards, classes, build.parameters.most)
+        found = {"boards": boards[rows], "classes": classes[rows], **game_arrays(corpus, rows, build.parameters.seed)}
+        for name, values in found.items():
+            build.job.save(name, values)
+
+    def statistics(self, computed: Computed[SampleParameters]) -> Mapping[str, float]:
+        classes = file_classes(np.asarray(computed.arrays["classes"]))
+        kinds = (PositionClass.CONTACT, PositionClass.CRASHED, PositionClass.RACE)
+        return counts_of(computed.arrays["splits"], SPLITS) | {
+            kind.name.lower(): float((classes == kind).sum()) for kind in kinds
+        }
+
+    def check_sample(self, recheck: Recheck[SampleParameters]) -> str:
+        """Every row is the position of its game and turn, and no earlier turn has the same."""
+        table, corpus = recheck.table, recheck.inputs["games"]
+        games, turns = np.asarray(table.array("games")), np.asarray(table.array("turns"))
+        chosen = recheck.generator.permutation(len(games))[: recheck.rows]
+        places = np.asarray(corpus.array("first_turns"))[games[chosen]] + turns[chosen]
+        expected = {
+            "boards": corpus.array("turn_boards")[places],
+            "classes": corpus.array("turn_classes")[places],
+            "splits": splits_of_games(recheck.parameters.seed, games[chosen]),
+        }
+        check_rows(table, chosen, expected)
+        return sampled(len(chosen), len(games))
 
 
 class PlayRows(NamedTuple):
@@ -45,8 +90,7 @@ class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
     def compute(self, build: Build[PlaySampleParameters]) -> None:
         parameters, job = build.parameters, build.job
         corpus, chooser = build.inputs["games"], open_roller(build).chooser
-        boards, dice = np.asarray(corpus.array("turn_boards")), np.asarray(corpus.array("dice"))
-        classes = np.asarray(corpus.array("turn_classes"))
+        boards, dice, classes = (np.asarray(corpus.array(name)) for name in ("turn_boards", "dice", "turn_classes"))
         rows = chosen_rows(boards, classes, parameters.most)
         rows = rows[np.isin(file_classes(classes[rows]), parameters.numbers())]
         if not len(rows):
@@ -60,14 +104,9 @@ class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
             parts.append(found._replace(turns=part[found.turns]))
             job.progress.advance(len(part))
         found = PlayRows(*map(np.concatenate, zip(*parts, strict=True)))
-        games, turns = turn_places(np.asarray(corpus.array("first_turns")), slice(0, len(boards)))
-        job.save("boards", found.boards)
-        job.save("classes", position_classes(found.boards).astype(np.uint8))
-        job.save("games", games[found.turns].astype(np.int32))
-        job.save("turns", turns[found.turns].astype(np.int32))
-        job.save("ranks", found.ranks)
-        job.save("losses", found.losses)
-        job.save("splits", splits_of_games(parameters.seed, games[found.turns]))
+        own = {"classes": position_classes(found.boards).astype(np.uint8)}
+        for name, values in {**found._asdict(), **own, **game_arrays(corpus, found.turns, parameters.seed)}.items():
+            job.save(name, values)
 
     def own_columns(self, found: Mapping[str, Array], _computed: Computed[PlaySampleParameters]) -> dict[str, Any]:
         return {"rank": found["ranks"].astype(np.int16), "loss": found["losses"].astype(np.float64)}
@@ -78,22 +117,20 @@ class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
 
     def check_sample(self, recheck: Recheck[PlaySampleParameters]) -> str:
         """Rank the plays of some turns again."""
-        table = recheck.table
-        corpus, chooser = recheck.inputs["games"], open_roller(recheck).chooser
-        first_turns = np.asarray(corpus.array("first_turns"))
-        begins = np.flatnonzero(np.asarray(table.array("ranks")) == 1)
-        ends = np.append(begins[1:], len(table.array("ranks")))
+        table, corpus, chooser = recheck.table, recheck.inputs["games"], open_roller(recheck).chooser
+        games, turns, ranks = (np.asarray(table.array(name)) for name in ("games", "turns", "ranks"))
+        begins = np.flatnonzero(ranks == 1)
+        ends = np.append(begins[1:], len(ranks))
         chosen = np.sort(recheck.generator.permutation(len(begins))[: recheck.rows])
         here = np.concatenate([np.arange(begins[turn], ends[turn]) for turn in chosen])
         first = begins[chosen]
-        places = first_turns[np.asarray(table.array("games"))[first]] + np.asarray(table.array("turns"))[first]
+        places = np.asarray(corpus.array("first_turns"))[games[first]] + turns[first]
         boards, dice = np.asarray(corpus.array("turn_boards"))[places], np.asarray(corpus.array("dice"))[places]
         expected = plays_of(chooser, boards, dice, recheck.parameters.window())
-        turns = {name: np.asarray(table.array(name))[first][expected.turns] for name in ("games", "turns")}
-        check_rows(table, here, {**expected._asdict(), **turns})
-        games, after = np.asarray(table.array("games")), np.ascontiguousarray(table.array("boards"))
-        splits = splits_of_games(recheck.parameters.seed, games)
-        check_arrays(table, {"classes": position_classes(after).astype(np.uint8), "splits": splits})
+        of_turn = {"games": games[first][expected.turns], "turns": turns[first][expected.turns]}
+        check_rows(table, here, {**expected._asdict(), **of_turn})
+        classes = position_classes(np.ascontiguousarray(table.array("boards"))).astype(np.uint8)
+        check_arrays(table, {"classes": classes, "splits": splits_of_games(recheck.parameters.seed, games)})
         return sampled(len(chosen), len(begins), "turns")
 
 
@@ -110,4 +147,4 @@ def plays_of(chooser: Chooser, boards: Array, dice: Array, window: Window) -> Pl
     return PlayRows(after[kept], turns, (np.arange(len(turns)) - first + 1).astype(np.uint8), losses[kept])
 
 
-COMPUTATION = PlaySampleComputation
+COMPUTATION = {"position_sample": PositionSampleComputation, "play_sample": PlaySampleComputation}
