@@ -16,7 +16,7 @@ from bgdata.cli.completion import complete_players
 from bgdata.cli.options import format_option, plot_option, rollout_options, threads_option
 from bgdata.cli.output import show_rows
 from bgdata.errors import InvalidParameterError, UsageError, shown
-from bgdata.evaluation.rows.positions import play_rows, rolled_out_columns
+from bgdata.evaluation.rows import play_rows, rolled_out_columns
 from bgdata.game.dice import parse_roll
 from bgdata.game.plays import parse_play
 from bgdata.game.position import START

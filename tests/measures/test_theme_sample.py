@@ -11,8 +11,7 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.choices import Chooser, chosen_boards
-from bgdata.evaluation.player import RandomPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.game.board import START_BOARD
 from bgdata.game.board_kernels import game_outcomes, position_classes
 from bgdata.game.classes import PositionClass
