@@ -117,9 +117,8 @@ def training_games(
     counts = np.zeros(n, np.int64)
     boards, chances = np.empty((n, MOST_TURNS, 26), np.int8), np.empty((n, 3, MOST_TURNS, 5), np.float32)
     settings = seed, first, round(overlooked * (1 << 20)), np.float32(td_lambda)
-    in_threads(
-        fill_games, n, networks, tables, likely_plays(likely), starts, positions, *settings, counts, boards, chances
-    )
+    pages = counts, boards, chances
+    in_threads(fill_games, n, networks, tables, likely_plays(likely), starts, positions, *settings, *pages)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     is_turn = np.arange(MOST_TURNS) < counts[:, None]
     return TrainingGames(offsets, boards[is_turn], *(chances[:, kind][is_turn] for kind in range(3)))
