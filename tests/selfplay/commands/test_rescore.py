@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bgdata
-from bgdata.selfplay.commands.selfplay import by_class, command_for, rescored_lines
+from bgdata.selfplay.commands.selfplay import command_for, rescored_lines
 from bgdata.selfplay.kinds.selfplay_labels import DATASET, SelfPlayLabelParameters
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run, succeeds
