@@ -232,9 +232,8 @@ def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, fo
     warehouse.open(ONE_SIDED, size)
     table = build_version(warehouse, BEAROFFS, parameters)
     exact, combined, gammons = (table.manifest.statistics[name] for name in ("exact", "combined", "with_gammons"))
-    line = (
-        f"{table.manifest.rows:,} positions: {exact:,.0f} exact, {combined:,.0f} combined; {gammons:,.0f} with gammons"
-    )
+    sources = f"{exact:,.0f} exact, {combined:,.0f} combined"
+    line = f"{table.manifest.rows:,} positions: {sources}; {gammons:,.0f} with gammons"
     print_built(table, [line], form)
 
 
