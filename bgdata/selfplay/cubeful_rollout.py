@@ -108,9 +108,10 @@ def roll_out_with_cube(
     is at most `limits.until` points of normalised equity, up to `limits.most_trials`. In matches both sides go by the
     score unless `rules` are as for money.
 
-    All have the dice of `item` of the seed. The result does not depend on the number of threads. Of the settings, games are not cut short: they go to their end, in money play to an exact table. Raises UsageError
-    for numbers out of range, a player without networks and games that are cut short, InvalidParameterError for rules
-    that do not fit the stakes, and InvalidPositionError.
+    All have the dice of `item` of the seed. The result does not depend on the number of threads. Of the settings, games
+    are not cut short: they go to their end, in money play to an exact table. Raises UsageError for numbers out of
+    range, a player without networks and games that are cut short, InvalidParameterError for rules that do not fit the
+    stakes, and InvalidPositionError.
     """
     limits.check()
     if (settings.stop, settings.turns) != (PLAIN.stop, PLAIN.turns):
