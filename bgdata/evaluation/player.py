@@ -73,7 +73,6 @@ class CallableEvaluator(ProgramEvaluator):
         return type(self), (self.place, self.name)
 
     def chances(self, boards: Boards) -> Chances:
-        """See `ProgramEvaluator`."""
         if not len(boards):
             return np.empty((0, len(CHANCES)), np.float32)
         try:

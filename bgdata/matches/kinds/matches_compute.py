@@ -14,10 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.errors import CorruptFileError
-from bgdata.formats.lines import read_bytes
+from bgdata.formats.lines import check_is_text, plain_text, read_bytes
 from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import Game, Match, MatchFile, Note, RecordedMove, Turn, TurnKind, breaks
-from bgdata.formats.plain_text import check_is_text, plain_text
 from bgdata.formats.replay import ReplayedFile, ReplayedTurn, replay_file
 from bgdata.formats.sgf import parse_sgf
 from bgdata.game.board_kernels import position_classes

@@ -11,7 +11,7 @@ from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.choices import Chooser
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
-from bgdata.imports.kinds.bgsage_rollouts_compute import flipped_chances
+from bgdata.imports.kinds.positions_compute import flipped_chances
 from bgdata.kinds.column_values import constant
 from bgdata.kinds.rechecking import check_arrays, check_rows, quickest
 from bgdata.measures.kinds.rollout_decisions import DecisionParameters

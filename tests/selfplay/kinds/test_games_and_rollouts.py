@@ -14,8 +14,8 @@ import pytest
 
 import bgdata
 from bgdata.errors import CheckFailedError, CorruptFileError, InvalidParameterError, MissingTableError
-from bgdata.formats.gnubg_training import parse_gnubg_training
 from bgdata.formats.lines import read_bytes
+from bgdata.formats.position_files import parse_gnubg_training
 from bgdata.kinds import all_kinds
 from bgdata.selfplay.kinds.rollout_labels import DATASET, RolloutLabelParameters
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller

@@ -1,4 +1,4 @@
-"""Match equity tables as XML files: read, set aside with a reason, written, and read back by gnubg."""
+"""Match equity tables as XML and INI files: read, set aside with a reason, written, and read back by gnubg."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from bgdata.errors import UsageError
-from bgdata.formats.met_xml import MetTable, format_met, parse_met
+from bgdata.formats.lines import LineCounts
+from bgdata.formats.met_files import MetTable, format_met, parse_met, parse_met_file
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 from tests.together import each
 
@@ -172,6 +173,7 @@ def test_text_around_a_table_is_set_aside() -> None:
 def test_files_without_a_table(data: bytes) -> None:
     found = parse_met(data)
     assert (found.table, found.quarantined) == (None, [])
+    assert parse_met_file(data).table is parse_met_file(b"nothing").table is None
 
 
 def random_table(seed: int, length: int, *, is_symmetric: bool) -> MetTable:
@@ -273,3 +275,68 @@ def test_invalid_parameters_are_refused(number: str, expected: str) -> None:
     found = parse_met(text(parameters, post, "-1", pre='type="zadeh"'))
     assert found.table is None
     assert f"expected {expected}" in [line.reason for line in found.quarantined]
+
+
+INI = """\
+; made up
+[Current]
+Name=Invented
+Version=1.0
+Description=three points
+
+[PostCrawford]
+Size=3
+Data=0.50 0.49 0.32
+
+[PreCrawford]
+Size=3
+ 1=0.50 0.68 0.75
+ 2=0.32 0.50 0.60
+ 3=0.25 .4 0.50
+"""
+
+
+def test_an_ini_file() -> None:
+    for data in (INI.encode(), INI.replace("\n", "\r\n").encode(), INI.encode("utf-16")):
+        file = parse_met_file(data)
+        assert file.counts == LineCounts(15, 4, 11, 0)
+        table = file.table
+        assert table is not None
+        assert (table.name, table.description, table.length, table.form) == ("Invented", "three points", 3, "explicit")
+        post = [0.5, 0.49, 0.32]
+        assert parts_of(table) == [[[0.5, 0.68, 0.75], [0.32, 0.5, 0.6], [0.25, 0.4, 0.5]], post, post]
+        assert table.is_symmetric
+
+
+@each(
+    ("old", "new", "line", "reason"),
+    [
+        ("[PreCrawford]", "[Other]", 1, "expected sections [PreCrawford] and [PostCrawford]"),
+        ("Size=3\n 1=", "Size=65\n 1=", 12, "expected a size of 1 to 64"),
+        ("Size=3\n 1=", "Size=x\n 1=", 12, "expected a size of 1 to 64"),
+        ("Size=3\n 1=", " 1=", 12, "expected Size= in [PreCrawford]"),
+        ("Size=3\n 1=", "Size=2\n 1=", 13, "expected 2 chances in the row, found 3"),
+        (" 2=0.32 0.50 0.60\n", "", 12, "expected 3 rows of chances, found no 2="),
+        (" 2=0.32 0.50 0.60", " 2=0.32 0.50", 14, "expected 3 chances in the row, found 2"),
+        (" 2=0.32 0.50 0.60", " 2=", 14, "expected chances in 2="),
+        (" 2=0.32", " 2=0,32", 14, "expected numbers with spaces between them"),
+        (" 2=0.32", " 2=nan", 14, "expected numbers with spaces between them"),
+        (" 2=0.32", " 2=32.0", 14, "expected chances from 0 to 1"),
+        (" 2=0.32", " 2=0.42", 13, "expected the same chances for both sides, found others at 1-away 2-away"),
+        (" 2=0.32", " 1=0.32", 14, "expected 1 once in its section"),
+        (" 2=0.32", "hello 0.32", 14, "expected a section such as [PreCrawford], or NAME=VALUE"),
+        ("Data=0.50 0.49 0.32", "Data=0.50 0.49 0.32 0.3", 9, "expected up to 3 chances, found 4"),
+        ("Data=0.50 0.49 0.32", "", 1, "expected chances in Data="),
+    ],
+)
+def test_each_rule_of_ini_files(old: str, new: str, line: int, reason: str) -> None:
+    assert old in INI
+    file = parse_met_file(INI.replace(old, new).encode())
+    assert file.table is None
+    reasons = {bad.line: bad.reason for bad in file.quarantined}
+    assert reasons.pop(line) == reason
+    assert set(reasons.values()) == {f"expected a table that is whole, see line {line}"}
+
+
+def test_xml_is_read_as_xml() -> None:
+    assert parse_met_file(text()).table is not None
