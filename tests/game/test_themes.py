@@ -11,7 +11,7 @@ from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.selfplay.training_games import Start
 from tests.random_games import random_game_positions
 from tests.reference.themes import theme
-from tests.selfplay.test_starts import begun
+from tests.selfplay.test_training_games import begun
 from tests.together import each
 
 HOMEWARD = {8: 3, 6: 4, 5: 4, 4: 4}  # of the opponent in its own numbers: coming home

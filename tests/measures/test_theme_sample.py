@@ -34,7 +34,7 @@ from bgdata.measures.theme_sample import (
 from bgdata.selfplay.splits import SPLITS, halves_of_games
 from bgdata.selfplay.training_games import Start
 from tests.evaluation.sample_networks import pips_networks, pips_player
-from tests.selfplay.test_starts import begun
+from tests.selfplay.test_training_games import begun
 
 COUNT, SEED = 8, 5
 
