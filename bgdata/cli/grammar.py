@@ -19,10 +19,10 @@ from click.shell_completion import CompletionItem
 from bgdata.cli.own_tables import OWN, default_folder
 from bgdata.errors import BgdataError, UsageError, shown
 from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
+from bgdata.store.storage import is_want_of_memory
 
 VARIABLE = "BGDATA_WAREHOUSE"
 LONGEST_WORD = 200  # characters of an error that stand together: paths may be long
-WANTS = ("can't start new thread", "allocate memory", "failed to map", "error return without exception set")
 MORE_MEMORY = "try: --threads 1 where there is such an option, a smaller table, or a machine that has more"
 LONGEST = 380  # of a whole error
 _GIVEN = "bgdata.warehouse"  # folders that the command line has named so far
@@ -124,15 +124,6 @@ class Commands(click.Group):
             meant = f"; do you mean {' or '.join(near)}?" if near else "; see: bgdata --help"
             fail(f"expected a command, got {args[0]}{meant}", 2)
         return super().resolve_command(context, args)
-
-
-def is_want_of_memory(error: BaseException) -> bool:
-    """Whether an error says that this process may not take more memory, or start another thread."""
-    if isinstance(error, OSError):
-        return error.errno == errno.ENOMEM
-    if isinstance(error, RuntimeError | ImportError | SystemError):  # of libraries that do not say it in another way
-        return any(words in str(error) for words in WANTS)
-    return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException"  # of DuckDB
 
 
 def fail_as_click(error: click.ClickException) -> None:

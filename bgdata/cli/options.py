@@ -256,7 +256,8 @@ def limits_of(options: Mapping[str, Any]) -> Limits:
 
     if options["until"] is None:
         refuse_without("--until", "most_trials")
-    return Limits.rounds(options["trials"], options["until"], most_trials_of(options))
+        return Limits(options["trials"])
+    return Limits(options["trials"], options["until"], most_trials_of(options))
 
 
 def most_trials_of(options: Mapping[str, Any]) -> int:

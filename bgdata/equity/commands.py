@@ -31,7 +31,7 @@ from bgdata.equity.stored_met import find_met
 from bgdata.errors import UsageError
 from bgdata.evaluation.rows import parse_away
 from bgdata.formats.lines import write_bytes
-from bgdata.formats.met_xml import MetTable, format_met
+from bgdata.formats.met_files import MetTable, format_met
 from bgdata.game.match import MatchScore
 from bgdata.rows import CHANCE, COUNT, Column, Quantity, table_lines
 from bgdata.warehouse import Warehouse

@@ -28,7 +28,7 @@ from bgdata.game.classes import PASSED_PIPS
 from bgdata.game.codec import Boards, flip_boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, batch_plays, fill_plays, play_counts
 from bgdata.kernel import Array, kernel, prange
-from bgdata.selfplay.corpus import self_play
+from bgdata.selfplay.games import self_play
 
 GAMES = 512  # games played at a time
 DRAWN = 4096  # pairs of layouts and rolls that are drawn at a time

@@ -266,7 +266,7 @@ def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> N
     best at 0-ply, or the one that `lookahead.rank_all` chooses at 1-ply."""
     networks, tables, settings = roller
     after, evaluation = scratch.tree.rolls.after, scratch.tree.rolls.evaluation
-    n = fill_plays(scratch.board, max(die, other_die), min(die, other_die), after, scratch.tree.rolls.notes)
+    n = fill_plays(scratch.board, die, other_die, after, scratch.tree.rolls.notes)
     if settings.play_ply == 0:
         best, _ = choose_by_chances(networks, tables, after, n, evaluation)
         flip_into(after[best], scratch.board)

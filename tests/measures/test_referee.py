@@ -29,7 +29,7 @@ from bgdata.measures.referee import (
     is_in_contact,
     verdicts,
 )
-from bgdata.selfplay.corpus import self_play
+from bgdata.selfplay.games import self_play
 from tests.reference.bearoff_chances import EXACT, covered_by
 from tests.reference.referee import exact_values, verdict
 

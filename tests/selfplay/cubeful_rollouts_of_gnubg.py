@@ -24,8 +24,8 @@ from bgdata.game.match import Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.kinds import all_kinds
-from bgdata.selfplay.corpus import self_play
 from bgdata.selfplay.cubeful_rollout import CubefulStart, roll_out_with_cube
+from bgdata.selfplay.games import self_play
 from bgdata.selfplay.rollout import Limits
 from bgdata.warehouse import Warehouse
 from tests.game.gnubg_rules import after_moves

@@ -27,8 +27,8 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.kernel import threads
 from bgdata.selfplay import series
-from bgdata.selfplay.corpus import self_play
 from bgdata.selfplay.cubeful_games import MOST_CUBE, PASSED
+from bgdata.selfplay.games import self_play
 from bgdata.selfplay.series import (
     CubefulCorpus,
     CubefulResults,

@@ -23,7 +23,7 @@ from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import Play, format_play, legal_plays
 from bgdata.game.position import Position
-from bgdata.selfplay.corpus import Corpus, net_lucks, self_play
+from bgdata.selfplay.games import Corpus, net_lucks, self_play
 from bgdata.selfplay.kinds import selfplay_compute as selfplay
 from bgdata.selfplay.kinds.selfplay import DATASET, TABLES, SelfPlayParameters
 from bgdata.selfplay.kinds.selfplay_compute import play_shard, play_texts

@@ -177,8 +177,8 @@ def test_missing_tables_are_refused(small_root: Path, tmp_path: Path) -> None:
     wrong = run(small_root, "export", "text", "positions", "--format", "position-list", "-o", tmp_path / "x")
     assert error_of(wrong, 2) == "expected KIND/VARIANT or KIND/VARIANT/VERSION, got 'positions'"
     missing = tmp_path / "no" / "x"
-    expected = f"expected to write {missing}, found: no such file or directory; choose a folder that can be written "
-    assert error("positions/sample", missing) == expected + "and has room"
+    expected = f"expected to write {missing}, found: no such file or directory; choose a folder that "
+    assert error("positions/sample", missing) == expected + "exists, can be written and has room"
     wrong = run(small_root, "export", "text", "positions/sample", "--format", "sgf", "-o", tmp_path / "x")
     assert wrong.exit_code == 2
     assert "'sgf' is not one of 'gnubg-training'" in wrong.stderr
