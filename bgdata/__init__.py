@@ -113,7 +113,7 @@ def open_player(root: Folder = "warehouse", network: Folder = "", ply: int = 0) 
     `ply` is how many rolls it looks ahead, 0 to 3. Raises MissingWarehouseError, MissingTableError for a network that
     is not there, CorruptFileError for a damaged one, and UsageError for a wrong ply.
     """
-    from bgdata.evaluation.networks.named import map_player
+    from bgdata.evaluation.networks.player import map_player
 
     return map_player(open_warehouse(root), network, ply)
 

@@ -9,6 +9,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -216,7 +217,7 @@ def fails_early(arguments: list[str]) -> bool:
     return False
 
 
-def parse_line(words: list[str], **options: bool) -> click.Context:
+def parse_line(words: list[str], **options: Any) -> click.Context:
     """What Click makes of a command line, which need not be run."""
     context = main.make_context("bgdata", [] if options else list(words), **options)
     name, command, rest = main.resolve_command(context, list(words))
