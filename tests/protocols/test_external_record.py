@@ -17,8 +17,7 @@ from bgdata.game.dice import parse_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import find_play, legal_plays
 from bgdata.game.position import START, Position
-from bgdata.protocols.external import Exchange, Question, QuestionKind
-from bgdata.protocols.external_record import ExternalRecord
+from bgdata.protocols.external import Exchange, ExternalRecord, Question, QuestionKind
 from tests.oracles import needs_gnubg_tool
 from tests.protocols.gnubg_games import play_gnubg
 from tests.protocols.test_external import Wild

@@ -20,7 +20,7 @@ from bgdata.warehouse import Warehouse
 if TYPE_CHECKING:
     from bgdata.protocols.decisions import Decisions
     from bgdata.protocols.fibs import Wish
-    from bgdata.protocols.record import Record
+    from bgdata.protocols.session import Record
 
 PASSWORD = "BGDATA_FIBS_PASSWORD"
 _WORD = re.compile(r"[!-9;-~]{1,80}", re.ASCII)  # what a line of the server can hold: no space, no colon
