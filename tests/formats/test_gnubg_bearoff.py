@@ -401,10 +401,7 @@ def test_too_many_values_for_a_compressed_file(tmp_path: Path, monkeypatch: pyte
 HEADER = BearoffHeader("two_sided", 2, 2)
 
 
-@each(
-    "write",
-    {"bd": lambda path, chunks: gnubg_bearoff.write_file(path, HEADER, chunks), "text": lines.write_bytes},
-)
+@each("write", {"bd": lambda path, chunks: gnubg_bearoff.write_file(path, HEADER, chunks), "text": lines.write_bytes})
 def test_errors_of_the_content_are_not_errors_of_the_file(
     tmp_path: Path, write: Callable[[Path, Iterator[bytes]], None]
 ) -> None:

@@ -13,13 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from bgdata.cli.options import (
-    OUTPUT,
-    beavers_option,
-    jacoby_option,
-    met_option,
-    player_options,
-)
+from bgdata.cli.options import OUTPUT, beavers_option, jacoby_option, met_option, player_options
 from bgdata.cli.own_tables import open_player
 from bgdata.cli.stakes import find_met_or_file
 from bgdata.errors import BgdataError, ExternalProgramError, MissingTableError, StorageError

@@ -43,12 +43,7 @@ class Account(NamedTuple):
 @click.option(
     "--port", default=4321, show_default=True, type=click.IntRange(1, 65535), metavar="N", help="Port of the server."
 )
-@click.option(
-    "--opponent",
-    default="",
-    metavar="NAME",
-    help="Play against NAME alone.  [default: whoever invites]",
-)
+@click.option("--opponent", default="", metavar="NAME", help="Play against NAME alone.  [default: whoever invites]")
 @click.option("--invite", is_flag=True, help="Invite the opponent: to a saved match, or to one of --length points.")
 @click.option(
     "--length",
