@@ -27,8 +27,7 @@ from bgdata.errors import (
     StorageError,
 )
 from bgdata.store.arrays import save_array
-from bgdata.store.context import Build, Recheck
-from bgdata.store.dataset import drawn, sampled
+from bgdata.store.dataset import Build, Recheck, drawn_text, sample_text
 from bgdata.store.linked import move_aside
 from bgdata.store.lockfile import save_lock
 from bgdata.store.manifest import FileEntry
@@ -259,15 +258,15 @@ def test_rows_are_compared_as_they_are_written(toys: Warehouse) -> None:
 @each(
     ("text_of", "count", "total", "text"),
     [
-        (sampled, 10, 10, "all 10 rows"),
-        (sampled, 1000, 10_000, "1,000 of 10,000 rows: finds 1 bad one in 217 with 99%"),
+        (sample_text, 10, 10, "all 10 rows"),
+        (sample_text, 1000, 10_000, "1,000 of 10,000 rows: finds 1 bad one in 217 with 99%"),
         # 300 bad ones in 100 million are 1 in 333,333
-        (sampled, 1_540_000, 10**8, "1,540,000 of 100,000,000 rows: finds 1 bad one in 334,407 with 99%"),
-        (drawn, 1000, 10_000, "1,000 rows drawn of 10,000: finds 1 bad one in 217 with 99%"),
+        (sample_text, 1_540_000, 10**8, "1,540,000 of 100,000,000 rows: finds 1 bad one in 334,407 with 99%"),
+        (drawn_text, 1000, 10_000, "1,000 rows drawn of 10,000: finds 1 bad one in 217 with 99%"),
         # however many are drawn, they need not be all
-        (drawn, 10_000, 10_000, "10,000 rows drawn of 10,000: finds 1 bad one in 2,171 with 99%"),
-        (drawn, 100_000, 10_000, "100,000 rows drawn of 10,000: finds 1 bad one in 10,000 with 99%"),
-        (drawn, 0, 10_000, "0 rows drawn of 10,000: finds 1 bad one in 0 with 99%"),
+        (drawn_text, 10_000, 10_000, "10,000 rows drawn of 10,000: finds 1 bad one in 2,171 with 99%"),
+        (drawn_text, 100_000, 10_000, "100,000 rows drawn of 10,000: finds 1 bad one in 10,000 with 99%"),
+        (drawn_text, 0, 10_000, "0 rows drawn of 10,000: finds 1 bad one in 0 with 99%"),
     ],
 )
 def test_sample_text(text_of: Callable[[int, int], str], count: int, total: int, text: str) -> None:

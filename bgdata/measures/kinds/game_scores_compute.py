@@ -15,13 +15,10 @@ from bgdata.evaluation.player import Player, open_player_of_version
 from bgdata.kinds.rechecking import check_rows
 from bgdata.measures.kinds.game_scores import GameParameters
 from bgdata.measures.kinds.shared.players import PairingParameters
-from bgdata.selfplay.corpus import play_games_with_luck
-from bgdata.selfplay.games import Games, play_games
+from bgdata.selfplay.games import Games, pair_error, play_games, play_games_with_luck, result_of
 from bgdata.selfplay.kinds.shared.games_compute import slices
-from bgdata.selfplay.series import pair_error, result_of
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_text
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
@@ -86,7 +83,7 @@ class GameScoresComputation(Computation[GameParameters]):
         count = min(recheck.rows, MOST_JUDGED) if judge else recheck.rows
         for number in recheck.generator.permutation(parameters.games)[:count].tolist():
             check_rows(table, np.array([number]), play_series(players, judge, 1, parameters.seed, number))
-        return sampled(min(count, parameters.games), parameters.games, "games")
+        return sample_text(min(count, parameters.games), parameters.games, "games")
 
 
 def play_series(

@@ -15,7 +15,7 @@ from bgdata.bearoff.index import layout_count
 from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.equity.jump import implied_index
-from bgdata.evaluation.networks.escapes import escape_counts
+from bgdata.evaluation.networks.shots import escape_counts
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.store.table import Table
 from bgdata.studies.claims.bearoff import (
