@@ -142,7 +142,7 @@ def parse_published(text: str) -> tuple[int | float, float] | None:
         return (low + high) / 2, (high - low) / 2
     if text.startswith(ALMOST):
         limit = parse_fraction(text.removeprefix(ALMOST))
-        return limit and (limit * (1 - 0.5 / ALMOST_PART), limit * 0.5 / ALMOST_PART)
+        return None if limit is None else (limit * (1 - 0.5 / ALMOST_PART), limit * 0.5 / ALMOST_PART)
     if text.startswith(ABOUT):
         number = parse_published(text.removeprefix(ABOUT))
         return number and (number[0], 0.5 * 10.0 ** floor(log10(abs(number[0]))))

@@ -14,6 +14,7 @@ from bgdata.bearoff.combine import correct_equities, one_sided_equities, win_cha
 from bgdata.bearoff.index import layout_count
 from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
+from bgdata.equity.diffusion import drifting_money
 from bgdata.equity.jump import implied_index
 from bgdata.evaluation.networks.shots import escape_counts
 from bgdata.game.dice import PIPS_PER_ROLL
@@ -28,7 +29,7 @@ from bgdata.studies.claims.bearoff import (
     stated_error,
 )
 from bgdata.studies.claims.counting import HEADER_BYTES
-from bgdata.studies.claims.cube import DRIFTING, drifting_money, jump_point
+from bgdata.studies.claims.cube import DRIFTING, jump_point
 from bgdata.studies.claims.definitions import Found
 from bgdata.studies.claims.dropped import exact_equities, filtered_equities, keeps_pips, plays_of, solved_rolls
 

@@ -17,8 +17,10 @@ from tests.studies.claims.test_register import HEAVY
 
 LEAST_WORDS = 4
 OPEN = {"A3.smaller", "A10.parts-by-k-means"}  # words that no number settles
-BY_OTHER_PLAYERS = ("A6.against-", "A6.statistics-", "A7.volatility-", "A8.post-crawford-", "A8.gammon-rate-")
-BY_OTHER_PLAYERS += ("A8.backgammon-", "A9.length-", "A10.self-play-", "A11.start-")
+BY_OTHER_PLAYERS = (
+    *("A6.against-", "A6.statistics-", "A7.volatility-", "A8.post-crawford-", "A8.gammon-rate-", "A8.backgammon-"),
+    *("A9.length-", "A10.self-play-", "A11.start-"),
+)
 
 
 def is_explained(claim: Claim) -> bool:
