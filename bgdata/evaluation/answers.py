@@ -13,13 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT
-from bgdata.equity.doubling import (
-    NOT_ALLOWED,
-    CubeEquities,
-    Strategy,
-    best_equity,
-    money_equities,
-)
+from bgdata.equity.doubling import NOT_ALLOWED, CubeEquities, Strategy, best_equity, money_equities
 from bgdata.equity.match_cube import Cells, MatchGame, match_equities
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, exact_cell, exact_equity, fill_bearoff_chances, may_cover
 from bgdata.evaluation.chances import (
@@ -336,12 +330,7 @@ def fill_waiting(networks: Networks, which: int, waiting: int, scratch: Scratch,
 
 @kernel(borrows=True)
 def choose_by_chances(
-    networks: Networks,
-    tables: BearoffArrays,
-    after: Boards,
-    n: int,
-    scratch: Scratch,
-    stakes: CubeStakes | None = None,
+    networks: Networks, tables: BearoffArrays, after: Boards, n: int, scratch: Scratch, stakes: CubeStakes | None = None
 ) -> tuple[int, int]:
     """Fills scratch.chances[0, 0:5] with those of the OPPONENT, on roll after the best of the plays after[0:n, slot];
     returns (its row, the first of equals; the number of its `AnswerSource`).

@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import Scratch, choose_by_chances, new_scratch
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
-from bgdata.evaluation.networks.inference import (
-    ACTIVATION,
-    NO_NETWORKS,
-    OUTPUTS,
-    Activation,
-    Networks,
-    layer_sizes,
-)
+from bgdata.evaluation.networks.inference import ACTIVATION, NO_NETWORKS, OUTPUTS, Activation, Networks, layer_sizes
 from bgdata.evaluation.pubeval import NO_SCORES, ScoreTables, choose_pubeval
 from bgdata.game.codec import Boards, check_legal_boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, check_rolls, fill_plays

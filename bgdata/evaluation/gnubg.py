@@ -161,11 +161,9 @@ class GnubgPlayer(ProgramPlayer):
         return {AnswerSource.PROGRAM: f"GNU Backgammon {gnubg_version()}, its {self.ply}-ply"}
 
     def chances(self, boards: Boards) -> Chances:
-        """See `ProgramEvaluator`."""
         return chance_array(self._ask_all(GnubgServer.chances, [Position(board) for board in boards.tolist()]))
 
     def plays(self, decisions: Sequence[tuple[Position, Roll]]) -> list[str]:
-        """See `ProgramPlayer`."""
         return self._ask_all(lambda server, decision: server.play(*decision), decisions)
 
     def _ask_all(self, ask: Callable[[GnubgServer, Question], Answer], questions: Sequence[Question]) -> list[Answer]:

@@ -146,11 +146,7 @@ class LookaheadPlayer:
         return self._evaluate(board_array(boards))
 
     def rank_plays(
-        self,
-        position: PositionLike,
-        roll: RollLike,
-        stakes: Stakes | None = None,
-        rules: CubeRules = DEFAULT_RULES,
+        self, position: PositionLike, roll: RollLike, stakes: Stakes | None = None, rules: CubeRules = DEFAULT_RULES
     ) -> list[RankedPlay]:
         """Every legal play of a roll (at least one), the deepest ply first, and within a ply the best first: by
         cubeless equity, or with `stakes`, those of the player who moves, by its value with the cube and the model of
@@ -185,11 +181,7 @@ class LookaheadPlayer:
         ]
 
     def best_play(
-        self,
-        position: PositionLike,
-        roll: RollLike,
-        stakes: Stakes | None = None,
-        rules: CubeRules = DEFAULT_RULES,
+        self, position: PositionLike, roll: RollLike, stakes: Stakes | None = None, rules: CubeRules = DEFAULT_RULES
     ) -> RankedPlay:
         """The best legal play of a roll: the first of `rank_plays`, which also says what is raised."""
         return self.rank_plays(position, roll, stakes, rules)[0]

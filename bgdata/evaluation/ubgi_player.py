@@ -91,7 +91,6 @@ class UbgiPlayer(ProgramPlayer):
         return chance_array([self._evaluation(Position(board)) for board in boards.tolist()])
 
     def plays(self, decisions: Sequence[tuple[Position, Roll]]) -> Iterator[str]:
-        """See `ProgramPlayer`."""
         for position, roll in decisions:
             engine = self._running()
             lines = [f"position gnubgid {position.id}", f"dice {roll.high} {roll.low}", engine.go]

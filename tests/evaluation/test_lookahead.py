@@ -16,14 +16,7 @@ from bgdata.errors import InvalidPositionError, InvalidRollError
 from bgdata.evaluation import lookahead
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.chances import AnswerSource, Evaluations, Evaluator, cubeless_equities
-from bgdata.evaluation.lookahead import (
-    FILTERS,
-    PlayFilter,
-    evaluate_ahead,
-    first_largest,
-    largest_of,
-    rank_all,
-)
+from bgdata.evaluation.lookahead import FILTERS, PlayFilter, evaluate_ahead, first_largest, largest_of, rank_all
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import Boards
 from bgdata.game.position import START
@@ -158,8 +151,7 @@ class Doubted:
         """See chances.Evaluator."""
         found = self.evaluator.evaluate_many(boards)
         return Evaluations(
-            found.chances,
-            np.where(found.sources == AnswerSource.OVER, AnswerSource.OVER, AnswerSource.PROGRAM),
+            found.chances, np.where(found.sources == AnswerSource.OVER, AnswerSource.OVER, AnswerSource.PROGRAM)
         )
 
 

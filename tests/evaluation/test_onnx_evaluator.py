@@ -109,11 +109,7 @@ def write_constant(
         node("Mul", ["total", "zero"], ["nothing"]),
         node("Add", ["nothing", "chances"], ["y"]),
     ]
-    constants = {
-        "axis": np.array([1]),
-        "zero": np.zeros(1, np.float32),
-        "chances": np.array([chances], np.float32),
-    }
+    constants = {"axis": np.array([1]), "zero": np.zeros(1, np.float32), "chances": np.array([chances], np.float32)}
     return write_model(path, nodes, {"x": given, **(others or {})}, {"y": found}, constants, properties)
 
 

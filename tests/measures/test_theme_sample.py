@@ -32,9 +32,9 @@ from bgdata.measures.theme_sample import (
     source_games,
 )
 from bgdata.selfplay.splits import SPLITS, halves_of_games
-from bgdata.selfplay.starts import Start
+from bgdata.selfplay.training_games import Start
 from tests.evaluation.sample_networks import pips_networks, pips_player
-from tests.selfplay.test_starts import begun
+from tests.selfplay.test_training_games import begun
 
 COUNT, SEED = 8, 5
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata import open_player
 from bgdata.cli.stakes import find_met_or_file
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.match_equity import MatchEquity
@@ -30,7 +31,6 @@ from bgdata.game.fibs_board import parse_fibs_board
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import find_play, legal_plays
 from bgdata.game.position import START, Position
-from bgdata.players import open_player
 from bgdata.protocols.decisions import Answer, Decisions
 from bgdata.protocols.external import (
     REFUSED,

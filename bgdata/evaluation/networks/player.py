@@ -74,7 +74,7 @@ def with_activations(shapes: NDArray[np.int64]) -> NDArray[np.int64]:
     return read_only(np.insert(shapes, ACTIVATION, Activation.LOGISTIC, axis=1)) if is_logistic else shapes
 
 
-def stored(networks: Networks) -> dict[str, NDArray[np.generic]]:
+def stored_arrays(networks: Networks) -> dict[str, NDArray[np.generic]]:
     """Networks as versions hold them: see `with_activations`."""
     found = dict(networks._asdict())
     if (networks.shapes[:, ACTIVATION] == Activation.LOGISTIC).all():
@@ -322,10 +322,7 @@ class _Accuracy(Mapping[AnswerSource, str]):
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Versions | None) -> None:
         self.table, self.bearoff, self.version, self.warehouse = table, bearoff, version, warehouse
-        tables = {
-            AnswerSource.EXACT: bearoff.two_sided or bearoff.endgame,
-            AnswerSource.COMBINED: bearoff.one_sided,
-        }
+        tables = {AnswerSource.EXACT: bearoff.two_sided or bearoff.endgame, AnswerSource.COMBINED: bearoff.one_sided}
         self.sources = (*(source for source, found in tables.items() if found), *_NETWORKS)
 
     @cached_property
@@ -371,7 +368,7 @@ def find_network(name: str, warehouse: Versions, version: str | None = None) -> 
         kinds |= {kind for kind in NETWORK_KINDS if kind in warehouse.kinds and variant in warehouse.variants(kind)}
     if kinds:
         found = [warehouse.open(kind, variant, version) for kind in sorted(kinds)]
-        return found[0] if len(found) == 1 else max(found, key=_created)
+        return found[0] if len(found) == 1 else max(found, key=_creation_time)
     folder = next((SHIPPED / variant).glob(version or "r*-*"), None)
     if folder:
         return Table(folder)
@@ -381,7 +378,7 @@ def find_network(name: str, warehouse: Versions, version: str | None = None) -> 
     raise MissingTableError(f"no {wanted} in {warehouse.root} (have: {have}); try: bgdata train td {variant}")
 
 
-def _created(table: Table) -> str:
+def _creation_time(table: Table) -> str:
     """When a version was made; a damaged one sorts last."""
     try:
         return table.manifest.created
