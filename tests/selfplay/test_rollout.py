@@ -326,19 +326,6 @@ def test_rounds_until_a_standard_error() -> None:
     assert (never.equity_standard_errors > 1e-9).all()
 
 
-def test_luck_by_likely_plays_is_as_good() -> None:
-    """The games are the same; luck differs, and leaves as little to chance."""
-    boards = random_game_positions(2, 5).boards[5:65:12]
-    chooser = NetworkPlayer(pips_networks(), NO_TABLES).chooser
-    every, likely, one = (
-        roll_out(boards, chooser, 4 * BLOCK, 1, RolloutSettings("end", 4, likely=most)) for most in (0, 5, 1)
-    )
-    assert np.array_equal(every.plain_standard_errors, likely.plain_standard_errors)
-    assert not np.array_equal(every.equities, likely.equities)
-    errors = [result.equity_standard_errors.mean() for result in (every, likely, one)]
-    assert errors[0] < errors[1] < errors[2] < every.plain_standard_errors.mean()
-
-
 def test_finished_and_covered_positions(exact: BearoffArrays) -> None:
     over, covered = np.zeros(26, np.int8), np.zeros(26, np.int8)
     over[[24, 20]] = -14, -1
