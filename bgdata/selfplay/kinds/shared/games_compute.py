@@ -143,8 +143,8 @@ def places_of(source: Table) -> Places:
         found = np.where(games >= 0, by_game, splits_of_hashes(position_hashes(chosen))).astype(np.uint8)
     else:
         found = splits[rows]
-    rows, games, turns = (values.astype(np.int32) for values in (rows, games, turns))
-    return Places(rows, games, turns, chosen, position_classes(chosen).astype(np.uint8), found)
+    numbers: list[Array] = [values.astype(np.int32) for values in (rows, games, turns)]
+    return Places(numbers[0], numbers[1], numbers[2], chosen, position_classes(chosen).astype(np.uint8), found)
 
 
 class RowsComputation(Computation[P]):
