@@ -12,8 +12,7 @@ from bgdata.evaluation.networks.named import KIND, find_network, network_name
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
 from bgdata.evaluation.player import open_named_player
 from bgdata.evaluation.players import NETWORK
-from bgdata.measures.steps.score_rows import figure_rows, score_lines
-from bgdata.measures.steps.scores import PUBEVAL, Amount, build_scores, opponent_of
+from bgdata.measures.steps.scores import PUBEVAL, Amount, build_scores, figure_rows, opponent_of, score_lines
 from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.selfplay.kinds.lookahead_labels import LookaheadParameters
 from bgdata.selfplay.kinds.play_sample import DATASET as PLAYS

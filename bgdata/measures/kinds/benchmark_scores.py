@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.gnubg_benchmark import DATASET as IMPORTED
@@ -14,9 +14,7 @@ from bgdata.store.dataset import Dataset, Estimate, Input
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters, VersionRef
-
-if TYPE_CHECKING:
-    from bgdata.store.table import Table
+from bgdata.store.table import Table
 
 ROLLED_OUT = "rollout_decisions"
 CONTACT = VersionRef(IMPORTED.name, "contact")

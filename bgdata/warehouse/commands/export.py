@@ -371,10 +371,10 @@ def benchmark_lines(arrays: Arrays) -> Iterable[bytes]:
     """A gnubg benchmark file: an imported one as it was, or decisions that were rolled out here."""
     from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark
     from bgdata.imports.kinds import gnubg_benchmark_compute as gnubg_benchmark
-    from bgdata.measures.kinds.shared import decision_file
+    from bgdata.measures.kinds import rollout_decisions_compute as rollout_decisions
 
     is_imported = "decisions_lines" in arrays
-    benchmark_of = gnubg_benchmark.benchmark_of if is_imported else decision_file.benchmark_of
+    benchmark_of = gnubg_benchmark.benchmark_of if is_imported else rollout_decisions.benchmark_of
     return format_gnubg_benchmark(benchmark_of(arrays))
 
 
