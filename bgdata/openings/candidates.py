@@ -14,20 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import turned_chances
-from bgdata.evaluation.choices import Chooser, networks_of, tables_of
-from bgdata.evaluation.lookahead_kernels import evaluations_ahead
-from bgdata.evaluation.roll_values import likely_plays
-from bgdata.evaluation.win_only import win_only_chooser
+from bgdata.evaluation.choices import Chooser, win_only_chooser
+from bgdata.evaluation.roll_values import evaluations_ahead, likely_plays
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.selfplay.rollout import (
     Limits,
     RolloutSettings,
     Values,
-    blocks_while_open,
     difference_error,
     equities_of,
     mean_and_error,
+    rolled_blocks,
 )
 from bgdata.selfplay.rollout_decisions import own_blocks
 from bgdata.selfplay.rollout_kernels import BLOCK
@@ -80,7 +78,7 @@ def candidates_of(
     the objective. Raises InvalidPositionError and InvalidRollError."""
     _, after_play = batch_plays(np.ascontiguousarray(board[None]), np.array([roll], np.int8))
     after = np.ascontiguousarray(flip_boards(after_play))
-    chances = evaluations_ahead(networks_of(chooser), tables_of(chooser), after, 1, likely_plays()).chances
+    chances = evaluations_ahead(chooser.networks, chooser.tables, after, 1, likely_plays()).chances
     equities = objective.equities(turned_chances(chances).astype(np.float64))
     order = np.argsort(-equities, kind="stable")[:most]
     is_near = equities[order[0]] - equities[order] <= within
@@ -100,13 +98,13 @@ def roll_out_candidates(
     """Roll out int8[k, 26] boards of the opponent, those after the candidates of one decision, all with the dice of
     `item` of the seed. `chooser` plays for the objective. The result depends on nothing else. Raises UsageError for
     numbers out of range."""
-    boards = np.ascontiguousarray(boards)
 
     def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
         found = rolled_plays(boards, blocks, objective)
         return ~is_known(found.standard_errors, found.losses, found.loss_standard_errors, wanted)
 
-    blocks = blocks_while_open(boards, chooser, settings, wanted.limits, seed, item, still_open)
+    items = np.full(len(boards), item, np.int64)
+    blocks = rolled_blocks(boards, chooser, seed, settings, wanted.limits, items, still_open)
     found = rolled_plays(boards, blocks, objective)
     order = np.argsort(found.losses, kind="stable")
     columns: Iterator[Any] = (column[order] for column in found)

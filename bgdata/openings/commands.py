@@ -16,7 +16,7 @@ from bgdata.cli.completion import complete_players
 from bgdata.cli.options import format_option, plot_option, rollout_options, threads_option
 from bgdata.cli.output import show_rows
 from bgdata.errors import InvalidParameterError, UsageError, shown
-from bgdata.evaluation.rows.positions import play_rows, rolled_out_columns
+from bgdata.evaluation.rows import play_rows, rolled_out_columns
 from bgdata.game.dice import parse_roll
 from bgdata.game.plays import parse_play
 from bgdata.game.position import START
@@ -24,7 +24,7 @@ from bgdata.openings.kinds.openings import DATASET, FIRST_ROLLS, OBJECTIVES, Ope
 from bgdata.rows import COUNT, EQUITY, LOSS, Column, Row, table_lines
 from bgdata.selfplay.commands.labels import roller_parameters
 from bgdata.store.build import refresh_catalog
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 

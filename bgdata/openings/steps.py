@@ -10,8 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from bgdata.errors import UsageError, shown
-from bgdata.evaluation.chances import turned_chances
-from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.chances import Evaluator, turned_chances
 from bgdata.game.position import Position
 from bgdata.openings.candidates import SURE, Objective
 from bgdata.openings.kinds.openings import DATASET

@@ -20,18 +20,15 @@ from bgdata.equity.doubling import best_equity, check_money
 from bgdata.equity.match_cube import MatchGame, mwc_after
 from bgdata.equity.worth import normalised_point
 from bgdata.errors import InvalidParameterError, UsageError
-from bgdata.evaluation.answers import choose_by_chances, fill_chances
-from bgdata.evaluation.choices import Chooser, networks_of, require_networks, tables_of
-from bgdata.evaluation.cube_lookahead_kernels import CubeTree, fill_play_ahead, new_cube_tree
-from bgdata.evaluation.cube_values import exact_equities
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.answers import exact_equities, fill_chances
+from bgdata.evaluation.chances import AnswerSource
+from bgdata.evaluation.choices import Chooser, require_networks
+from bgdata.evaluation.cube_lookahead import CubeTree, new_cube_tree
 from bgdata.evaluation.lookahead_player import RankedPlay
-from bgdata.evaluation.roll_values import fill_roll_values, roll_place
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.play_kernels import fill_plays
 from bgdata.game.position import Position
 from bgdata.game.random import random_stream
 from bgdata.kernel import in_threads, kernel
@@ -41,8 +38,7 @@ from bgdata.selfplay.cubeful_games import (
     Terms,
     doubles,
     owner_code,
-    play_stakes,
-    roll_luck,
+    play_roll,
     takes,
     way_of,
 )
@@ -212,7 +208,7 @@ def fill_cubeful_blocks(
     item items[row], from boards[row, slot] and starts[row, (cube value, owner, whether it may double, fields of a
     `MatchGame`)], and blocks[row, block, 1] with the mean of its luck in them; for the pairs of row and block
     begin:end, in their order."""
-    tree, order = new_cube_tree(networks_of(chooser), terms.ply), np.empty(BLOCK, np.int64)
+    tree, order = new_cube_tree(chooser.networks, terms.ply), np.empty(BLOCK, np.int64)
     board, chosen = np.empty(26, np.int8), np.empty(26, np.int8)
     for place in range(begin, end):
         row, column = place // blocks.shape[1], place % blocks.shape[1]
@@ -251,8 +247,8 @@ def trial_of(
         value = won(terms, Moment(winner, start.cube_value, start.owner, seen[winner]), abs(over))
         return value if winner == 0 else -value, 0.0
     on_roll, cube_value, owner, turn, luck = 0, start.cube_value, start.owner, 0, 0.0
-    networks, tables, evaluation = networks_of(chooser), tables_of(chooser), tree.rolls.evaluation
-    chances = evaluation.chances[0]
+    networks, tables, evaluation = chooser.networks, chooser.tables, tree.rolls.evaluation
+    chances, likely = evaluation.chances[0], (settings.likely, settings.ahead)
     while True:
         sign = 1.0 if on_roll == 0 else -1.0
         moment = Moment(on_roll, cube_value, owner, seen[on_roll])
@@ -267,7 +263,9 @@ def trial_of(
             cube_value, owner = 2 * cube_value, 1 - on_roll
         place = dice[1][turn] if turn < 2 else roll_at(dice[0], turn)
         opponent = Moment(1 - on_roll, cube_value, owner, seen[1 - on_roll])
-        luck += sign * play(chooser, terms, settings, opponent, place, tree, board, chosen)
+        roll = place // 6 + 1, place % 6 + 1
+        found, _ = play_roll(chooser, terms, likely, opponent, board, roll, False, tree.rolls, tree, chosen)
+        luck += sign * found
         outcome, turn = outcome_of(chosen, CHECKERS), turn + 1
         if outcome != 0:
             return sign * won(terms, Moment(on_roll, cube_value, owner, seen[on_roll]), outcome), luck
@@ -285,40 +283,3 @@ def won(terms: Terms, moment: Moment, outcome: int) -> float:
 def result(terms: Terms, moment: Moment, points: int) -> float:
     """The value of winning points for the player on roll."""
     return 2.0 * mwc_after(terms.cells, moment.game, points) - 1.0 if terms.length > 0 else float(points)
-
-
-@kernel(borrows=True)
-def play(
-    chooser: Chooser,
-    terms: Terms,
-    settings: KernelSettings,
-    opponent: Moment,
-    place: int,
-    tree: CubeTree,
-    board: Boards,
-    chosen: Boards,
-) -> float:
-    """Fills chosen[slot] with the play of the roll at `place` among all 36 from board[slot]; returns its luck, 0 unless
-    it is measured. `opponent` is the moment after it."""
-    die, other_die, rolls, luck = place // 6 + 1, place % 6 + 1, tree.rolls, 0.0
-    networks, tables, stakes = (
-        networks_of(chooser),
-        tables_of(chooser),
-        play_stakes(terms, opponent, 1 - opponent.on_roll),
-    )
-    if terms.with_luck:
-        roll = roll_place(die, other_die)
-        played = roll if terms.ply == 0 else -1
-        fill_roll_values(networks, tables, settings.likely, board, rolls, stakes, played)
-        luck = roll_luck(terms, opponent, rolls, roll, False)
-    if terms.ply > 0:
-        fill_play_ahead(networks, tables, settings.ahead, stakes, terms.ply, board, (die, other_die), tree, chosen)
-        return luck
-    after = rolls.played
-    if not terms.with_luck:
-        n = fill_plays(board, max(die, other_die), min(die, other_die), rolls.after, rolls.notes)
-        best, _ = choose_by_chances(networks, tables, rolls.after, n, rolls.evaluation, stakes)
-        after = rolls.after[best]
-    for slot in range(26):
-        chosen[slot] = after[slot]
-    return luck

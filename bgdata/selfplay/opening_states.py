@@ -11,8 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import Evaluations
+from bgdata.evaluation.chances import Chances, Evaluations
 from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.position import START
@@ -29,7 +28,7 @@ class StatePlayer(Protocol):
         """The positions after the chosen plays: see `evaluation.player.Player`."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """Chances and sources of int8[n, 26] boards: see `evaluation.evaluator.Evaluator`."""
+        """Chances and sources of int8[n, 26] boards: see `evaluation.chances.Evaluator`."""
 
 
 class FirstDoubles(NamedTuple):

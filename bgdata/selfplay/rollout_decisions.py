@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.choices import Chooser, networks_of, require_networks, tables_of
+from bgdata.evaluation.choices import Chooser, require_networks
 from bgdata.evaluation.lookahead import largest_of, places_of
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
@@ -30,11 +30,11 @@ from bgdata.selfplay.rollout import (
     RolloutSettings,
     Through,
     Values,
-    blocks_while_open,
     difference_error,
     equities_of,
     mean_and_error,
     numbers_of,
+    open_groups,
     result_of,
     rolled_blocks,
 )
@@ -107,7 +107,8 @@ def roll_out_decisions(
     """
     numbers = numbers_of(boards, items)
     after, losses, decision, counts = plays_within(boards, rolls, chooser, window)
-    blocks = rolled_blocks(after, chooser, seed, settings, limits, numbers[decision], decision, through)
+    still_open = open_groups(decision, limits)
+    blocks = rolled_blocks(after, chooser, seed, settings, limits, numbers[decision], still_open, through)
     ends = np.searchsorted(decision, np.arange(len(boards) + 1))
     return [
         ranked_plays(after[begin:end], blocks[begin:end], losses[begin:end], int(count))
@@ -140,7 +141,7 @@ def roll_out_unsettled(
     def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
         return open_plays([equities_less_luck(each) for each in blocks], limits.until, settled_at)
 
-    blocks = blocks_while_open(after, chooser, settings, limits, seed, 0, still_open)
+    blocks = rolled_blocks(after, chooser, seed, settings, limits, np.zeros(len(after), np.int64), still_open)
     return ranked_unequal_plays(after, blocks, losses, int(counts[0]))
 
 
@@ -170,7 +171,7 @@ def plays_within(boards: Boards, rolls: NDArray[np.integer], chooser: Chooser, w
 def static_losses(chooser: Chooser, after: Boards, offsets: NDArray[np.int64]) -> NDArray[np.float32]:
     """float32[k]: static loss of each play in points against the best of its decision; plays lead to int8[k, 26] boards
     of the opponent, those of decision i are offsets[i] to offsets[i + 1]."""
-    equities = -cubeless_equities(evaluations(networks_of(chooser), tables_of(chooser), after).chances)
+    equities = -cubeless_equities(evaluations(chooser.networks, chooser.tables, after).chances)
     return np.asarray(largest_of(equities, offsets) - equities)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import CheckFailedError, InvalidParameterError, UsageError
 from bgdata.evaluation.answers import NETWORK_CLASSES
+from bgdata.evaluation.networks.contact_inputs import UNIT
 from bgdata.evaluation.networks.inference import (
     ACTIVATION,
     FIRST_SUM,
@@ -25,7 +26,7 @@ from bgdata.evaluation.networks.inference import (
     Networks,
 )
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.inputs import UNIT, input_count
+from bgdata.evaluation.networks.inputs import input_count
 from bgdata.game.random import random_bits, random_stream
 from bgdata.kernel import kernel, read_only
 

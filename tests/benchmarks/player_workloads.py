@@ -18,7 +18,7 @@ from tests.benchmarks.network_workloads import shipped_player
 
 def player_games(games: int, repeats: int) -> float:
     """Complete games of PubEval against PubEval; seconds a game."""
-    from bgdata.evaluation.pubeval import PubEval
+    from bgdata.evaluation.player import PubEval
     from bgdata.selfplay.games import play_games
 
     play_games(PubEval(), PubEval(), 1, seed=1)

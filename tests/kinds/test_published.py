@@ -12,8 +12,8 @@ import pytest
 
 import bgdata
 from bgdata.errors import BgdataError
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.shipped import SHIPPED
+from bgdata.evaluation.networks.player import open_networks
+from bgdata.evaluation.players import SHIPPED
 from bgdata.measures.kinds import rollout_decisions
 from bgdata.measures.kinds.reference_positions import DATASET as REFERENCES
 from bgdata.measures.kinds.reference_positions import PUBLISHED as SHIPPED_REFERENCES

@@ -42,7 +42,7 @@ def test_candidates_are_near_the_best_one_roll_ahead(objective: Objective) -> No
     after = flip_boards(batch_plays(BOARD[None], np.array([(6, 2)], np.int8))[1])
     ahead = NetworkPlayer(random_player(4).networks, NO_TABLES)
     if objective is Objective.GAME:
-        ahead.networks = type(random_player(4).networks)(chooser.shapes, chooser.weights, chooser.biases)
+        ahead.networks = chooser.networks
     own = turned_chances(ahead.evaluate_ahead(after, 1).chances)
     equities = cubeless_equities(own) if objective is Objective.MONEY else 2 * own[:, 0] - 1
     order = np.argsort(-equities, kind="stable")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bgdata.errors import UsageError
-from bgdata.evaluation.evaluator import Evaluations
+from bgdata.evaluation.chances import Evaluations
 from bgdata.game.codec import Boards
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START

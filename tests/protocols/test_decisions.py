@@ -11,7 +11,7 @@ import pytest
 import bgdata
 from bgdata.equity.cube import DEFAULT_RULES, CubeRules
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.chances import AnswerSource, Evaluations
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import Boards
@@ -34,7 +34,7 @@ class Sure(Scrambled):
         self.chances = chances
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See evaluator.Evaluator."""
+        """See chances.Evaluator."""
         chances = np.tile(np.array(self.chances, np.float32), (len(boards), 1))
         return Evaluations(chances, np.full(len(boards), AnswerSource.CONTACT_NETWORK, np.int8))
 

@@ -18,7 +18,7 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.cube_tables import MoneyBearoff
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval
 from bgdata.game.dice import Roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position

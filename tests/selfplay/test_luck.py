@@ -15,16 +15,15 @@ import bgdata
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff import map_tables
-from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.chances import AnswerSource, Evaluations, cubeless_equities
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ORDERED_ROLLS
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
-from bgdata.selfplay.corpus import Corpus, self_play
+from bgdata.selfplay.games import Corpus, self_play
 from bgdata.selfplay.luck import RecordedGame, game_luck, totals, turn_values
 from bgdata.selfplay.luck_formulas import coins_within, rating_gap, win_share, wins_chance
 from bgdata.studies.kinds.published_luck import published_rows

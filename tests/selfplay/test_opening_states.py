@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.evaluation.evaluator import Evaluations
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.chances import Evaluations
+from bgdata.evaluation.player import PubEval
 from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.plays import legal_plays

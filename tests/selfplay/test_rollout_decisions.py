@@ -14,7 +14,7 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
-from bgdata.selfplay.rollout import Limits, RolloutSettings, equities_of, roll_out, rolled_blocks
+from bgdata.selfplay.rollout import Limits, RolloutSettings, Values, equities_of, open_groups, roll_out, rolled_blocks
 from bgdata.selfplay.rollout_decisions import (
     Decision,
     Window,
@@ -65,13 +65,18 @@ def test_plays_are_ranked_by_their_rollouts() -> None:
     assert len(set(decision.result.trials.tolist())) == 1
 
 
+def equities_by_blocks(after: Boards, limits: Limits) -> Values:
+    """float64[plays, blocks]: the opponent's equities, all with the same dice."""
+    zero = np.zeros(len(after), np.int64)
+    blocks = rolled_blocks(after, pips_player().chooser, 5, SHORT, limits, zero, open_groups(zero, limits))
+    return np.array([equities_of(block[:, 0] - block[:, 1]) for block in blocks])
+
+
 def test_errors_of_losses_come_from_paired_differences() -> None:
     decision = roll_out_decision(
         START_BOARD, (6, 5), pips_player().chooser, 5, SHORT, Window(9.0, 2, 3), Limits(4 * BLOCK)
     )
-    zero = np.zeros(3, np.int64)
-    blocks = rolled_blocks(decision.boards, pips_player().chooser, 5, SHORT, Limits(4 * BLOCK), zero, zero)
-    equities = np.array([equities_of(block[:, 0] - block[:, 1]) for block in blocks])
+    equities = equities_by_blocks(decision.boards, Limits(4 * BLOCK))
     differences = equities - equities[0]
     assert decision.losses == pytest.approx(differences.mean(axis=1), abs=1e-12)
     assert decision.loss_standard_errors == pytest.approx(differences.std(axis=1, ddof=1) / 2, abs=1e-12)
@@ -148,9 +153,8 @@ def test_plays_that_are_behind_get_fewer_games() -> None:
 
 def test_errors_of_losses_use_common_games() -> None:
     """The mean of n games less that of the first m of them of another play."""
-    found, zero = settled(2.0), np.zeros(6, np.int64)
-    blocks = rolled_blocks(found.boards, pips_player().chooser, 5, SHORT, Limits(12 * BLOCK), zero, zero)
-    equities = np.array([equities_of(block[:, 0] - block[:, 1]) for block in blocks])  # the opponent's
+    found = settled(2.0)
+    equities = equities_by_blocks(found.boards, Limits(12 * BLOCK))
     for row, trials in enumerate(found.result.trials.tolist()):
         n, m = found.result.trials[0] // BLOCK, trials // BLOCK
         common, rest = equities[0][:m] * m / n - equities[row][:m], equities[0][:n]

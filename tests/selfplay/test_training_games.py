@@ -11,9 +11,8 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import Chances, turned_chances
-from bgdata.evaluation.lookahead_kernels import evaluations_ahead
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.roll_values import MOST_LIKELY, likely_plays
+from bgdata.evaluation.roll_values import MOST_LIKELY, evaluations_ahead, likely_plays
 from bgdata.game.board import START_BOARD
 from bgdata.game.codec import check_legal_boards
 from bgdata.kernel import threads

@@ -20,8 +20,7 @@ from bgdata.errors import CheckFailedError
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.kinds.column_values import dictionary_column
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, drawn
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn
 
 STEPS = 32767.5
 

@@ -6,7 +6,7 @@ from math import comb
 
 from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.kinds.shared.race import POSITION_COLUMNS, RaceDataset, RaceParameters
-from bgdata.store.declaration import Column
+from bgdata.store.dataset import Column
 
 
 class BearoffGammon(RaceDataset):

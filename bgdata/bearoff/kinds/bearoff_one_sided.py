@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bgdata.bearoff.kinds.shared.race import POSITION_COLUMNS, RaceDataset, RaceParameters
-from bgdata.store.declaration import Column
+from bgdata.store.dataset import Column
 
 
 class BearoffOneSided(RaceDataset):

@@ -10,8 +10,7 @@ import numpy as np
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, layout_count
 from bgdata.errors import InvalidParameterError
 from bgdata.store import job
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray, TableShape
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")

@@ -38,8 +38,7 @@ from bgdata.bearoff.two_sided_rows import (
 from bgdata.errors import CheckFailedError, CorruptFileError, DigestMismatchError
 from bgdata.kinds.column_values import dictionary_column
 from bgdata.store.arrays import Array, ArrayWriter, damaged_rows, map_array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, drawn
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn
 from bgdata.store.job import Job
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table

@@ -10,8 +10,7 @@ import pyarrow as pa
 from bgdata.endgames.kinds.contact_endgame import EndgameParameters
 from bgdata.endgames.kinds.shared.endgames import ERROR_BOUND, check_pairs, pairs_checked, proven_values, rows_of
 from bgdata.endgames.solver import COLUMNS, fill_equities, stakes
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Recheck
 
 KEPT = COLUMNS[:4]  # no gammon, no Jacoby rule
 

@@ -12,8 +12,7 @@ from bgdata.endgames.kinds.contact_endgame import (
 )
 from bgdata.errors import InvalidParameterError
 from bgdata.kinds.columns import CHANCE_COLUMNS
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 
 MOST_CHECKERS = 3
 

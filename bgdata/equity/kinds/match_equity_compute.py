@@ -25,8 +25,7 @@ from bgdata.kinds.column_values import chance_columns, position_columns
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.opening_states import first_doubles
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
 from bgdata.store.parameters import number_text
 
 NOTICE = "Built by bgdata; in the public domain (CC0-1.0)."

@@ -21,8 +21,7 @@ from bgdata.kernel import kernel, prange
 from bgdata.kinds.column_values import class_column, position_columns
 from bgdata.kinds.rechecking import check_arrays, check_rows
 from bgdata.measures.kinds.benchmark_scores import ScoreParameters
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
 from bgdata.store.table import Table
 
 ERROR_RATE = 1000.0  # of a mean loss in points

@@ -26,8 +26,7 @@ from bgdata.kinds.column_values import text_arrays, text_column
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.measures.kinds.ladder import SMALLEST, Entrant, LadderParameters
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
 
 LEVEL = 1.959964  # standard errors to either side of a 95 % interval
 MOST_POINTS = 3.0  # that a mean money game can give; a match gives 1

@@ -16,16 +16,13 @@ from bgdata.evaluation.player import Player, open_player_of_version
 from bgdata.kinds.rechecking import check_rows
 from bgdata.measures.kinds.cubeful_scores import CubefulScoreParameters
 from bgdata.measures.kinds.game_scores import GameParameters
-from bgdata.selfplay.corpus import play_games_with_luck
-from bgdata.selfplay.cubeful_lockstep import play_cubeful
-from bgdata.selfplay.games import play_games
+from bgdata.selfplay.games import pair_error, play_games, play_games_with_luck
 from bgdata.selfplay.kinds.cubeful_selfplay import MET
 from bgdata.selfplay.kinds.shared.games_compute import slices
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met
-from bgdata.selfplay.series import CubefulRules, pair_error
+from bgdata.selfplay.series import CubefulRules, play_cubeful
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
 
 Recipe: TypeAlias = GameParameters | CubefulScoreParameters
 STEP = 1000  # games played at a time, between which a killed run goes on

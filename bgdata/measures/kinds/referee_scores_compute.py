@@ -28,8 +28,7 @@ from bgdata.endgames.solver import is_possible
 from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, exact_cell, exact_equity, fill_bearoff
-from bgdata.evaluation.player import open_player_of_version
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, open_player_of_version
 from bgdata.evaluation.value_errors import clustered_standard_error
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.classes import PASSED_PIPS
@@ -39,10 +38,9 @@ from bgdata.kernel import Array, kernel, prange
 from bgdata.kinds.column_values import position_columns
 from bgdata.kinds.rechecking import check_rows
 from bgdata.measures.kinds.referee_scores import RefereeParameters
-from bgdata.selfplay.corpus import self_play
+from bgdata.selfplay.games import self_play
 from bgdata.selfplay.kinds.shared.games_compute import slices
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
 from bgdata.store.table import Table
 
 GAMES = 512  # games played at a time

@@ -13,14 +13,14 @@ import pyarrow as pa
 
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.choices import Chooser
-from bgdata.formats import gnubg_benchmark_tables as tables
+from bgdata.formats import gnubg_benchmark as tables
 from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.random import mix_bits
-from bgdata.imports.kinds.bgsage_rollouts_compute import flipped_chances
+from bgdata.imports.kinds.positions_compute import flipped_chances
 from bgdata.kinds.column_values import constant
 from bgdata.kinds.rechecking import check_arrays, check_rows, quickest
 from bgdata.measures.kinds.rollout_decisions import DecisionParameters
@@ -32,8 +32,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_rol
 from bgdata.selfplay.rollout_decisions import roll_out_decision, roll_out_unsettled, static_losses
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.table import Table
 
 CANDIDATES = 8  # of which verify rolls out again those with the fewest games: each takes up to a minute

@@ -21,8 +21,7 @@ from bgdata.measures.kinds.reference_scores import DATASET as REFERENCE_SCORES
 from bgdata.measures.kinds.reference_scores import EVERY_THEME, GROUPS, HALVES, statistic_name
 from bgdata.measures.kinds.shared.players import check_player_name, player_slug, source_input
 from bgdata.selfplay.kinds.selfplay import DATASET as SELF_PLAY
-from bgdata.store.dataset import Dataset, Estimate, Input
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 
 UNITS = {  # of every measure

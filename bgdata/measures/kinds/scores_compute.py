@@ -13,8 +13,7 @@ from bgdata.kinds.column_values import text_arrays, text_column
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.measures.kinds.scores import READERS, UNITS, Measure, ScoresParameters, role_of
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
 from bgdata.store.table import Table
 
 

@@ -21,8 +21,7 @@ from bgdata.openings.candidates import Objective, candidates_of, is_known, roll_
 from bgdata.openings.kinds.openings import FIRST_ROLLS, MOST_SENSIBLE, REPLY_ROLLS, OpeningParameters
 from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 
 REPLAYED_GAMES = 64  # that verify plays again for each decision drawn; those of one decision at least
 PLAYS = {  # of a candidate: dtype and shape

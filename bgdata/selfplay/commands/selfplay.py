@@ -153,11 +153,12 @@ def summary(games: int, found: Mapping[str, float]) -> str:
 def network_of(warehouse: Warehouse, player: str) -> CubePlayerParameters:
     """The network that plays as `network` or `network/NAME`, with the default tables. Raises UsageError for a player
     that is not a network, and MissingTableError."""
-    from bgdata.evaluation.networks.named import KIND, find_network
+    from bgdata.evaluation.networks.player import find_network
+    from bgdata.evaluation.players import NETWORK
 
-    if player.partition("/")[0] != KIND:
+    if player.partition("/")[0] != NETWORK:
         raise UsageError(f"expected a network to handle the cube, got {shown(player)}")
-    if player == KIND:
+    if player == NETWORK:
         return CubePlayerParameters()
     found = find_network(player, warehouse)
     return CubePlayerParameters(network=found.folder.parent.name, network_version=found.folder.name)

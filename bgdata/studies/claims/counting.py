@@ -11,7 +11,7 @@ from itertools import count
 from math import comb
 
 from bgdata.bearoff.index import layout_count
-from bgdata.evaluation.networks.escapes import escape_counts
+from bgdata.evaluation.networks.shots import escape_counts
 from bgdata.game.dice import Roll
 from bgdata.selfplay.luck_formulas import rating_gap
 

@@ -9,8 +9,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.measures.kinds.reference_scores import SMALLEST, reference_input
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as SELFPLAY_LABELS
-from bgdata.store.dataset import Dataset, Estimate, Input
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.training.kinds.network import known_variant
 from bgdata.training.kinds.supervised_network import WeightedLabels, check_guard, check_labels, label_role

@@ -9,8 +9,7 @@ from bgdata.bearoff.index import MAX_POINTS, layout_count
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.errors import InvalidParameterError
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 MOST_CHECKERS = 14  # with 15 a gammon is possible, and the model would need to know how likely

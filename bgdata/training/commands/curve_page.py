@@ -17,10 +17,9 @@ from bgdata.cli.charts import format_chart_svg
 from bgdata.cli.html_file import grid, page_head, section
 from bgdata.cli.recipes import SL_RECIPE, TD_RECIPE, recipe_command
 from bgdata.errors import MissingTableError
-from bgdata.evaluation.networks.shipped import KINDS
+from bgdata.evaluation.players import NETWORK_KINDS
 from bgdata.store.arrays import Array
-from bgdata.store.context import Computed
-from bgdata.store.declaration import Column
+from bgdata.store.dataset import Column, Computed
 from bgdata.store.manifest import Manifest
 from bgdata.store.parameters import VersionRef
 from bgdata.store.storage import write_file
@@ -170,9 +169,9 @@ def ancestors(warehouse: Warehouse, manifest: Manifest) -> Iterator[Ancestor]:
 def find_version(warehouse: Warehouse, place: VersionRef) -> Table:
     """The version of this name, which for networks may be one that comes with the package; without a version, the
     current one of the variant. Raises MissingTableError."""
-    from bgdata.evaluation.networks.named import find_network
+    from bgdata.evaluation.networks.player import find_network
 
-    if place.kind in KINDS:
+    if place.kind in NETWORK_KINDS:
         return find_network(f"{NETWORK.name}/{place.variant}", warehouse, place.version or None)
     if not warehouse.root.is_dir():
         raise MissingTableError(f"no {place} in {warehouse.root}, which is no folder")

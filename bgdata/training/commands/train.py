@@ -83,7 +83,7 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
       bgdata train td wide --start network/contact-160 --hidden 320 --crashed-hidden 160 \\
         --learning-rate 0.02 --final-learning-rate 0.001
     """
-    from bgdata.evaluation.networks.named import find_network
+    from bgdata.evaluation.networks.player import find_network
 
     known = known_network(name)
     if name in warehouse.variants(SUPERVISED.name) or (known and known[0] != NETWORK.name):
@@ -184,13 +184,13 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
       bgdata train plot --page
       bgdata train plot better -o better.html
     """
-    from bgdata.evaluation.networks.named import KIND, find_network
+    from bgdata.evaluation.networks.player import find_network
 
     ending = output.suffix.lower() if output else ""
     is_page = page or ending in (".html", ".htm")
     if page and ending in (".png", ".svg"):
         raise UsageError(f"expected a file that ends in .html for a page, got {output}")
-    table = find_network(f"{KIND}/{name}" if name else KIND, warehouse)
+    table = find_network(f"network/{name}" if name else "network", warehouse)
     path = output or Path(f"{table.folder.parent.name}.{'html' if is_page else 'png'}")
     if is_page:
         write_page(table, warehouse, path)

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
+from bgdata.evaluation.networks.contact_inputs import UNIT
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
-from bgdata.evaluation.networks.inputs import UNIT, encode
+from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.classes import PositionClass
 from bgdata.kernel import threads
 from bgdata.selfplay.splits import SPLITS

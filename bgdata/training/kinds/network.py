@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.bearoff.kinds.shared.race import race_inputs
 from bgdata.errors import InvalidParameterError
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS, SHIPPED
+from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK_KINDS, SHIPPED
 from bgdata.kinds import all_kinds
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.table import published_folder, published_versions
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
@@ -174,7 +173,7 @@ def known_variant(place: VersionRef) -> tuple[str, Parameters]:
 
 def known_network(name: str) -> tuple[str, Parameters] | None:
     """(kind, parameters) of a network that comes with bgdata, or of the smallest ones; None for any other name."""
-    for kind in KINDS:
+    for kind in NETWORK_KINDS:
         try:
             return known_variant(VersionRef(kind, name))
         except InvalidParameterError:

@@ -11,11 +11,10 @@ from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
-from bgdata.evaluation.networks.mapped import open_networks, stored
-from bgdata.evaluation.networks.shipped import SHIPPED
+from bgdata.evaluation.networks.player import open_networks, stored_arrays
+from bgdata.evaluation.players import SHIPPED
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
@@ -54,7 +53,7 @@ class NetworkComputation(Computation[NetworkParameters]):
                 row = curve_row(trainer, done * parameters.round_games, tally, sample, parameters.test_games)
                 curve[number // parameters.rounds_per_row] = row
                 job.progress.note(curve_line(row))
-        for name, values in stored(rounded_networks(trainer.networks)).items():
+        for name, values in stored_arrays(rounded_networks(trainer.networks)).items():
             job.save(name, values)
         job.save("curve", curve)
 

@@ -12,10 +12,9 @@ import numpy as np
 from bgdata.bearoff.kinds.shared.race import race_inputs
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.networks.input_sets import input_set_named
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
+from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as SELFPLAY_LABELS
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef, number_text
 from bgdata.store.table import published_folder, published_versions
 from bgdata.training.kinds.network import DATASET as NETWORK

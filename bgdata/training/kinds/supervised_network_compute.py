@@ -11,10 +11,9 @@ import pyarrow as pa
 from bgdata.errors import CheckFailedError, MissingTableError
 from bgdata.evaluation.networks.inference import Activation, Networks
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
-from bgdata.evaluation.networks.mapped import open_networks, stored
+from bgdata.evaluation.networks.player import open_networks, stored_arrays
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 from bgdata.training.feed.feed import Feed, FeedRecipe
 from bgdata.training.kinds.network_compute import DEVIATIONS, LEAST_GAMES, open_network_version, training_tables
 from bgdata.training.kinds.supervised_network import CLASSES, SupervisedParameters, best_epoch, epoch_line, label_role
@@ -41,7 +40,7 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         networks = rounded_networks(run.best)
         tables, games = training_tables(inputs), parameters.test_games
         results = [result_against_pubeval(each, tables, games) for each in (start, networks)]
-        for name, values in stored(networks).items():
+        for name, values in stored_arrays(networks).items():
             job.save(name, values)
         job.save("curve", curve)
         job.save("tests", np.array([[result.points_per_game, result.standard_error] for result in results]))

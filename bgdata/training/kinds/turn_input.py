@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from bgdata.errors import InvalidParameterError
 from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.selfplay.kinds.shared.games import check_seed
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 from bgdata.training.temporal_difference.recipe import MOST_UNITS
 

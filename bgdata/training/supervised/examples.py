@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import Chances, cubeless_equities, possible_outcomes
+from bgdata.evaluation.networks.contact_inputs import UNIT
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.inputs import EXTRAS, UNIT, fill_many_inputs
+from bgdata.evaluation.networks.inputs import EXTRAS, fill_many_inputs
 from bgdata.evaluation.networks.shots import ROLL_NUMBERS
 from bgdata.game.board import CHECKERS
 from bgdata.game.classes import PositionClass

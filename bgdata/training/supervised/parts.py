@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from bgdata.evaluation.answers import NETWORK_CLASSES, evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.networks.contact_inputs import UNIT
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.inputs import UNIT, input_count
+from bgdata.evaluation.networks.inputs import input_count
 from bgdata.evaluation.value_errors import ErrorSummary, error_summary
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass

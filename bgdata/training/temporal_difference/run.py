@@ -18,18 +18,25 @@ from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.errors import CheckFailedError
 from bgdata.evaluation.answers import evaluations, network_of
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
-from bgdata.evaluation.chances import Chances, cubeless_equities, fill_turned
+from bgdata.evaluation.chances import AnswerSource, Chances, cubeless_equities, fill_turned
 from bgdata.evaluation.choices import Chooser, network_chooser
-from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval
 from bgdata.game.board_kernels import class_of
 from bgdata.game.codec import Boards
 from bgdata.game.random import high_below, random_bits, random_stream
 from bgdata.kernel import in_threads, kernel, prange
-from bgdata.selfplay.games import START, Turns, new_game_scratch, nothing_recorded, play_game, play_games
-from bgdata.selfplay.series import SeriesResult, result_of
+from bgdata.selfplay.games import (
+    START,
+    SeriesResult,
+    Turns,
+    new_game_scratch,
+    nothing_recorded,
+    play_game,
+    play_games,
+    result_of,
+)
 from bgdata.training.networks import FloatNetworks, new_networks, rounded_networks
 from bgdata.training.temporal_difference.learning import learn
 from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances, equity_of, fill_outcome_chances
+from bgdata.evaluation.networks.contact_inputs import UNIT, Inputs
 from bgdata.evaluation.networks.inference import LAYERS, OUTPUTS, SIZES
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.inputs import UNIT, Inputs, fill_without_contact
+from bgdata.evaluation.networks.inputs import fill_without_contact
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into

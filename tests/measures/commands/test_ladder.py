@@ -11,8 +11,9 @@ import pytest
 
 import bgdata
 from bgdata.errors import InvalidParameterError, UnknownPlayerError
-from bgdata.evaluation import bgsage_player, gnubg_player
-from bgdata.measures.steps.ladder import Entrant, check_games, dice_seed, ladder_players, series_of
+from bgdata.evaluation import gnubg, programs
+from bgdata.measures.kinds.ladder import Entrant
+from bgdata.measures.steps.ladder import check_games, dice_seed, ladder_players, series_of
 from tests.command_line import error_of, run, succeeds
 
 FEW = ("--games", "4", "--seed", "1")
@@ -86,8 +87,8 @@ def test_missing_programs_are_left_out(root: Path, monkeypatch: pytest.MonkeyPat
     def missing(*_: object) -> None:
         raise UnknownPlayerError("expected it to be installed, found none")
 
-    monkeypatch.setattr(gnubg_player.GnubgPlayer, "__init__", missing)
-    monkeypatch.setattr(bgsage_player.BgsagePlayer, "__init__", missing)
+    monkeypatch.setattr(gnubg.GnubgPlayer, "__init__", missing)
+    monkeypatch.setattr(programs.BgsagePlayer, "__init__", missing)
     found = run(root, "ladder", "gnubg", "pubeval", "--alone", *FEW)
     assert found.exit_code == 0
     assert "left out of cubeless: gnubg (0-ply): expected it to be installed" in found.stderr

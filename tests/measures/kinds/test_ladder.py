@@ -14,8 +14,7 @@ import pytest
 
 import bgdata
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UsageError
-from bgdata.evaluation.player import open_named_player
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, open_named_player
 from bgdata.measures.kinds.game_scores import GameParameters
 from bgdata.measures.kinds.ladder import DATASET, LadderParameters
 from bgdata.measures.kinds.ladder_compute import LEAST_ERROR, LEVEL, MOST_RATING, Pairing, expected_points, fit_ratings

@@ -13,16 +13,13 @@ import pytest
 import bgdata
 from bgdata.errors import CheckFailedError, CheckSkippedError, MissingTableError, UnknownPlayerError, UsageError
 from bgdata.evaluation.choices import KernelPlayer
-from bgdata.evaluation.player import RandomPlayer, open_named_player
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer, open_named_player
 from bgdata.measures.kinds.cubeful_scores import DATASET as CUBEFUL
 from bgdata.measures.kinds.cubeful_scores import CubefulScoreParameters
 from bgdata.measures.kinds.game_scores import DATASET, GameParameters
-from bgdata.selfplay.corpus import play_games_with_luck
-from bgdata.selfplay.cubeful_lockstep import play_cubeful
-from bgdata.selfplay.games import play_games
-from bgdata.selfplay.series import CubefulRules, pair_error, result_of
-from bgdata.store.context import Computed, Recheck
+from bgdata.selfplay.games import pair_error, play_games, play_games_with_luck, result_of
+from bgdata.selfplay.series import CubefulRules, play_cubeful
+from bgdata.store.dataset import Computed, Recheck
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample, inputs_of
@@ -145,8 +142,7 @@ def test_games_of_another_version_are_not_played_again(warehouse: Warehouse) -> 
 
 def test_cubeful_rows_are_those_of_the_games(warehouse: Warehouse) -> None:
     version = open_named_player("network/contact-160", 0, warehouse, tables=False).version
-    opponent = {"opponent": "network/contact-160", "opponent_version": version}
-    parameters = replace(SMALL_MATCHES, length=0, games=6, **opponent)
+    parameters = replace(SMALL_MATCHES, length=0, games=6, opponent="network/contact-160", opponent_version=version)
     table = warehouse.build(CUBEFUL.name, parameters)
     players = [open_named_player(name, 0, warehouse, tables=False) for name in ("network/tiny", "network/contact-160")]
     found = play_cubeful((players[0], players[1]), CubefulRules(), 6, parameters.seed)

@@ -17,8 +17,7 @@ from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import InvalidPositionError, MissingTableError, UsageError
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
-from bgdata.evaluation.player import RandomPlayer, open_named_player
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer, open_named_player
 from bgdata.game.codec import flip_boards, format_position_ids
 from bgdata.game.play_kernels import batch_plays, play_counts
 from bgdata.game.plays import legal_plays
@@ -27,7 +26,7 @@ from bgdata.kernel import Array, threads
 from bgdata.measures.kinds import referee_scores_compute as referee
 from bgdata.measures.kinds.referee_scores import DATASET
 from bgdata.measures.kinds.referee_scores_compute import Decisions, contact_decisions, exact_decisions
-from bgdata.selfplay.corpus import self_play
+from bgdata.selfplay.games import self_play
 from bgdata.warehouse import Warehouse
 from tests.reference.bearoff_chances import EXACT, covered_by
 from tests.reference.referee import exact_values, verdict
@@ -83,7 +82,7 @@ def test_losses_are_those_of_the_twin(
     found = verdicts(tables, decisions, chosen)
     wrong = 0
     for row, (board, roll) in enumerate(zip(decisions.boards.tolist(), decisions.rolls.tolist(), strict=True)):
-        values = exact_values(board, *roll, POINTS)
+        values = exact_values(board, roll[0], roll[1], POINTS)
         loss, better, best = verdict(values, tuple(chosen[row].tolist()))
         assert found["losses"][row] == pytest.approx(loss, abs=4e-6)
         assert found["ranks"][row] == better

@@ -15,8 +15,7 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.choices import Chooser, chosen_boards
-from bgdata.evaluation.player import RandomPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.game.board import START_BOARD
 from bgdata.game.board_kernels import game_outcomes, position_classes
 from bgdata.game.classes import PositionClass
@@ -38,10 +37,10 @@ from bgdata.measures.kinds.reference_positions_compute import (
     source_games,
 )
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
-from bgdata.selfplay.rollout import RolloutSettings, roll_out
+from bgdata.selfplay.rollout import Limits, RolloutSettings, roll_out
 from bgdata.selfplay.splits import SPLITS, halves_of_games
 from bgdata.selfplay.starts import Start
-from bgdata.store.context import Context
+from bgdata.store.dataset import Context
 from bgdata.store.table import Table
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.warehouse import Warehouse
@@ -246,7 +245,7 @@ def test_rows_are_rollouts(small_root: Path) -> None:
     table = small_table(warehouse)
     chooser = open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
     boards = np.ascontiguousarray(table.array("boards"))
-    result = roll_out(boards, chooser, 72, 1, RolloutSettings("exact", 2), until=0.0001, most_trials=144)
+    result = roll_out(boards, chooser, Limits(72, 0.0001, 144), 1, RolloutSettings("exact", 2))
     with warehouse.connect() as connection:
         columns = (
             "row, theme, board, win, lose_backgammon, cubeless_equity, standard_error, trials, is_reached, network"

@@ -27,7 +27,7 @@ from bgdata.openings.kinds.openings import (
 )
 from bgdata.openings.kinds.openings_compute import Slot, open_chooser, slots_of
 from bgdata.store import job
-from bgdata.store.context import Context
+from bgdata.store.dataset import Context
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted

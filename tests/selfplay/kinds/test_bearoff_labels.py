@@ -16,7 +16,7 @@ from bgdata.game.position import Position
 from bgdata.game.position_hash import position_hashes
 from bgdata.kernel import threads
 from bgdata.selfplay.kinds.bearoff_labels import DATASET, BearoffParameters
-from bgdata.selfplay.kinds.bearoff_labels_compute import SOURCES
+from bgdata.selfplay.kinds.labels_compute import TABLE_SOURCES as SOURCES
 from bgdata.selfplay.splits import SPLITS, splits_of_hashes
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -101,7 +101,7 @@ def test_verify_asks_again(warehouse: Warehouse, name: str) -> None:
 
 
 def test_verify_sums_in_another_way(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bgdata.selfplay.kinds.bearoff_labels_compute.win_chance", lambda *_: 0.5)
+    monkeypatch.setattr("bgdata.selfplay.kinds.labels_compute.win_chance", lambda *_: 0.5)
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     with pytest.raises(CheckFailedError, match=r"expected a win chance of 0\.500000 in row \d+ of bearoff_labels/"):
         check_sample(DATASET, table, inputs_of(warehouse, DATASET, SMALL), 200, np.random.default_rng(0))

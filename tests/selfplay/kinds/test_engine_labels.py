@@ -11,21 +11,19 @@ import pytest
 
 import bgdata
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
-from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
-from bgdata.evaluation.gnubg_program import gnubg_version
+from bgdata.evaluation.chances import AnswerSource, Chances, Evaluations
+from bgdata.evaluation.gnubg import gnubg_version
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import Boards
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
-from bgdata.selfplay.kinds import engine_labels_compute as engine_labels
 from bgdata.selfplay.kinds.engine_labels import DATASET, EngineParameters
-from bgdata.selfplay.kinds.engine_labels_compute import chances_by
+from bgdata.selfplay.kinds.labels_compute import chances_by, open_engine
 from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.selfplay.kinds.shared.games_compute import places_of
-from bgdata.store.context import Context
+from bgdata.store.dataset import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -131,7 +129,7 @@ def test_gnubg_answers(small_root: Path, memory_path: Path) -> None:
     source = bgdata.open_warehouse(small_root).open("positions", "sample").array("boards")
     parameters = EngineParameters(VersionRef("positions", "sample"), "gnubg", 0, f"{gnubg_version()}-external")
     context = Context(parameters, {}, Warehouse(memory_path, {}))
-    found = chances_by(engine_labels.open_engine(context), parameters, source)
+    found = chances_by(open_engine(context), parameters, source)
     assert found[source.tolist().index(list(START.board)), 0] == pytest.approx(0.52, abs=0.01)
 
 

@@ -14,15 +14,15 @@ import pytest
 
 import bgdata
 from bgdata.errors import CheckFailedError, CorruptFileError, InvalidParameterError, MissingTableError
-from bgdata.formats.gnubg_training import parse_gnubg_training
 from bgdata.formats.lines import read_bytes
+from bgdata.formats.position_files import parse_gnubg_training
 from bgdata.kinds import all_kinds
 from bgdata.selfplay.kinds.rollout_labels import DATASET, RolloutLabelParameters
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.kinds.training_games import StartShare
-from bgdata.selfplay.rollout import RolloutSettings, roll_out
+from bgdata.selfplay.rollout import Limits, RolloutSettings, roll_out
 from bgdata.store import job
-from bgdata.store.context import Context
+from bgdata.store.dataset import Context
 from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -238,7 +238,7 @@ class CutOff(Notes):
         ("cubeful_scores", {"STEP_GAMES": 6}),  # two matches to 3
         ("lookahead_labels", {"STEP": 40}),
         ("engine_labels", {"STEP": 1}),
-        ("rollout_labels", {"STEP": 1}),
+        ("rollout_labels", {"ROLLOUT_STEP": 1}),
         ("rollout_decisions", {}),
         ("reference_positions", {"STEP": 10}),
         ("reference_scores", {"STEP": 10}),
@@ -317,7 +317,7 @@ def test_rows_are_rollouts(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     brain = open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
     boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
-    result = roll_out(boards, brain, 72, 0, RolloutSettings("exact", 2), until=0.02, most_trials=144)
+    result = roll_out(boards, brain, Limits(72, 0.02, 144), 0, RolloutSettings("exact", 2))
     with warehouse.connect() as connection:
         found = connection.sql("select * exclude (variant, board) from rollout_labels").fetchall()
         ids = connection.sql("select position_id, class from positions order by line").fetchall()

@@ -14,8 +14,8 @@ from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableE
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.game.position_hash import position_hashes
 from bgdata.selfplay.kinds.bearoff_labels import DATASET as BEAROFFS
+from bgdata.selfplay.kinds.labels_compute import LABEL_SOURCES
 from bgdata.selfplay.kinds.lookahead_labels import DATASET
-from bgdata.selfplay.kinds.lookahead_labels_compute import LABEL_SOURCES
 from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.shared.games_compute import places_of

@@ -100,13 +100,6 @@ def mixed(bits: int) -> int:
     return bits ^ (bits >> 31)
 
 
-def test_shares_of_the_splits() -> None:
-    found = splits_of_games(1, np.arange(20_000))
-    assert np.bincount(found) / 20_000 == pytest.approx([0.8, 0.1, 0.1], abs=0.01)
-    assert np.array_equal(found[:50], splits_of_games(1, np.arange(50)))
-    assert not np.array_equal(found, splits_of_games(2, np.arange(20_000)))
-
-
 def test_positions_are_exported(small_root: Path, tmp_path: Path) -> None:
     write_text(small(small_root), "position-list", tmp_path / "list")
     expected = [Position(board).id for board in small(small_root).array("boards").tolist()]

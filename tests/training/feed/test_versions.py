@@ -22,16 +22,15 @@ from bgdata.errors import (
     UnknownKindError,
     UsageError,
 )
-from bgdata.formats.gnubg_training import format_gnubg_training
 from bgdata.formats.lines import write_bytes
+from bgdata.formats.position_files import format_gnubg_training
 from bgdata.game.position import START, Position, format_key20
 from bgdata.game.position_hash import position_hashes
 from bgdata.imports.kinds.gnubg_benchmark import GnubgBenchmark
 from bgdata.kinds import all_kinds
 from bgdata.selfplay.splits import SPLITS, splits_of_hashes
 from bgdata.store.arrays import save_array
-from bgdata.store.context import Build, Computed
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Build, Column, Computed, FlatArray
 from bgdata.store.parameters import Parameters
 from bgdata.store.parquet import RowReader
 from bgdata.store.table import Table

@@ -22,9 +22,8 @@ from bgdata.errors import (
     UnknownInputSetError,
 )
 from bgdata.evaluation.networks.inference import FIRST_SUM, Networks
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.named import find_network
-from bgdata.evaluation.networks.shipped import SHIPPED
+from bgdata.evaluation.networks.player import find_network, open_networks
+from bgdata.evaluation.players import SHIPPED
 from bgdata.kernel import read_only, threads
 from bgdata.store import job
 from bgdata.store.parameters import VersionRef

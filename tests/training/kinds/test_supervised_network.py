@@ -26,11 +26,10 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.inference import ACTIVATION, SIZES
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.named import find_network
+from bgdata.evaluation.networks.player import find_network, open_networks
 from bgdata.evaluation.player import open_named_player
-from bgdata.formats.gnubg_training import format_gnubg_training
 from bgdata.formats.lines import write_bytes
+from bgdata.formats.position_files import format_gnubg_training
 from bgdata.kernel import read_only, threads
 from bgdata.store import job
 from bgdata.store.parameters import VersionRef

@@ -13,7 +13,7 @@ from bgdata.errors import CheckFailedError, MissingExtraError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.player import open_networks
 from bgdata.kernel import threads
 from bgdata.store import job
 from bgdata.training.feed.feed import open_feed

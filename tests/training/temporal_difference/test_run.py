@@ -15,18 +15,15 @@ from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.answers import evaluations, network_of
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.chances import AnswerSource, cubeless_equities
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.player import RandomPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import check_legal_boards
 from bgdata.game.position import START
 from bgdata.kernel import threads
-from bgdata.selfplay.games import play_games
-from bgdata.selfplay.series import result_of
+from bgdata.selfplay.games import play_games, result_of
 from bgdata.training.networks import rounded_networks
 from bgdata.training.temporal_difference.run import (
     COLUMNS,

@@ -15,8 +15,7 @@ from bgdata.errors import CheckFailedError
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.store.arrays import Array
-from bgdata.store.context import Recheck
-from bgdata.store.dataset import drawn, sampled
+from bgdata.store.dataset import Recheck, drawn, sampled
 from bgdata.store.job import Job
 
 SETTLED = 5e-7  # change of a value in a round, which is a few roundings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bgdata.kinds.columns import text_declarations
-from bgdata.store.declaration import PARQUET, Column, FlatArray, TableShape
+from bgdata.store.dataset import PARQUET, Column, FlatArray, TableShape
 
 MET = Column("met", "VARCHAR", "", "Name of the match equity table")
 SCORE_COLUMNS = (
