@@ -94,7 +94,7 @@ def check_block(
         Limits(72),
         5,
         RolloutSettings(likely=0, play_ply=play_ply),
-        np.array([3]),
+        3,
     )
     item: Any = np.uint64(random_stream(5, 3))
     order, values = np.empty(36, np.int64), []

@@ -21,7 +21,7 @@ from bgdata.kernel import kernel, prange
 from bgdata.kinds.column_values import class_column, position_columns
 from bgdata.kinds.rechecking import check_arrays, check_rows
 from bgdata.measures.kinds.benchmark_scores import ScoreParameters
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_text
 from bgdata.store.table import Table
 
 ERROR_RATE = 1000.0  # of a mean loss in points
@@ -83,7 +83,7 @@ class BenchmarkScoresComputation(Computation[ScoreParameters]):
         ranks = rank_choices(decisions, np.asarray(table.array("chosen")))
         rows = recheck.generator.permutation(len(ranks))[: recheck.rows]
         check_rows(table, rows, {"ranks": ranks[rows], "losses": losses_of(decisions, ranks)[rows]})
-        return sampled(min(recheck.rows, len(ranks)), len(ranks), "decisions")
+        return sample_text(min(recheck.rows, len(ranks)), len(ranks), "decisions")
 
 
 def decisions_of(table: Table) -> RolledOutDecisions:

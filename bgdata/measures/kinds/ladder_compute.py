@@ -26,7 +26,7 @@ from bgdata.kinds.column_values import text_arrays, text_column
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.measures.kinds.ladder import SMALLEST, Entrant, LadderParameters
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 
 LEVEL = 1.959964  # standard errors to either side of a 95 % interval
 MOST_POINTS = 3.0  # that a mean money game can give; a match gives 1
@@ -131,7 +131,7 @@ class LadderComputation(Computation[LadderParameters]):
         except MissingTableError as error:
             raise CheckSkippedError(f"the games of a pairing are gone: {error}") from error
         check_arrays(table, expected)
-        return sampled(table.manifest.rows, table.manifest.rows, "ratings")
+        return sample_text(table.manifest.rows, table.manifest.rows, "ratings")
 
 
 def scale_of(parameters: LadderParameters) -> float:

@@ -22,7 +22,7 @@ from bgdata.selfplay.kinds.shared.games_compute import slices
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met
 from bgdata.selfplay.series import CubefulRules, play_cubeful
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 
 Recipe: TypeAlias = GameParameters | CubefulScoreParameters
 STEP = 1000  # games played at a time, between which a killed run goes on
@@ -95,7 +95,7 @@ class PairingComputation(Computation[Recipe]):
         count = min(recheck.rows, most, parameters.games)
         for number in recheck.generator.permutation(parameters.games)[:count].tolist():
             check_rows(recheck.table, np.array([number]), play_series(recheck, players, number, number + 1))
-        return sampled(count, parameters.games, "games")
+        return sample_text(count, parameters.games, "games")
 
 
 def open_players(context: Context[Recipe]) -> tuple[Player, Player]:

@@ -40,7 +40,7 @@ from bgdata.kinds.rechecking import check_rows
 from bgdata.measures.kinds.referee_scores import RefereeParameters
 from bgdata.selfplay.games import self_play
 from bgdata.selfplay.kinds.shared.games_compute import slices
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_text
 from bgdata.store.table import Table
 
 GAMES = 512  # games played at a time
@@ -108,7 +108,7 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
         found = judge(recheck.inputs["table"], parameters, decisions, np.asarray(table.array("chosen")))
         rows = recheck.generator.permutation(parameters.decisions)[: recheck.rows]
         check_rows(table, rows, {name: values[rows] for name, values in {**decisions._asdict(), **found}.items()})
-        return sampled(min(recheck.rows, parameters.decisions), parameters.decisions, "decisions")
+        return sample_text(min(recheck.rows, parameters.decisions), parameters.decisions, "decisions")
 
 
 def tolerance(parameters: RefereeParameters) -> float:

@@ -48,7 +48,7 @@ from bgdata.selfplay.kinds.shared import rollouts_compute as rollouts
 from bgdata.selfplay.kinds.shared.games_compute import slices
 from bgdata.selfplay.kinds.training_games import STARTS
 from bgdata.selfplay.splits import SPLITS, game_hashes, halves_of_games
-from bgdata.selfplay.starts import Counter, Start, draw, fill_start
+from bgdata.selfplay.training_games import Counter, Start, draw, fill_start
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 

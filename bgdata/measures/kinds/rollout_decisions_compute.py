@@ -29,7 +29,7 @@ from bgdata.measures.kinds.shared.benchmarks import ROLLOUTS
 from bgdata.measures.kinds.shared.benchmarks_compute import BenchmarkRows
 from bgdata.selfplay.kinds.shared.games_compute import board_hashes, file_classes, turn_places
 from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller
-from bgdata.selfplay.rollout_decisions import roll_out_decision, roll_out_unsettled, static_losses
+from bgdata.selfplay.rollout_decisions import roll_out_decision, static_losses
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
@@ -221,11 +221,8 @@ def rollout_arrays(
     """(the arrays of the plays of a decision, the number of its legal plays); they depend on this decision alone."""
     high, low = sample.dice[row].tolist()
     given = sample.boards[row], (high, low), chooser, int(sample.seeds[row]), parameters.how()
-    limits, window = parameters.limits(), parameters.window()
-    if parameters.settled_at is None:
-        found = roll_out_decision(*given, window, limits)
-    else:
-        found = roll_out_unsettled(*given, window, limits, parameters.settled_at)
+    settled_at = parameters.settled_at
+    found = roll_out_decision(*given, parameters.window(), parameters.limits(), settled_at=settled_at)
     equities = np.round(found.result.equities, DECIMALS)
     chances = flipped_chances(found.result.legal_chances().astype(np.float64))
     return {

@@ -13,7 +13,7 @@ from bgdata.kinds.column_values import text_arrays, text_column
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.measures.kinds.scores import READERS, UNITS, Measure, ScoresParameters, role_of
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.table import Table
 
 
@@ -63,7 +63,7 @@ class ScoresComputation(Computation[ScoresParameters]):
         except MissingTableError as error:
             raise CheckSkippedError(f"a source of the figures is gone: {error}") from error
         check_arrays(table, expected)
-        return sampled(table.manifest.rows, table.manifest.rows, "figures")
+        return sample_text(table.manifest.rows, table.manifest.rows, "figures")
 
 
 def score_arrays(context: Context[ScoresParameters]) -> dict[str, Array]:

@@ -238,8 +238,7 @@ def roll_out_cubeful(
         ranked = LookaheadPlayer(player).rank_plays(request.position, request.roll, stakes, rules)
         starts = play_starts(ranked, stakes, window.within, window.most_plays)
     progress.start("rollout", len(starts), "positions")
-    items = np.zeros(len(starts), np.int64)
-    result = roll_out_with_cube([*starts.values()], player.chooser, rules, limits, request.seed, request.how, items)
+    result = roll_out_with_cube([*starts.values()], player.chooser, rules, limits, request.seed, request.how)
     progress.advance(len(starts))
     choices = choice_rows(result, list(starts), is_turned=request.roll is not None, is_match=is_match)
     errors = result.standard_errors / result.point

@@ -39,7 +39,7 @@ from bgdata.measures.kinds.reference_positions_compute import (
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.rollout import Limits, RolloutSettings, roll_out
 from bgdata.selfplay.splits import SPLITS, halves_of_games
-from bgdata.selfplay.starts import Start
+from bgdata.selfplay.training_games import Start
 from bgdata.store.dataset import Context
 from bgdata.store.table import Table
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
@@ -47,7 +47,7 @@ from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.evaluation.sample_networks import pips_networks, pips_player
 from tests.rechecking import check_sample, inputs_of
-from tests.selfplay.test_starts import begun
+from tests.selfplay.test_training_games import begun
 
 SMALL = DATASET.smallest
 ROWS = len(THEMES) * SMALL.positions

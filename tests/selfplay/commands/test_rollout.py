@@ -206,7 +206,7 @@ def test_a_cube_decision(root: Path, player: NetworkPlayer) -> None:
     """No double beside double and take, from the same dice."""
     board, money = np.array(Position(ENDING_ID).board, np.int8), Stakes(Money(is_jacoby=False))
     starts = [CubefulStart(board, each, may_double=False) for each in (money, money.after_take())]
-    result = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72), items=np.zeros(2, np.int64))
+    result = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72))
     how = ("rollout", ENDING_ID, "--cube", "1", "--network", "random", "--trials", "72")
     rows = json.loads(succeeds(root, *how, "--format", "json"))
     assert [row["choice"] for row in rows] == ["no double", "double, take"]
@@ -219,7 +219,7 @@ def test_a_cube_decision(root: Path, player: NetworkPlayer) -> None:
     line = f"{'no double':<26}{result.values[0]:+9.4f}{result.standard_errors[0]:8.4f}"
     assert line in shown.splitlines()
     how_far = RolloutSettings(play_ply=1)
-    ahead = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72), 0, how_far, np.zeros(2, np.int64))
+    ahead = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72), 0, how_far)
     rows = json.loads(succeeds(root, *how, "--play-ply", "1", "--format", "json"))
     assert [row["value"] for row in rows] == ahead.values.tolist()
     owned = succeeds(root, *how[:2], "--cube", "2", "--owner", "opponent", *how[4:])
@@ -251,7 +251,7 @@ def test_plays_with_the_cube(root: Path, player: NetworkPlayer) -> None:
     plays = {str(play): play for play in legal_plays(Position(ENDING_ID), parse_roll("21"))}
     starts = [CubefulStart(np.array(plays[row["choice"]].next_position.board, np.int8), stakes.flip()) for row in rows]
     rules = CubeRules(met=met)
-    result = roll_out_with_cube(starts, player.chooser, rules, Limits(72), items=np.zeros(2, np.int64))
+    result = roll_out_with_cube(starts, player.chooser, rules, Limits(72))
     assert [row["value"] for row in rows] == pytest.approx((1 - result.values).tolist())
     assert rows[0]["loss"] == 0 <= rows[1]["loss"]
     assert {row["unit"] for row in rows} == {"mwc"}

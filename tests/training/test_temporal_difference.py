@@ -24,22 +24,20 @@ from bgdata.game.codec import check_legal_boards
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.selfplay.games import play_games, result_of
+from bgdata.training.kinds.network import DATASET
 from bgdata.training.networks import rounded_networks
-from bgdata.training.temporal_difference.run import (
-    COLUMNS,
+from bgdata.training.temporal_difference import (
     MOST_TURNS,
     SAMPLE,
     BearoffSample,
     Record,
-    Tally,
     Trainer,
     bearoff_sample,
-    curve_row,
+    fill_targets,
     learning_order,
     new_record,
     play_record,
     result_against_pubeval,
-    targets_of,
 )
 from tests.evaluation.sample_networks import random_networks
 from tests.reference.bearoff import layouts
@@ -70,6 +68,9 @@ def test_chances_are_what_happens(tiny: Trainer) -> None:
 
 
 def test_games_come_to_an_end(tiny: Trainer) -> None:
+    trainer = trained(replace(TINY, round_games=10), rounds=1)
+    points = np.abs(trainer.record.outcomes)
+    assert trainer.tally.tolist() == [10, *((points == won).sum() for won in (2, 3)), trainer.record.turns.sum()]
     assert (tiny.record.outcomes != 0).all()
     assert 40 < tiny.record.turns.mean() < 110
     assert 0.25 < (tiny.record.outcomes > 0).mean() < 0.75
@@ -253,7 +254,7 @@ def test_lambda_returns(trace: float) -> None:
         known[game, last] = False
     record = Record(np.zeros((6, 25, 26), np.int8), chances, sources.astype(np.int8), turns, np.zeros(6, np.int8))
     targets = np.full((6, 25, 5), 7, np.float32)
-    targets_of(record, trace, targets)
+    fill_targets(record, np.float32(trace), targets)
     for game, last in enumerate(turns.tolist()):
         values = chances[game, : last + 1].tolist()
         assert targets[game, :last] == pytest.approx(np.array(lambda_returns(values, known[game], trace)), abs=1e-5)
@@ -300,33 +301,21 @@ def test_bearoff_error(sample: BearoffSample) -> None:
     assert right.error_of(networks) < 1e-6
 
 
-def test_tally() -> None:
-    tally, record = Tally(np.zeros(4, np.int64)), new_record(4)
-    record.outcomes[:], record.turns[:] = [1, -2, 3, 0], [10, 20, 30, 400]  # the last one was cut
-    tally.add(record)
-    record.outcomes[:] = [-1, 2, -2, -3]
-    tally.add(record)
-    assert tally.counts.tolist() == [8, 3, 2, 920]
-    assert tally.take() == [115, 3 / 8, 2 / 8]
-    assert tally.counts.tolist() == [0, 0, 0, 0]
-
-
 def test_row(tiny: Trainer, sample: BearoffSample) -> None:
-    tally = Tally(np.zeros(4, np.int64))
-    tally.add(tiny.record)
-    row = curve_row(tiny, 1000, tally, sample, 60)
+    """Of all games since the last row."""
+    tiny.tally[:] = 8, 3, 2, 920
+    row = tiny.curve_row(1000, sample, 60)
     networks = rounded_networks(tiny.networks)
     result = result_of(play_games(NetworkPlayer(networks, NO_TABLES), PubEval(), 60, seed=0))
-    points = np.abs(tiny.record.outcomes)
-    assert dict(zip(COLUMNS, row, strict=True)) == {
+    assert dict(zip((column.name for column in DATASET.columns), row, strict=True)) == {
         "games": 1000,
         "rate": tiny.recipe.rate_after(1000),
-        "turns_per_game": tiny.record.turns.mean(),
-        "gammon_share": (points == 2).mean(),
-        "backgammon_share": (points == 3).mean(),
+        "turns_per_game": 115,
+        "gammon_share": 3 / 8,
+        "backgammon_share": 2 / 8,
         "points_per_game": result.points_per_game,
         "standard_error": result.standard_error,
         "bearoff_error": sample.error_of(networks),
     }
     assert result_against_pubeval(networks, NO_TABLES, 60) == result
-    assert not tally.counts.any()
+    assert not tiny.tally.any()

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from bgdata.kernel import threads
 from bgdata.training.kinds import turn_input as declared
-from bgdata.training.temporal_difference.run import MOST_TURNS
-from bgdata.training.temporal_difference.turn_input import (
+from bgdata.training.temporal_difference import MOST_TURNS
+from bgdata.training.turn_networks import (
     Arm,
     TurnNetworks,
     chances_at_start,

@@ -37,11 +37,14 @@ from bgdata.selfplay.games import (
     play_games,
     result_of,
 )
-from bgdata.training.networks import FloatNetworks, new_networks, rounded_networks
-from bgdata.training.temporal_difference.learning import learn
-from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
+from bgdata.training.gradient import learn
+from bgdata.training.networks import FloatNetworks, Integers, new_networks, rounded_networks
+from bgdata.training.recipes import TemporalDifferenceRecipe
 
 MOST_TURNS = 400  # untrained players can go on for thousands; a game cut here learns from its last value
+SAMPLE = 2000  # bearoff positions
+TEST_SEED = 0  # of the games against PubEval
+NETWORKS = 3
 _EXACT, _COMBINED = int(AnswerSource.EXACT), int(AnswerSource.COMBINED)
 
 
@@ -69,91 +72,38 @@ def new_record(games: int) -> Record:
 def play_record(networks: Networks, tables: BearoffArrays, seed: int, first: int, record: Record) -> None:
     """Play games first, first + 1, ... of a seed, and fill the record with them; they are the same on any number of
     threads. The first roll of a game is never a double."""
-    in_threads(fill_record, len(record.turns), network_chooser(networks, tables), seed, first, *record)
+    in_threads(_fill_record, len(record.turns), network_chooser(networks, tables), seed, first, record)
 
 
 @kernel()
-def fill_record(
-    begin: int,
-    end: int,
-    chooser: Chooser,
-    seed: int,
-    first: int,
-    boards: Boards,
-    chances: Chances,
-    sources: NDArray[np.int8],
-    turns: NDArray[np.int32],
-    outcomes: NDArray[np.int8],
-) -> None:
-    """Fills the rows begin:end of the arrays of a Record with game first + row; player 0 begins."""
+def _fill_record(begin: int, end: int, chooser: Chooser, seed: int, first: int, record: Record) -> None:
+    """Fills the rows begin:end of a record with game first + row; player 0 begins."""
     scratch, nothing = new_game_scratch(chooser, chooser), nothing_recorded()
     for row in range(begin, end):
-        record = Turns(boards[row], nothing.dice, nothing.after_play, chances[row], sources[row])
-        stream, most = random_stream(seed, first + row), boards.shape[1]
-        outcomes[row], turns[row] = play_game(
-            chooser, chooser, stream, first + row, 0, START.copy(), True, most, scratch, record
+        turns = Turns(record.boards[row], nothing.dice, nothing.after_play, record.chances[row], record.sources[row])
+        stream, most = random_stream(seed, first + row), record.boards.shape[1]
+        record.outcomes[row], record.turns[row] = play_game(
+            chooser, chooser, stream, first + row, 0, START.copy(), True, most, scratch, turns
         )
 
 
-def targets_of(record: Record, td_lambda: float, targets: Chances) -> None:
-    """Fills targets[game, turn, 0:5] with the lambda-returns of every position of a record: see `fill_targets`."""
-    fill_targets(record.chances, record.sources, record.turns, np.float32(td_lambda), targets)
-
-
 @kernel(parallel=True)
-def fill_targets(
-    chances: Chances,
-    sources: NDArray[np.int8],
-    turns: NDArray[np.int32],
-    td_lambda: np.float32,
-    targets: Chances,
-) -> None:
-    """Fills targets[game, turn, 0:5] with the target for the position before a turn, seen by the player on roll there:
-    the chances of a table if one covers it; else the chances of the next position and its target, in shares 1 -
+def fill_targets(record: Record, td_lambda: np.float32, targets: Chances) -> None:
+    """Fills targets[game, turn, 0:5] with the lambda-return of the position before a turn, seen by the player on roll
+    there: the chances of a table if one covers it; else the chances of the next position and its target, in shares 1 -
     td_lambda and td_lambda; before the last turn the outcome, or the last evaluation where the game was cut off."""
-    for game in prange(len(turns)):
-        later = np.empty(5, np.float32)
-        last = turns[game] - 1
+    for game in prange(len(record.turns)):
+        later, chances = np.empty(5, np.float32), record.chances[game]
+        last = record.turns[game] - 1
         for turn in range(last, -1, -1):
-            if turn > 0 and _EXACT <= sources[game, turn] <= _COMBINED:
-                targets[game, turn] = chances[game, turn]
+            if turn > 0 and _EXACT <= record.sources[game, turn] <= _COMBINED:
+                targets[game, turn] = chances[turn]
             else:
                 for item in range(5):
-                    value = chances[game, turn + 1, item]  # of a finished game, its outcome
+                    value = chances[turn + 1, item]  # of a finished game, its outcome
                     longer = targets[game, turn + 1, item] if turn < last else value
                     later[item] = value + td_lambda * (longer - value)
                 fill_turned(later, targets[game, turn])
-
-
-SAMPLE = 2000  # bearoff positions
-TEST_SEED = 0  # of the games against PubEval
-COLUMNS = (
-    "games",
-    "rate",
-    "turns_per_game",
-    "gammon_share",
-    "backgammon_share",
-    "points_per_game",
-    "standard_error",
-    "bearoff_error",
-)
-
-
-class Tally(NamedTuple):
-    """Counts of self-play since the last row of the learning curve; checkpoints save them."""
-
-    counts: NDArray[np.int64]  # [games, gammons, backgammons, turns]
-
-    def add(self, record: Record) -> None:
-        """Count the games of a round."""
-        points = np.abs(record.outcomes)
-        self.counts[:] += [len(points), (points == 2).sum(), (points == 3).sum(), record.turns.sum()]
-
-    def take(self) -> list[float]:
-        """(turns per game, share of gammons, share of backgammons), and reset the counts."""
-        games, gammons, backgammons, turns = self.counts.tolist()
-        self.counts[:] = 0
-        return [turns / games, gammons / games, backgammons / games]
 
 
 class BearoffSample(NamedTuple):
@@ -172,7 +122,7 @@ def bearoff_sample(table: TwoSidedTable, seed: int) -> BearoffSample:
     """SAMPLE positions in which both sides have checkers, drawn uniformly by the seed."""
     layouts = int(len(table) ** 0.5 + 0.5)
     pairs = np.empty((SAMPLE, 2), np.int64)
-    fill_indexes(np.uint64(random_stream(seed, 0)), layouts, pairs)
+    _fill_indexes(np.uint64(random_stream(seed, 0)), layouts, pairs)
     boards = np.zeros((SAMPLE, 26), np.int8)
     for board, (on_roll, opponent) in zip(boards, pairs.tolist(), strict=True):
         board[1 : table.points + 1] += np.array(layout_at(on_roll, table.points), np.int8)
@@ -181,7 +131,7 @@ def bearoff_sample(table: TwoSidedTable, seed: int) -> BearoffSample:
 
 
 @kernel()
-def fill_indexes(stream: np.uint64, layouts: int, pairs: NDArray[np.int64]) -> None:
+def _fill_indexes(stream: np.uint64, layouts: int, pairs: Integers) -> None:
     """Fills pairs[row, side] with random position indexes above 0."""
     for row in range(len(pairs)):
         for side in range(2):
@@ -191,23 +141,6 @@ def fill_indexes(stream: np.uint64, layouts: int, pairs: NDArray[np.int64]) -> N
 def result_against_pubeval(networks: Networks, tables: BearoffArrays, count: int) -> SeriesResult:
     """The result of the first `count` test games; the dice are the same for all networks."""
     return result_of(play_games(NetworkPlayer(networks, tables), PubEval(), count, seed=TEST_SEED))
-
-
-def curve_row(trainer: Trainer, games: int, tally: Tally, sample: BearoffSample, test_games: int) -> list[float]:
-    """One row of the learning curve, in the order of COLUMNS, after `games` games of self-play."""
-    networks = rounded_networks(trainer.networks)
-    result = result_against_pubeval(networks, trainer.tables, test_games)
-    return [
-        games,
-        trainer.recipe.rate_after(games),
-        *tally.take(),
-        result.points_per_game,
-        result.standard_error,
-        sample.error_of(networks),
-    ]
-
-
-NETWORKS = 3
 
 
 class Trainer:
@@ -222,6 +155,7 @@ class Trainer:
         self.tables = tables
         self.networks = networks or new_networks(recipe.input_sets(), recipe.layers(), recipe.seed)
         self.record: Record = new_record(recipe.round_games)
+        self.tally = np.zeros(4, np.int64)  # games, gammons, backgammons, turns since the last row of the curve
         self._targets: Chances = np.zeros((recipe.round_games, MOST_TURNS, 5), np.float32)
 
     def play_round(self, number: int) -> None:
@@ -232,34 +166,43 @@ class Trainer:
         recipe, record = self.recipe, self.record
         first = number * recipe.round_games
         play_record(rounded_networks(self.networks), self.tables, recipe.seed, first, record)
-        targets_of(record, recipe.td_lambda, self._targets)
+        fill_targets(record, np.float32(recipe.td_lambda), self._targets)
         boards = record.boards.reshape(-1, 26)
         order, ends = learning_order(boards, record.turns, recipe.seed, number)
         rate = np.float32(recipe.rate_after(first))
-        learn(*self.networks, boards, self._targets.reshape(-1, 5), order, ends, rate, False)
+        learn(self.networks, boards, self._targets.reshape(-1, 5), order, ends, rate, False)
         if not (np.isfinite(self.networks.weights).all() and np.isfinite(self.networks.biases).all()):
             raise CheckFailedError(
                 f"expected finite weights after {first} games, found others; "
                 f"try a learning rate below {recipe.learning_rate}"
             )
+        points = np.abs(record.outcomes)
+        self.tally += [len(points), (points == 2).sum(), (points == 3).sum(), record.turns.sum()]
+
+    def curve_row(self, games: int, sample: BearoffSample, test_games: int) -> list[float]:
+        """One row of the learning curve after `games` games of self-play, in the order of the columns of the kind
+        `network`; the tally begins anew."""
+        networks = rounded_networks(self.networks)
+        result = result_against_pubeval(networks, self.tables, test_games)
+        played, gammons, backgammons, turns = self.tally.tolist()
+        self.tally[:] = 0
+        means = turns / played, gammons / played, backgammons / played
+        figures = result.points_per_game, result.standard_error, sample.error_of(networks)
+        return [games, self.recipe.rate_after(games), *means, *figures]
 
 
-def learning_order(
-    boards: Boards, turns: NDArray[np.int32], seed: int, number: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def learning_order(boards: Boards, turns: NDArray[np.int32], seed: int, number: int) -> tuple[Integers, Integers]:
     """(rows int64[n], ends int64[4]): rows of boards[game * MOST_TURNS + turn, slot] in a random order that is decided
     by the seed and the number of the round; those of network w are rows[ends[w]:ends[w + 1]]."""
     rows = np.flatnonzero(np.arange(MOST_TURNS) < turns[:, None])
     keys = np.empty(len(rows), np.uint64)
     counts = np.zeros(NETWORKS, np.int64)
-    fill_keys(boards, rows, np.uint64(random_stream(seed, -1 - number)), keys, counts)
+    _fill_keys(boards, rows, np.uint64(random_stream(seed, -1 - number)), keys, counts)
     return rows[np.argsort(keys, kind="stable")], np.concatenate([[0], np.cumsum(counts)])
 
 
 @kernel()
-def fill_keys(
-    boards: Boards, rows: NDArray[np.int64], stream: np.uint64, keys: NDArray[np.uint64], counts: NDArray[np.int64]
-) -> None:
+def _fill_keys(boards: Boards, rows: Integers, stream: np.uint64, keys: NDArray[np.uint64], counts: Integers) -> None:
     """Fills keys[item] with random numbers that sort boards[rows[item], slot] by network first, and counts[network]."""
     for item in range(len(rows)):
         which = network_of(class_of(boards[rows[item]]))

@@ -17,10 +17,9 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
 from bgdata.kernel import threads
 from bgdata.training.networks import FloatNetworks
-from bgdata.training.supervised.examples import Examples, Sparse, fill_sparse, fill_sparse_alone, most_used, new_sparse
-from bgdata.training.supervised.kernels import FIRST_LIMIT, LATER_LIMIT
-from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.supervised.trainer import KernelTrainer
+from bgdata.training.recipes import SupervisedRecipe
+from bgdata.training.supervised.examples import Examples
+from bgdata.training.supervised.trainer import FIRST_LIMIT, LATER_LIMIT, KernelTrainer, sparse_inputs
 from tests.evaluation.sample_networks import random_floats
 from tests.random_games import random_game_positions
 from tests.reference.networks import unpacked
@@ -48,12 +47,10 @@ def examples(which: int, count: int, seed: int = 4) -> Examples:
     return Examples(boards, found)
 
 
-def train(
-    networks: FloatNetworks, which: int, given: Examples, recipe: SupervisedRecipe, shared: bool = False
-) -> KernelTrainer:
+def train(networks: FloatNetworks, which: int, given: Examples, recipe: SupervisedRecipe) -> KernelTrainer:
     """Let one network learn the examples once, at the rate of the recipe."""
     trainer = KernelTrainer(networks, which, recipe)
-    trainer.learn(trainer.prepare(given, shared), [recipe.learning_rate, recipe.learning_rate], shared)
+    trainer.learn(trainer.prepare(given), [recipe.learning_rate, recipe.learning_rate])
     return trainer
 
 
@@ -64,14 +61,13 @@ def test_sparse_inputs(input_set: InputSet, batch: int) -> None:
     boards = np.ascontiguousarray(sample_boards()[:200])
     expected = encode(input_set, boards) / np.float32(64)
     found = []
-    for fill in (fill_sparse, fill_sparse_alone):
-        sparse = new_sparse(input_set, input_count(input_set), len(boards), batch)
-        fill(int(input_set), boards, batch, sparse)
+    for count in (1, 2):
+        with threads(count):
+            sparse = sparse_inputs(input_set, input_count(input_set), boards, batch)
         by_row, by_input = np.zeros_like(expected), np.zeros_like(expected)
-        for row, count in enumerate(sparse.counts.tolist()):
-            assert count % 4 == 0
-            assert count <= most_used(input_set)
-            np.add.at(by_row[row], sparse.columns[row, :count], sparse.values[row, :count])
+        for row, used in enumerate(sparse.counts.tolist()):
+            assert used % 4 == 0
+            np.add.at(by_row[row], sparse.columns[row, :used], sparse.values[row, :used])
         for number, starts in enumerate(sparse.starts):
             for item in range(len(starts) - 1):
                 samples = sparse.samples[number, starts[item] : starts[item + 1]]
@@ -92,8 +88,9 @@ def full_house() -> Boards:
 
 @pytest.mark.parametrize("input_set", list(InputSet))
 def test_there_is_room_for_the_fullest_board(input_set: InputSet) -> None:
-    boards = np.concatenate([full_house(), sample_boards()])
-    assert (encode(input_set, boards) != 0).sum(axis=1).max() <= most_used(input_set)
+    sparse = sparse_inputs(input_set, input_count(input_set), full_house(), 1)
+    room = sparse.columns.shape[1]
+    assert (encode(input_set, np.concatenate([full_house(), sample_boards()])) != 0).sum(axis=1).max() <= room
 
 
 @pytest.mark.slow
@@ -178,9 +175,10 @@ def test_averages_of_weights(keep: float) -> None:
         before, networks, averages, plain = (random_floats(1, size=3) for _ in range(4))
         given = examples(which, 40)
         trainer = KernelTrainer(networks, which, recipe, averages)
-        for shared, part in ((False, slice(0, 14)), (True, slice(14, 40))):
-            some = Examples(given.boards[part], given.targets[part])
-            trainer.learn(trainer.prepare(some, shared), [0.05, 0.05], shared)
+        for count, part in ((1, slice(0, 14)), (2, slice(14, 40))):
+            with threads(count):
+                some = Examples(given.boards[part], given.targets[part])
+                trainer.learn(trainer.prepare(some), [0.05, 0.05])
         boards, targets = given.boards.tolist(), given.targets.tolist()
         wanted = trained_averages(unpacked(before, which), boards, np.array(targets), 7, 0.05, keep)
         old = matrices(unpacked(before, which))
@@ -198,12 +196,12 @@ def test_any_number_of_threads(optimizer: str) -> None:
     """Shared among all threads or on one, the same to the last bit, what Adam remembers too; units beyond a block."""
     recipe = SupervisedRecipe(batch_size=16, optimizer=optimizer, learning_rate=0.01)
     results = []
-    for shared, count in ((True, 1), (True, 2), (False, 1)):
+    for count in (1, 2):
         networks = random_floats(2)  # 33 units
         with threads(count):
-            trainer = train(networks, 2, examples(2, 100), recipe, shared)
+            trainer = train(networks, 2, examples(2, 100), recipe)
         results.append([values.tobytes() for values in (*networks, trainer.means, trainer.squares)])
-    assert results[0] == results[1] == results[2]
+    assert results[0] == results[1]
     assert results[0][1] != random_floats(2).weights.tobytes()
 
 
@@ -214,9 +212,3 @@ def test_weights_stay_in_the_range_of_a_player() -> None:
         train(networks, 2, Examples(given.boards, (given.targets > 0.5).astype(np.float32)), SupervisedRecipe(
             batch_size=4, optimizer="sgd", learning_rate=10.0))  # fmt: skip
     check_limits(networks)
-
-
-def test_sparse_is_room_for_the_batches() -> None:
-    sparse: Sparse = new_sparse(InputSet.CONTACT, 260, 10, 4)
-    assert sparse.starts.shape == (3, 261)
-    assert sparse.samples.shape == sparse.factors.shape == (3, 4 * most_used(InputSet.CONTACT))

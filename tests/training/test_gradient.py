@@ -17,8 +17,8 @@ from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import Boards
 from bgdata.kernel import threads
+from bgdata.training.gradient import learn, weigh_floats
 from bgdata.training.networks import FloatNetworks, copy_networks, new_networks, rounded_networks
-from bgdata.training.temporal_difference.learning import learn, weigh_floats
 from tests.evaluation.sample_networks import SHAPES, random_floats
 from tests.random_games import random_game_positions
 from tests.reference.games import stream_bits
@@ -49,7 +49,7 @@ def train(networks: FloatNetworks, boards: Boards, wanted: Chances, rate: float 
     classes = np.array([network_of(number) for number in position_classes(boards)])
     order = np.argsort(classes, kind="stable")
     ends = np.concatenate([[0], np.cumsum(np.bincount(classes, minlength=3))])
-    learn(*networks, boards, wanted, order, ends, np.float32(rate), squared)
+    learn(networks, boards, wanted, order, ends, np.float32(rate), squared)
 
 
 @pytest.mark.parametrize("squared", [False, True])
@@ -97,10 +97,10 @@ def test_positions_are_learned_one_after_the_other() -> None:
     wanted, rate = targets(boards), np.float32(0.3)
     at_once, one_by_one, backwards = (random_floats(1) for _ in range(3))
     ends = np.array([0, 0, 0, 20])
-    learn(*at_once, boards, wanted, np.arange(20), ends, rate, False)
-    learn(*backwards, boards, wanted, np.arange(20)[::-1].copy(), ends, rate, False)
+    learn(at_once, boards, wanted, np.arange(20), ends, rate, False)
+    learn(backwards, boards, wanted, np.arange(20)[::-1].copy(), ends, rate, False)
     for row in range(20):
-        learn(*one_by_one, boards, wanted, np.array([row]), np.minimum(ends, 1), rate, False)
+        learn(one_by_one, boards, wanted, np.array([row]), np.minimum(ends, 1), rate, False)
     assert np.array_equal(at_once.weights, one_by_one.weights)
     assert np.array_equal(at_once.biases, one_by_one.biases)
     assert not np.array_equal(at_once.weights, backwards.weights)
