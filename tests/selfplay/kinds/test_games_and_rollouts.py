@@ -147,6 +147,17 @@ WRONG: dict[str, Cases] = {
         ({"least_change": -1.0}, "a least change of 0 to 6 points, got -1"),
         ({"least_change": nan}, "a least change of 0 to 6 points, got nan"),
     ],
+    "bearoff_labels": [
+        ({"points": 0}, "1 to 12 points, got 0"),
+        ({"points": 13}, "1 to 12 points, got 13"),
+        ({"table_points": 0}, "1 to .* points and 1 to 15 checkers, got 0 points and 3 checkers"),
+        ({"table_checkers": 0}, "1 to .* points and 1 to 15 checkers, got 3 points and 0 checkers"),
+        ({"table_points": 13}, "1 to 12 points, got 13"),
+        ({"table_checkers": 16}, ".* 1 to 15 checkers"),
+        ({"pairs": -1}, "0 to 268,435,456 pairs, got -1"),
+        ({"exact_pairs": 1 << 29}, "0 to 268,435,456 exact pairs, got 536870912"),
+        ({"seed": -1}, "a seed from 0"),
+    ],
     "engine_labels": [
         *LABELS,
         ({"engine": "xg"}, "an engine among gnubg, bgsage and network, got 'xg'"),

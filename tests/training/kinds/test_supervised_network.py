@@ -35,8 +35,7 @@ from bgdata.store import job
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.studies.kinds.contact_parts import DATASET as CONTACT_PARTS
-from bgdata.training.feed.feed import open_feed
-from bgdata.training.kinds import supervised_network_compute as supervised_network
+from bgdata.training.kinds import network_compute
 from bgdata.training.kinds.supervised_network import CLASSES, DATASET, SupervisedParameters, WeightedLabels, best_epoch
 from bgdata.training.networks import layer_views
 from bgdata.warehouse import Warehouse
@@ -94,7 +93,7 @@ def test_each_network_keeps_its_best_epoch(untaught: Warehouse) -> None:
     kept = [best_epoch(curve, which) for which in range(3)]
     assert kept == curve[:, :, 3].argmin(axis=0).tolist()
     assert kept != [4, 4, 4]
-    validation = open_feed(untaught, TINY.labels[0].name, split="validation", seed=TINY.seed).batch(0, 0)
+    validation = untaught.batches(TINY.labels[0].name, split="validation", seed=TINY.seed).batch(0, 0)
     found = evaluations(open_networks(table), NO_TABLES, validation.boards)
     for which, name in enumerate(CLASSES):
         rows = found.sources == 3 + which
@@ -150,7 +149,7 @@ def test_damage_is_found(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> N
         values[place] = value
         with pytest.raises(CheckFailedError, match=r"points per game within 0\.0000, as in the first 20 test games"):
             check_sample(DATASET, Corrupted(table, **{name: values}), inputs, 50, np.random.default_rng(0))
-    monkeypatch.setattr(supervised_network, "LEAST_GAMES", 10)
+    monkeypatch.setattr(network_compute, "LEAST_GAMES", 10)
     check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
 
 
