@@ -117,7 +117,7 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **optio
     from bgdata.evaluation.bearoff import sizes
     from bgdata.measures.steps.scores import table_size
 
-    recipe = found_corpus(warehouse, corpus)
+    recipe = corpus_recipe(warehouse, corpus)
     points, checkers = table_size(warehouse, table, "to rescore by")
     race_points = 0
     if options["combined"]:
@@ -187,7 +187,7 @@ from selfplay_labels_summary where variant = $variant order by positions desc
 """
 
 
-def found_corpus(warehouse: Warehouse, source: str) -> SelfPlayParameters:
+def corpus_recipe(warehouse: Warehouse, source: str) -> SelfPlayParameters:
     """The parameters of a corpus that is there, undamaged, and made by the current recipe, as the labels name their
     input."""
     kind, variant, *_ = [*source.split("/"), ""]
