@@ -167,6 +167,10 @@ def test_callable_plays_and_is_scored(tmp_path: Path) -> None:
             "expected a module of Python for the player 'dice_kinds.nowhere:x', got ModuleNotFound",
         ),
         ("dice_kinds.players:np", "expected a function with an attribute version, .* got 'module'"),
+        (
+            "dice_kinds.players:none",
+            "expected a function 'none' in the module 'dice_kinds.players', found no such name",
+        ),
         ("os:abort", "expected a function with an attribute version, .*; try: abort.version = "),
     ],
 )
