@@ -32,9 +32,9 @@ def own_folder() -> Path:
 
 
 def open_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> LookaheadPlayer:
-    """A player, with the small tables if the warehouse is the user's own. Raises what `named.map_player` raises, and
+    """A player, with the small tables if the warehouse is the user's own. Raises what `map_player` raises, and
     StorageError."""
-    from bgdata.evaluation.networks.named import map_player
+    from bgdata.evaluation.networks.player import map_player
 
     build_small_tables(warehouse)
     return map_player(warehouse, network, ply)

@@ -29,9 +29,9 @@ from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.rows import cell_rows, score_rows
 from bgdata.equity.stored_met import find_met
 from bgdata.errors import UsageError
-from bgdata.evaluation.rows.stakes import parse_away
+from bgdata.evaluation.rows import parse_away
 from bgdata.formats.lines import write_bytes
-from bgdata.formats.met_xml import MetTable, format_met
+from bgdata.formats.met_files import MetTable, format_met
 from bgdata.game.match import MatchScore
 from bgdata.rows import CHANCE, COUNT, Column, Quantity, table_lines
 from bgdata.warehouse import Warehouse

@@ -10,7 +10,7 @@ from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.rows import cell_rows, score_rows
 from bgdata.equity.stored_met import KINDS, default_met, find_met, met_names
 from bgdata.errors import BgdataError
-from bgdata.evaluation.rows.stakes import parse_away
+from bgdata.evaluation.rows import parse_away
 from bgdata.game.match import MatchScore
 from bgdata.rows import whole_rows
 from bgdata.web.answer import Page, percent, shade, signed_text

@@ -241,11 +241,13 @@ class Dataset(ABC, Generic[P]):
 
     @functools.cached_property
     def computation(self) -> Computation[P]:
-        """How it is computed. The first call imports `<name>_compute` beside the declaration, and its kernels."""
+        """How it is computed. The first call imports `<name>_compute` beside the declaration, and its kernels; a module
+        that computes several kinds has their classes by name."""
         declaring = next(base for base in type(self).__mro__ if "name" in vars(base))
         package = declaring.__module__.rpartition(".")[0]
         module = import_module(f"{package}.{self.computed_by or self.name}_compute")
-        found: Computation[P] = module.COMPUTATION(self)
+        by_name = module.COMPUTATION
+        found: Computation[P] = (by_name[self.name] if isinstance(by_name, dict) else by_name)(self)
         return found
 
     def __getstate__(self) -> dict[str, Any]:

@@ -276,8 +276,8 @@ def _is_record_list(value: Any, checks: Mapping[str, Check]) -> bool:
 
 
 _is_digest = partial(is_name, "digest")
-_FILE_FIELDS = {"name": partial(is_name, "file"), "bytes": is_count, "sha256": _is_digest}
-_RAW_FILE_FIELDS = {entry.name: is_text for entry in fields(RawFile)} | {
+_FILE_FIELDS: dict[str, Check] = {"name": partial(is_name, "file"), "bytes": is_count, "sha256": _is_digest}
+_RAW_FILE_FIELDS: dict[str, Check] = {entry.name: is_text for entry in fields(RawFile)} | {
     "name": lambda value: is_text(value) and "/" not in value,  # else any text
     "bytes": is_count,
     "sha256": _is_digest,

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 import bgdata
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.gnubg_program import ask_gnubg
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.networks.named import KIND, open_network_player
-from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.evaluation.player import open_named_evaluator
+from bgdata.evaluation.players import NETWORK
 from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.position import START as START_POSITION
@@ -25,10 +24,11 @@ from bgdata.game.position import Position
 from bgdata.kernel import thread_count
 from bgdata.measures.kinds.reference_positions import published_references
 from bgdata.measures.steps.references import positions_per_second, spread
-from bgdata.selfplay.corpus import self_play
+from bgdata.selfplay.games import self_play
 from bgdata.selfplay.rollout import RolloutSettings, roll_out
 from bgdata.store.table import Table
 from tests.benchmarks.measure import WAREHOUSE, best_of
+from tests.oracles import ask_gnubg
 from tests.random_games import random_game_positions
 
 START, CONTACT = "4HPwATDgc/ABMA", "2K6JAyDYbgcDEA"  # what is rolled out
@@ -50,7 +50,7 @@ tell(time.perf_counter() - begin)
 
 def shipped_player() -> NetworkPlayer:
     """The networks of the package at ply 0, with the tables of the warehouse."""
-    player = open_network_player(KIND, 0, bgdata.open_warehouse(WAREHOUSE))
+    player = open_network_player(NETWORK, 0, bgdata.open_warehouse(WAREHOUSE))
     assert isinstance(player, NetworkPlayer)
     return player
 
@@ -124,7 +124,7 @@ def gnubg_rollout(position_id: str, with_luck: bool, repeats: int) -> float:
 
 def player_games(games: int, repeats: int) -> float:
     """Complete games of PubEval against PubEval; seconds a game."""
-    from bgdata.evaluation.pubeval import PubEval
+    from bgdata.evaluation.player import PubEval
     from bgdata.selfplay.games import play_games
 
     play_games(PubEval(), PubEval(), 1, seed=1)
@@ -171,8 +171,8 @@ def bearoff_boards(count: int) -> NDArray[np.int8]:
 
 def learning(inputs: str, hidden: str, repeats: int) -> float:
     """Temporal-difference learning, whole games, after the first 10,000; seconds a game."""
-    from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
-    from bgdata.training.temporal_difference.run import Trainer
+    from bgdata.training.recipes import TemporalDifferenceRecipe
+    from bgdata.training.temporal_difference import Trainer
 
     race = "race" if inputs == "contact" else inputs
     recipe = TemporalDifferenceRecipe(
@@ -194,9 +194,8 @@ def training(inputs: str, hidden: str, repeats: int) -> float:
     """Supervised learning from the default self-play labels with the feed and Adam, all three networks, forward and
     backward; seconds a position."""
     from bgdata.training.networks import new_networks
-    from bgdata.training.supervised.recipe import SupervisedRecipe
+    from bgdata.training.recipes import SupervisedRecipe, TemporalDifferenceRecipe
     from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
-    from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 
     race = "race" if inputs == "contact" else inputs
     shape = TemporalDifferenceRecipe(

@@ -82,7 +82,7 @@ def array_declarations() -> tuple[FlatArray, ...]:
         "cube_rollouts": ("lines", "boards", "mwc_percents", "forms", "actions", "seeds"),
         "best_plays": ("lines", "boards", "dice", "play_boards", "chances", "forms"),
     }
-    meaning = "As the reader gives it: bgdata.formats.gnubg_benchmark_tables"
+    meaning = "As the reader gives it: bgdata.formats.gnubg_benchmark"
     return tuple(
         FlatArray(f"{table}_{field}", dtypes.get(field, "int64"), "row", meaning)
         for table, names in tables.items()

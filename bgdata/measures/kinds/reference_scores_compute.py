@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.errors import BgdataError, CheckSkippedError
-from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.chances import Evaluator, cubeless_equities
 from bgdata.evaluation.player import as_evaluator, open_player_of_version
 from bgdata.evaluation.value_errors import error_summary
 from bgdata.game.board_kernels import position_classes

@@ -43,6 +43,7 @@ class BearoffLabels(Dataset[BearoffParameters]):
     """One row for each pair: first those from the one-sided table, by the layouts' indexes, then the others."""
 
     name = "bearoff_labels"
+    computed_by = "labels"
     revision = 1
     summary = "Bearoffs of a player against another with the chances of tables, gammons too: exact, or nearly."
     source = "Computed: pairs of layouts decided by a seed, answered by two-sided and combined one-sided tables"

@@ -119,6 +119,7 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
         "Computed: plays by cubeless money equity, or by their value with the cube; the cube by Janowski (1993), in "
         "matches with a match equity table, or by the jump model (arXiv 1203.5692)"
     )
+    computed_by = "selfplay"
     columns = GAMES.columns
     key = GAMES.key
     arrays = (

@@ -21,7 +21,7 @@ from bgdata.bearoff.gnubg_counts import one_sided_counts, two_sided_codes
 from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
-from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_two_sided
+from bgdata.formats.gnubg_bearoff import write_one_sided, write_two_sided
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table

@@ -15,7 +15,7 @@ from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.job import ranges
 from bgdata.training.kinds.turn_input import ARMS, FIGURES, TurnInputParameters, games_of
-from bgdata.training.temporal_difference.turn_input import (
+from bgdata.training.turn_networks import (
     TurnNetworks,
     chances_at_start,
     new_turn_networks,

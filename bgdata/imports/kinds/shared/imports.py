@@ -144,6 +144,7 @@ class FileImport(ImportedDataset[ImportParameters]):
 class PositionImport(FileImport):
     """An imported kind with one position in each row, with chances or without."""
 
+    computed_by = "positions"
     columns: ClassVar[tuple[Column, ...]] = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN, *CHANCE_COLUMNS)
     key = ("source", "line")
     arrays: ClassVar[tuple[FlatArray, ...]] = (*SOURCE_ARRAYS, *POSITION_ARRAYS, CHANCES_ARRAY, *QUARANTINE_ARRAYS)

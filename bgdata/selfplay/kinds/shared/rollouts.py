@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.bearoff.kinds.shared.race import race_inputs
 from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError, UsageError
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
+from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
 from bgdata.imports.kinds.shared.imports import POSITION_ARRAYS
 from bgdata.kinds import all_kinds
 from bgdata.kinds.columns import CLASS_COLUMN, POSITION_COLUMNS, TURN_COLUMN
