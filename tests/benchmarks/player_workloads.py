@@ -11,23 +11,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bgdata
+from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
-from bgdata.evaluation.player import open_named_evaluator
+from bgdata.evaluation.player import PubEval, open_named_evaluator
 from bgdata.evaluation.players import NETWORK
 from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS
+from bgdata.game.play_kernels import play_counts
 from bgdata.game.position import START as START_POSITION
 from bgdata.game.position import Position
 from bgdata.kernel import thread_count
 from bgdata.measures.kinds.reference_positions import published_references
 from bgdata.measures.steps.references import positions_per_second, spread
-from bgdata.selfplay.games import self_play
+from bgdata.selfplay.games import play_games, self_play
 from bgdata.selfplay.rollout import RolloutSettings, roll_out
+from bgdata.selfplay.series import CubefulRules, CubeSide, cubeful_results
 from bgdata.store.table import Table
+from bgdata.training.feed.rows import Batch
+from bgdata.training.networks import new_networks, rounded_networks
+from bgdata.training.recipes import SupervisedRecipe, TemporalDifferenceRecipe
+from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
+from bgdata.training.temporal_difference import Trainer
 from tests.benchmarks.measure import WAREHOUSE, best_of
+from tests.benchmarks.workloads import import_labels, training_file
 from tests.oracles import ask_gnubg
 from tests.random_games import random_game_positions
 
@@ -124,20 +134,12 @@ def gnubg_rollout(position_id: str, with_luck: bool, repeats: int) -> float:
 
 def player_games(games: int, repeats: int) -> float:
     """Complete games of PubEval against PubEval; seconds a game."""
-    from bgdata.evaluation.player import PubEval
-    from bgdata.selfplay.games import play_games
-
     play_games(PubEval(), PubEval(), 1, seed=1)
     return best_of(repeats, lambda: play_games(PubEval(), PubEval(), games, seed=1)) / games
 
 
 def network_plays(inputs: str, hidden: int, repeats: int) -> float:
     """Every play of 20,000 positions of random games evaluated to choose the best; seconds an evaluation."""
-    from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
-    from bgdata.evaluation.networks.player import NetworkPlayer
-    from bgdata.game.play_kernels import play_counts
-    from bgdata.training.networks import new_networks, rounded_networks
-
     race = InputSet.RACE if inputs == "contact" else input_set_named(inputs)
     input_sets = (race, input_set_named(inputs), input_set_named(inputs))
     player = NetworkPlayer(rounded_networks(new_networks(input_sets, ((hidden,),) * 3, 1)), NO_TABLES)
@@ -149,8 +151,6 @@ def network_plays(inputs: str, hidden: int, repeats: int) -> float:
 
 def bearoff_bulk(is_two_sided: bool, repeats: int) -> float:
     """Five chances of a million random bearoff positions, from boards; seconds a position."""
-    from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
-
     evaluator = open_bearoff(bgdata.open_warehouse(WAREHOUSE))
     if not is_two_sided:
         evaluator = BearoffEvaluator(one_sided=evaluator.one_sided, gammon=evaluator.gammon)
@@ -171,9 +171,6 @@ def bearoff_boards(count: int) -> NDArray[np.int8]:
 
 def learning(inputs: str, hidden: str, repeats: int) -> float:
     """Temporal-difference learning, whole games, after the first 10,000; seconds a game."""
-    from bgdata.training.recipes import TemporalDifferenceRecipe
-    from bgdata.training.temporal_difference import Trainer
-
     race = "race" if inputs == "contact" else inputs
     recipe = TemporalDifferenceRecipe(
         inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden
@@ -193,10 +190,6 @@ def learning(inputs: str, hidden: str, repeats: int) -> float:
 def training(inputs: str, hidden: str, repeats: int) -> float:
     """Supervised learning from the default self-play labels with the feed and Adam, all three networks, forward and
     backward; seconds a position."""
-    from bgdata.training.networks import new_networks
-    from bgdata.training.recipes import SupervisedRecipe, TemporalDifferenceRecipe
-    from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
-
     race = "race" if inputs == "contact" else inputs
     shape = TemporalDifferenceRecipe(
         inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden
@@ -215,8 +208,6 @@ def training(inputs: str, hidden: str, repeats: int) -> float:
 
 def cubeful_games(with_luck: bool, count: int, repeats: int) -> float:
     """Money games of the shipped network with a cube life index of 0.7; seconds a game."""
-    from bgdata.selfplay.series import CubefulRules, CubeSide, cubeful_results
-
     chooser, sides = shipped_player().chooser, (CubeSide(), CubeSide())
     cubeful_results(chooser, sides, CubefulRules(), 2, 1, with_luck=with_luck)
     return (
@@ -245,9 +236,6 @@ def look_ahead(ply: int, repeats: int) -> float:
 
 def feed(features: str, from_parquet: bool, repeats: int) -> float:
     """An epoch of 1.2 million labelled positions, in batches of 4,096 to NumPy; seconds a row."""
-    from bgdata.training.feed.rows import Batch
-    from tests.benchmarks.workloads import import_labels, training_file
-
     with tempfile.TemporaryDirectory() as folder:
         warehouse = import_labels(training_file(Path(folder), 1_500_000))
         opened = warehouse.batches("gnubg_training", seed=1, features=features, from_parquet=from_parquet)
