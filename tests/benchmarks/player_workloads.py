@@ -26,7 +26,7 @@ from bgdata.game.position import START as START_POSITION
 from bgdata.game.position import Position
 from bgdata.kernel import thread_count
 from bgdata.measures.kinds.reference_positions import published_references
-from bgdata.measures.steps.references import positions_per_second, spread
+from bgdata.measures.steps.sets import positions_per_second, spread
 from bgdata.selfplay.games import play_games, self_play
 from bgdata.selfplay.rollout import RolloutSettings, roll_out
 from bgdata.selfplay.series import CubefulRules, CubeSide, cubeful_results
