@@ -10,7 +10,6 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
 from math import isfinite
 from types import MappingProxyType, NoneType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
@@ -86,10 +85,14 @@ def _all_finite(value: Any) -> bool:
     return not isinstance(value, float) or isfinite(value)
 
 
-@cache
+_HINTS: dict[type, Mapping[str, Any]] = {}
+
+
 def _hints_of(declared: type) -> Mapping[str, Any]:
     """The types of the fields of a class, read once: many recipes are made where the kinds of dataset are loaded."""
-    return MappingProxyType(get_type_hints(declared))
+    if declared not in _HINTS:
+        _HINTS[declared] = MappingProxyType(get_type_hints(declared))
+    return _HINTS[declared]
 
 
 @dataclass(frozen=True)
