@@ -48,8 +48,8 @@ def two_networks(memory_path: Path) -> tuple[Warehouse, Table, Table]:
 
 
 def test_the_version_that_was_asked_for_last_answers(two_networks: tuple[Warehouse, Table, Table]) -> None:
-    """Trained by seeds 1, 2, 1: the third command found it built, and the second one went on playing. Then `use` chooses,
-    but no damaged one."""
+    """Trained by seeds 1, 2, 1: the third command found it built, and the second one went on playing. `use` chooses
+    then, but no damaged one."""
     warehouse, first, second = two_networks
     assert first.folder != second.folder
     assert second.name in evaluated(warehouse.root, "--network", "small")
