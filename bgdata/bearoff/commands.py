@@ -10,8 +10,8 @@ import click
 import numpy as np
 
 from bgdata.bearoff.index import layout_at
-from bgdata.bearoff.kinds.race_error import COMBINATIONS, RaceErrorParameters
 from bgdata.bearoff.kinds.race_error import DATASET as RACE_ERROR
+from bgdata.bearoff.kinds.race_error import RaceErrorParameters
 from bgdata.cli.charts import new_figure, write_figure
 from bgdata.cli.options import force_option, format_option, plot_option, table_option, threads_option
 from bgdata.cli.output import build_version, show_rows
@@ -39,7 +39,7 @@ COLUMNS = (
 @table_option
 @click.option(
     "--combination",
-    type=click.Choice(COMBINATIONS),
+    type=click.Choice(RACE_ERROR.combinations),
     default=RaceErrorParameters.combination,
     show_default=True,
     help="As if each side just raced, or less the mean excess of that.",

@@ -44,8 +44,8 @@ def build_small_tables(warehouse: Warehouse) -> None:
     """Build the bearoff tables of 6 points that the user's own warehouse lacks. Raises StorageError."""
     if not is_own(warehouse):
         return
+    from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
     from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-    from bgdata.bearoff.kinds.shared.race import RaceParameters
 
     race = RaceParameters(_POINTS)
     exact = ("bearoff_two_sided", TwoSidedParameters(_POINTS, _CHECKERS))

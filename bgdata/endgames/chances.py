@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.race import ROLL_COUNT
+from bgdata.bearoff.layouts import ROLL_COUNT
 from bgdata.endgames.layouts import Layouts
 from bgdata.endgames.plays import WEIGHTS, Plays
 from bgdata.endgames.solver import is_possible

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
+from bgdata.bearoff.layouts import NON_DOUBLES, ROLL_COUNT
 from bgdata.endgames.layouts import BAR, POINTS, Layouts, layout_rank, own_points
 from bgdata.kernel import Array, in_threads, kernel
 

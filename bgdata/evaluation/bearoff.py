@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
-from bgdata.bearoff.race_study import measured_error
-from bgdata.bearoff.tables import equity_limit, open_array
+from bgdata.bearoff.tables import equity_limit, measured_error, open_array
 from bgdata.endgames.layouts import layout_count as endgame_layout_count
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, fill_bearoff

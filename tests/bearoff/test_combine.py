@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -10,13 +11,25 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.bearoff.combine import Combination, correct_equities, excess, one_roll_ahead, one_sided_equities, win_chance
-from bgdata.bearoff.kinds.bearoff_error import COMBINATIONS, DATASET, ErrorParameters
-from bgdata.bearoff.plays import all_plays
+from bgdata.bearoff.combine import (
+    Combination,
+    GroupSums,
+    add_pairs,
+    correct_equities,
+    excess,
+    one_roll_ahead,
+    one_sided_equities,
+    start_sums,
+    win_chance,
+)
+from bgdata.bearoff.kinds.bearoff_error import DATASET, ErrorParameters
+from bgdata.bearoff.layouts import all_plays
 from bgdata.errors import InvalidParameterError
+from bgdata.kernel import threads
 from tests.rechecking import check_sample, inputs_of
 from tests.reference.bearoff import ROLLS, Layout, after_roll, layouts, one_sided_win_chance, race
 from tests.reference.bearoff_chances import equity, exact_game
+from tests.together import each
 
 
 def as_array(chances: dict[int, Fraction]) -> np.ndarray:
@@ -142,7 +155,7 @@ def test_the_leader_is_overrated() -> None:
 def test_better_combinations_where_they_were_not_fitted(tmp_path: Path, size: tuple[int, int]) -> None:
     """The sample is combined a pair at a time, and must agree."""
     warehouse, errors = bgdata.open_warehouse(tmp_path), []
-    for combination in COMBINATIONS:
+    for combination in DATASET.combinations:
         recipe = ErrorParameters(*size, combination)
         table = warehouse.build("bearoff_error", recipe)
         inputs = inputs_of(warehouse, DATASET, recipe)
@@ -186,3 +199,54 @@ def test_unknown_combination_is_refused() -> None:
 def test_the_plain_combination_keeps_its_name_and_key() -> None:
     assert [DATASET.slug(ErrorParameters(6, 9, name)) for name in ("plain", "one-roll")] == ["6x9", "6x9-one-roll"]
     assert "combination" not in ErrorParameters(6, 9).to_json()
+
+
+COUNT = 50
+
+
+@cache
+def groups() -> np.ndarray:
+    random = np.random.default_rng(4)
+    return np.stack([np.zeros(COUNT, np.int64), random.integers(2, 5, COUNT), random.integers(0, 9, COUNT)], axis=1)
+
+
+def summed(step: int, values: np.ndarray) -> GroupSums:
+    """Sums of all pairs, so many players on roll at a time."""
+    sizes = groups().max(axis=0) + 1
+    sums = start_sums(int((sizes**2).sum()))
+    for first in range(0, COUNT, step):
+        add_pairs(sums, sizes, groups(), first, values[first : first + step])
+    return sums
+
+
+@each("sign", [0, 1, -1])
+def test_sums_are_those_of_numpy(sign: int) -> None:
+    """Of differences of both signs, or of one."""
+    # quarters: sums are exact, and extremes come more than once
+    differences = np.random.default_rng(5).integers(-40, 40, (COUNT, COUNT)) / 4
+    differences = sign * (np.abs(differences) + 1) if sign else differences
+    found, row = summed(COUNT, differences), 0
+    for grouping, size in enumerate(groups().max(axis=0) + 1):
+        for own in range(size):
+            for other in range(size):
+                inside = (groups()[:, None, grouping] == own) & (groups()[:, grouping] == other)
+                values = differences[inside]
+                assert found.counts[row] == len(values)
+                assert found.sums[row].tolist() == [values.sum(), (values**2).sum(), np.abs(values).sum()]
+                if len(values):
+                    assert found.extremes[row].tolist() == [values.max(), values.min()]
+                    for which, value in enumerate(found.extremes[row]):
+                        first = np.argwhere(inside & (value == differences))[0]
+                        assert found.places[row, which].tolist() == first.tolist()
+                row += 1
+    assert row == len(found.counts)
+
+
+@pytest.mark.parametrize("step", [1, 7, COUNT])
+def test_blocks_and_threads_change_no_bit(step: int) -> None:
+    values = np.random.default_rng(6).standard_normal((COUNT, COUNT))
+    with threads(1):
+        one = summed(COUNT, values)
+    found = summed(step, values)
+    for name in GroupSums._fields:
+        assert getattr(found, name).tobytes() == getattr(one, name).tobytes()

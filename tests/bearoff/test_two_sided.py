@@ -14,8 +14,7 @@ from bgdata.bearoff import two_sided
 from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
 from bgdata.bearoff.tables import equity_limit
-from bgdata.bearoff.two_sided import ALL, REACH, Window, release, solve_batch, start_window, zeros
-from bgdata.bearoff.two_sided_rows import equity_rows
+from bgdata.bearoff.two_sided import ALL, REACH, Window, equity_rows, release, solve_batch, start_window, zeros
 from bgdata.errors import TooLargeError
 from bgdata.kernel import threads
 from tests.reference.bearoff import cube_value, equities, layouts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.bearoff.race import ROLL_COUNT
+from bgdata.bearoff.layouts import ROLL_COUNT
 from bgdata.endgames.layouts import Layouts, all_layouts, boards_of, layout_indexes
 from bgdata.endgames.plays import DICE, WEIGHTS, Plays, all_plays
 from bgdata.endgames.solver import is_possible

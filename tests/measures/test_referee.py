@@ -7,7 +7,7 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.race import NON_DOUBLES
+from bgdata.bearoff.layouts import NON_DOUBLES
 from bgdata.endgames.kinds.contact_endgame import EndgameParameters
 from bgdata.endgames.layouts import all_layouts
 from bgdata.endgames.tables import EndgameTable

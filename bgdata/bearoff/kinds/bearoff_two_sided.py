@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, layout_count
+from bgdata.bearoff.tables import Equities
 from bgdata.errors import InvalidParameterError
 from bgdata.store import job
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 
-COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
+COLUMNS = Equities._fields
 IN_TURN = ((0,), (1, 2, 3))  # columns that do not depend on those of another group
 UNROUNDED_PAIRS = 10_000_000  # tables up to 6x8 keep float32; larger ones round once to 16 bits, half the size
 PARQUET_PAIRS = 100_000_000  # tables up to 6x10 are in Parquet too
@@ -34,6 +35,15 @@ class TwoSidedParameters(Parameters):
     size_names = ("points", "checkers")
     points: int = 6
     checkers: int = 6
+
+
+def check_size(points: int, checkers: int, most_checkers: int = MAX_CHECKERS) -> None:
+    """Raise InvalidParameterError for a size of which there is no table."""
+    if not (1 <= points <= MAX_POINTS and 1 <= checkers <= most_checkers):
+        raise InvalidParameterError(
+            f"expected 1 to {MAX_POINTS} points and 1 to {most_checkers} checkers, "
+            f"got {points} points and {checkers} checkers"
+        )
 
 
 def stored_type(parameters: TwoSidedParameters) -> type[np.generic]:
@@ -122,11 +132,7 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
         return f"{parameters.points}x{parameters.checkers}"
 
     def check_parameters(self, parameters: TwoSidedParameters) -> None:
-        if not (1 <= parameters.points <= MAX_POINTS and 1 <= parameters.checkers <= MAX_CHECKERS):
-            raise InvalidParameterError(
-                f"expected 1 to {MAX_POINTS} points and 1 to {MAX_CHECKERS} checkers, "
-                f"got {parameters.points} points and {parameters.checkers} checkers"
-            )
+        check_size(parameters.points, parameters.checkers)
 
     def tables_of(self, parameters: TwoSidedParameters) -> tuple[TableShape, ...]:
         return () if is_large(parameters) else self.tables

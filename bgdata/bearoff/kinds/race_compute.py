@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.bearoff.index import MAX_CHECKERS
-from bgdata.bearoff.kinds.shared.race import RaceDataset, RaceParameters
-from bgdata.bearoff.layouts import all_layouts
-from bgdata.bearoff.plays import roll_results
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceDataset, RaceParameters
+from bgdata.bearoff.layouts import all_layouts, roll_results
 from bgdata.bearoff.race import distributions, solve_pips, start_race
 from bgdata.bearoff.tables import RaceTable
 from bgdata.errors import CheckFailedError

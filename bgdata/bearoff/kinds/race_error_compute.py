@@ -8,9 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from bgdata.bearoff.combine import Combination
-from bgdata.bearoff.error_sums import GroupSums, add_pairs, start_sums
-from bgdata.bearoff.kinds.bearoff_error_compute import wastages
+from bgdata.bearoff.combine import Combination, GroupSums, add_pairs, start_sums, wastages_of
 from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
 from bgdata.bearoff.kinds.race_error import GROUPINGS, RaceErrorParameters
 from bgdata.bearoff.layouts import all_layouts, pip_counts
@@ -88,11 +86,11 @@ class Races(NamedTuple):
         """The races of the inputs of a version."""
         exact, one_sided = TwoSidedTable(inputs["two_sided"]), RaceTable(inputs["one_sided"])
         layouts = all_layouts(exact.points, exact.checkers)
-        wasted = wastages(one_sided, layouts)[1:]
+        wasted = wastages_of(one_sided, layouts)[1:]
         gammon = RaceTable(inputs["gammon"]) if "gammon" in inputs else None
         combination = Combination(
             one_sided.chances_matrix(len(layouts))[1:],
-            wasted if parameters.combination == "corrected" else None,
+            wasted if parameters.is_corrected else None,
             gammon.chances_matrix(len(gammon)) if gammon else None,
         )
         found = {

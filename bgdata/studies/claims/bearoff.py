@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.combine import correct_equities, one_sided_equities, win_chance
-from bgdata.bearoff.gnubg_counts import one_sided_counts, two_sided_codes
+from bgdata.bearoff.combine import one_sided_equities, wastages_of, win_chance
 from bgdata.bearoff.index import layout_count, position_index
-from bgdata.bearoff.layouts import all_layouts, pip_counts
+from bgdata.bearoff.layouts import all_layouts
+from bgdata.bearoff.race import one_sided_counts
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
+from bgdata.bearoff.two_sided import two_sided_codes
 from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_two_sided
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.store.storage import sha256_file
@@ -182,10 +183,9 @@ def corrected_difference(tables: Tables, points: int, checkers: int, what: str) 
 def corrected_figures(one_sided: Table, two_sided: Table) -> dict[str, float]:
     """The `figures` of `corrected_difference`."""
     exact = TwoSidedTable(two_sided)
-    layouts = all_layouts(exact.points, exact.checkers)[1:]
-    wastages = one_sided.array("mean_rolls")[1 : len(layouts) + 1] * PIPS_PER_ROLL - pip_counts(layouts)
-    differences = one_sided_equities(RaceTable(one_sided).chances_matrix(len(layouts) + 1)[1:])
-    correct_equities(differences, wastages, wastages)
+    layouts = all_layouts(exact.points, exact.checkers)
+    race = RaceTable(one_sided)
+    differences = one_sided_equities(race.chances_matrix(len(layouts))[1:], wastages_of(race, layouts)[1:])
     differences -= exact.decode(exact.stored[1:, 1:, 0])
     return figures(differences)
 

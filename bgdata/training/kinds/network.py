@@ -8,8 +8,8 @@ from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bgdata.bearoff.kinds.bearoff_one_sided import race_inputs
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import race_inputs
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS, SHIPPED
 from bgdata.kinds import all_kinds

@@ -13,7 +13,7 @@ import pytest
 import bgdata
 from bgdata.bearoff.kinds import bearoff_two_sided
 from bgdata.bearoff.kinds.bearoff_match import DATASET, MatchBearoffParameters
-from bgdata.bearoff.kinds.bearoff_match_compute import error_bound, met_of
+from bgdata.bearoff.kinds.bearoff_match_compute import cube_of, error_bound
 from bgdata.bearoff.match_table import MatchTable, match_columns
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.kinds.met_xml import DATASET as MET_XML
@@ -50,8 +50,8 @@ def game_of(built: Warehouse, parameters: MatchBearoffParameters) -> MatchGame:
     """The slow twin, by the same match equity table."""
     inputs = built.find_inputs(DATASET, parameters)
     assert inputs
-    met = met_of(inputs, parameters)
-    return MatchGame(lambda score: Fraction(met.at(score)))
+    met = cube_of(parameters, inputs).mwc_of_score
+    return MatchGame(lambda score: Fraction(met(score)))
 
 
 CASES: list[dict[str, Any]] = [

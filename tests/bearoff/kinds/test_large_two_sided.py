@@ -113,7 +113,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, name: str, after: int, error: BaseE
         yield
 
 
-@pytest.mark.parametrize("name", ["_put", "_seal", "take", "_drop"])
+@pytest.mark.parametrize("name", ["put", "seal", "take", "drop"])
 @pytest.mark.parametrize("after", [0, 1, 7, 12])
 def test_goes_on_from_its_last_batch_wherever_it_stopped(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, name: str, after: int
@@ -125,7 +125,7 @@ def test_goes_on_from_its_last_batch_wherever_it_stopped(
     notes = Notes()
     assert warehouse.build(KIND, SIZE, progress=notes).name == table.name
     assert any("going on with" in text for text in notes.texts) is bool(kept)
-    assert name in ("_put", "_seal") or kept
+    assert name in ("put", "seal") or kept
     assert problems(warehouse, warehouse.open(KIND, "4x5")) == []
 
 
@@ -133,7 +133,7 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table
 ) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "full")
-    write, calls = two_sided_parts.write_all, [0]
+    write, calls = two_sided_parts._write_all, [0]
 
     def full(*arguments: Any) -> None:
         calls[0] += 1
@@ -142,7 +142,7 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(
         write(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(two_sided_parts, "write_all", full)
+        patch.setattr(two_sided_parts, "_write_all", full)
         with pytest.raises(StorageError, match="disk is full; free some space"):
             warehouse.build(KIND, SIZE)
     notes = Notes()
@@ -155,7 +155,7 @@ def test_damaged_parts_never_become_a_table(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, damaged: str
 ) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "damaged")
-    with failing(monkeypatch, "_seal", 9, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+    with failing(monkeypatch, "seal", 9, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
         warehouse.build(KIND, SIZE)
     path = max(warehouse.staging.glob(f"*/{damaged}"))
     data = bytearray(path.read_bytes())
@@ -172,7 +172,7 @@ def test_parts_that_are_gone_are_made_anew(
 ) -> None:
     """The first of them, which later ones need: a missing state was a traceback."""
     warehouse = bgdata.open_warehouse(memory_path / "gone")
-    with failing(monkeypatch, "_seal", 9, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+    with failing(monkeypatch, "seal", 9, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
         warehouse.build(KIND, SIZE)
     min(warehouse.staging.glob(f"*/{gone}")).unlink()
     notes = Notes()
@@ -187,7 +187,7 @@ def test_rows_that_changed_before_a_build_went_on_are_found(
     """Of a table that stores no hashes of rows, too, which had been published with what was changed."""
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", pairs)
     warehouse = bgdata.open_warehouse(memory_path / "changed")
-    with failing(monkeypatch, "_drop", 25, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+    with failing(monkeypatch, "drop", 25, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
         warehouse.build(KIND, SIZE)
     (path,) = warehouse.staging.glob("*/equities.npy")
     data = bytearray(path.read_bytes())
