@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.endgames.kinds.shared.endgames import Followers
+from bgdata.endgames.kinds.contact_endgame_compute import Followers
 from bgdata.endgames.layouts import all_layouts
 from bgdata.endgames.solver import (
     START_SLACK,

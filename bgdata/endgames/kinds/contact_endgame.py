@@ -11,7 +11,6 @@ from bgdata.store.declaration import Column, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 
 POINTS = 25  # 24 and the bar, as in `endgames.layouts`
-MOST_CHECKERS = 4
 PARQUET_CHECKERS = 3  # more are stored flat alone
 UNIT = "points per unit cube"
 ON_ROLL = Column("on_roll_index", "INTEGER", "", "Index of the layout of the player on roll on 24 points and the bar")
@@ -73,6 +72,7 @@ class ContactEndgame(Dataset[EndgameParameters]):
         ),
     )
     parameters = EndgameParameters
+    most_checkers = 4
     defaults = ()  # minutes: what has no contact is in the bearoff tables
     smallest = EndgameParameters(1)
 
@@ -80,8 +80,8 @@ class ContactEndgame(Dataset[EndgameParameters]):
         return str(parameters.checkers)
 
     def check_parameters(self, parameters: EndgameParameters) -> None:
-        if not 1 <= parameters.checkers <= MOST_CHECKERS:
-            raise InvalidParameterError(f"expected 1 to {MOST_CHECKERS} checkers, got {parameters.checkers}")
+        if not 1 <= parameters.checkers <= self.most_checkers:
+            raise InvalidParameterError(f"expected 1 to {self.most_checkers} checkers, got {parameters.checkers}")
 
     def tables_of(self, parameters: EndgameParameters) -> tuple[TableShape, ...]:
         return self.tables if parameters.checkers <= PARQUET_CHECKERS else ()

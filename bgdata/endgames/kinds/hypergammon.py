@@ -7,18 +7,16 @@ from bgdata.endgames.kinds.contact_endgame import (
     ON_ROLL,
     OPPONENT,
     UNIT,
+    ContactEndgame,
     EndgameParameters,
     endgame_estimate,
-)
-from bgdata.errors import InvalidParameterError
+)  # fmt: skip
 from bgdata.kinds.columns import CHANCE_COLUMNS
-from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.dataset import Estimate
 from bgdata.store.declaration import Column, FlatArray
 
-MOST_CHECKERS = 3
 
-
-class Hypergammon(Dataset[EndgameParameters]):
+class Hypergammon(ContactEndgame):
     """One row for each pair of layouts that share no point. Who has borne no checker off loses a gammon, or a
     backgammon with one on the bar or in the winner's home board."""
 
@@ -37,8 +35,6 @@ class Hypergammon(Dataset[EndgameParameters]):
         *CUBE_COLUMNS,
         Column("centered_jacoby", "FLOAT", UNIT, "As centered, but gammons count only once the cube is turned"),
     )
-    key = ("on_roll_index", "opponent_index")
-    whole_rows = 10_000_000
     arrays = (
         FlatArray(
             "chances",
@@ -54,16 +50,7 @@ class Hypergammon(Dataset[EndgameParameters]):
             "Equities; NaN as in chances",
         ),
     )
-    parameters = EndgameParameters
-    defaults = ()  # another game
-    smallest = EndgameParameters(1)
-
-    def slug(self, parameters: EndgameParameters) -> str:
-        return str(parameters.checkers)
-
-    def check_parameters(self, parameters: EndgameParameters) -> None:
-        if not 1 <= parameters.checkers <= MOST_CHECKERS:
-            raise InvalidParameterError(f"expected 1 to {MOST_CHECKERS} checkers, got {parameters.checkers}")
+    most_checkers = 3
 
     def estimate(self, parameters: EndgameParameters) -> Estimate:
         return endgame_estimate(parameters, lanes=8, stored=40, work=4 * 21 + 41)

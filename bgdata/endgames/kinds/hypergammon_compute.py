@@ -14,16 +14,15 @@ from bgdata.endgames.chances import (
     fill_chances,
     solve_chances_of_total,
     start_chances,
-    totals_of,
 )
 from bgdata.endgames.kinds.contact_endgame import EndgameParameters
-from bgdata.endgames.kinds.shared.endgames import (
+from bgdata.endgames.kinds.contact_endgame_compute import (
     ERROR_BOUND,
     Followers,
     check_pairs,
-    pairs_checked,
+    checked_text,
+    pair_batches,
     proven_values,
-    rows_of,
 )
 from bgdata.endgames.layouts import all_layouts
 from bgdata.endgames.plays import all_plays
@@ -47,8 +46,8 @@ class HypergammonComputation(Computation[EndgameParameters]):
         equities = np.empty((len(layouts), len(layouts), len(COLUMNS)), np.float32)
         fill_equities(bounds, equities, range(len(COLUMNS)), lost)
         del bounds
-        found = start_chances(best_plays(layouts, all_plays(layouts), equities[:, :, 0]), lost)
-        totals = totals_of(layouts)
+        found = start_chances(layouts, best_plays(layouts, all_plays(layouts), equities[:, :, 0]), lost)
+        totals = range(2, 2 * int(layouts.pips.max()) + 1)  # of pips of both sides
         while max(solve_chances_of_total(found, total) for total in totals) > 2 * CLOSED:
             continue
         chances = np.empty((len(layouts), len(layouts), len(CHANCES)), np.float32)
@@ -58,7 +57,7 @@ class HypergammonComputation(Computation[EndgameParameters]):
 
     def batches(self, computed: Computed[EndgameParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
-        return rows_of(computed.parameters.checkers, [(arrays["chances"], CHANCES), (arrays["equities"], COLUMNS)])
+        return pair_batches(computed.parameters.checkers, [(arrays["chances"], CHANCES), (arrays["equities"], COLUMNS)])
 
     def statistics(self, computed: Computed[EndgameParameters]) -> Mapping[str, float]:  # noqa: ARG002
         return {f"{name}_error_bound": ERROR_BOUND for name in COLUMNS} | {"chances_error_bound": ERROR_BOUND}
@@ -66,7 +65,7 @@ class HypergammonComputation(Computation[EndgameParameters]):
     def check_sample(self, recheck: Recheck[EndgameParameters]) -> str:
         pairs = check_pairs(recheck, COLUMNS)
         check_chances(recheck, pairs)
-        return pairs_checked(recheck)
+        return checked_text(recheck)
 
 
 def check_chances(recheck: Recheck[EndgameParameters], pairs: Array) -> None:

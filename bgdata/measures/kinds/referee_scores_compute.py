@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
 from bgdata.endgames.kinds.contact_endgame import POINTS as ANYWHERE
-from bgdata.endgames.kinds.shared.endgames import ERROR_BOUND
+from bgdata.endgames.kinds.contact_endgame_compute import ERROR_BOUND
 from bgdata.endgames.layouts import all_layouts
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.player import open_player_of_version
