@@ -124,7 +124,7 @@ AGAINST = [  # module, what it must not import
     ("bgdata.bearoff.tables", "bgdata.bearoff.kinds.bearoff_one_sided"),
     ("bgdata.openings.candidates", "bgdata.openings.steps"),
     ("bgdata.measures.steps.ladder", "bgdata.measures.commands.ladder"),
-    ("bgdata.equity.rows", "bgdata.equity.commands"),
+    ("bgdata.equity.match_equity", "bgdata.equity.commands"),
     ("bgdata.formats.gnubg_bearoff", "bgdata.selfplay.games"),
     ("bgdata.bearoff.kinds.bearoff_one_sided", "bgdata.cli"),
     ("bgdata.errors", "bgdata.kernel"),

@@ -89,7 +89,7 @@ def complete_players(warehouse: Warehouse, _: str) -> Iterable[str]:
 @completing
 def complete_mets(warehouse: Warehouse, _: str) -> Iterable[str]:
     """Completion of match equity tables of the warehouse."""
-    from bgdata.equity.stored_met import KINDS, met_names
+    from bgdata.equity.match_equity import KINDS, met_names
 
     return (name for kind in KINDS for table in warehouse.current(kind) for name in met_names(table.arrays()))
 

@@ -44,10 +44,9 @@ def chosen_rules(
 def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
     """The model with its settings. Raises UsageError for a setting of the other model, and InvalidParameterError for
     one out of range."""
-    from bgdata.equity.cube_life_index import DEFAULT_INDEX
-    from bgdata.equity.cube_models import JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
+    from bgdata.equity.cube_models import DEFAULT_INDEX, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
+    from bgdata.equity.curves import DEFAULT_VOLATILITY
     from bgdata.equity.doubling import janowski, janowski_first, jump
-    from bgdata.equity.jump import DEFAULT_VOLATILITY
 
     index, volatility = options["index"], options["volatility"]
     number = MODEL_NAMES.index(options["model"] or MODEL_NAMES[JANOWSKI])
@@ -78,7 +77,7 @@ def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
     if not text:
         build_default_met(warehouse)
     if not (text and is_met_file(text)):
-        from bgdata.equity.stored_met import find_met
+        from bgdata.equity.match_equity import find_met
 
         return find_met(warehouse, text)
     from bgdata.equity.kinds.met_xml import met_name

@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgdata.equity.cube_models import CUBE_MODELS, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
 from bgdata.equity.curves import NEVER, OPPONENT, OWNER_CODES, Points
@@ -31,11 +32,12 @@ from bgdata.equity.doubling import (
     best_equity,
     check_chances,
     check_money,
+    fill_money_equities,
     mean_points,
     money_equities,
     money_points_of,
 )
-from bgdata.equity.match_cube import MatchGame, match_equities, match_points
+from bgdata.equity.match_cube import MatchGame, fill_match_equities, match_equities, match_points
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import InvalidParameterError, shown
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
@@ -274,3 +276,56 @@ def describe_model(rules: CubeRules) -> str:
     indexes = f"{own:g}" if own == other else f"{own:g} (opponent {other:g})"
     first = {JANOWSKI: "", JANOWSKI_FIRST: " as first published"}[strategy.model]
     return f"Janowski's model{first}, cube life index {indexes}{table}"
+
+
+Worths = NDArray[np.float64]
+Value = TypeVar("Value", float, Worths)
+
+
+def worths(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> Worths:
+    """float64[n] of float[n, 5] chances of the player on roll before the roll: mwc, or points.
+
+    Raises InvalidParameterError for chances out of order, a match without a match equity table, and a model that
+    does not know the Jacoby rule where it holds, and InvalidScoreError for a score that the table does not have.
+    """
+    rows, score, owner = check_chances(chances), stakes.score, OWNER_CODES[stakes.cube.owner]
+    equities = np.empty(len(rows))
+    if isinstance(score, MatchScore):
+        met = met_of(rules)
+        check_scores(met, score, stakes.cube.value)
+        game = MatchGame(score.away, score.opponent_away, score.is_crawford)
+        fill_match_equities(rules.strategy, met.cells, game, stakes.cube.value, owner, rows, equities)
+        return equities
+    check_money(rules.strategy, stakes.cube.owner, is_jacoby=score.is_jacoby)
+    fill_money_equities(rules.strategy, rows, owner, score.is_jacoby, rules.has_beavers, equities)
+    return np.asarray(stakes.cube.value * equities)
+
+
+def seen_by_other(value: Value, stakes: Stakes) -> Value:
+    """A worth of one side as the other side sees it: mwc of both are 1 together, points 0."""
+    return -value if isinstance(stakes.score, Money) else 1 - value
+
+
+def worth_of_game(stakes: Stakes, rules: CubeRules) -> float:
+    """What the game is worth before its first roll: mwc by the match equity table, or 0 points. Raises
+    InvalidScoreError."""
+    return 0.0 if isinstance(stakes.score, Money) else met_of(rules).at(stakes.score)
+
+
+def worth_of_result(points: int, stakes: Stakes, rules: CubeRules) -> float:
+    """What it is worth to win `points`, the cube included (negative: to lose them). Raises InvalidScoreError."""
+    return float(points) if isinstance(stakes.score, Money) else met_of(rules).after(stakes.score, points)
+
+
+def normalised_point(stakes: Stakes, rules: CubeRules) -> float:
+    """How much is one point of normalised equity: half of what lies between winning and losing a single game at this
+    cube. Worths divided by it compare errors at all cubes and scores. Raises InvalidScoreError."""
+    value = stakes.cube.value
+    return (worth_of_result(value, stakes, rules) - worth_of_result(-value, stakes, rules)) / 2
+
+
+def met_of(rules: CubeRules) -> MatchEquity:
+    """The match equity table of the rules. Raises InvalidParameterError where there is none."""
+    if rules.met is None:
+        raise InvalidParameterError("expected a match equity table for a match, got none")
+    return rules.met

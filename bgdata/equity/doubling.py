@@ -13,29 +13,28 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.cube_life_index import DEFAULT_INDEX
-from bgdata.equity.cube_models import CUBE_MODELS, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
+from bgdata.equity.cube_models import CUBE_MODELS, DEFAULT_INDEX, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
 from bgdata.equity.curves import (
     CENTERED,
+    DEFAULT_VOLATILITY,
+    MOST_VOLATILITY,
     ON_ROLL,
     OPPONENT,
     Curve,
     Points,
+    both_indexes,
     curve_equity,
     double_point,
-    first_reaching,
-    owner_code,
-    scale,
-)
-from bgdata.equity.janowski import (
-    both_indexes,
     first_equity,
     first_points,
+    first_reaching,
     index_of,
     janowski_curve,
+    jump_curve,
+    owner_code,
+    scale,
     situation_rows,
 )
-from bgdata.equity.jump import DEFAULT_VOLATILITY, MOST_VOLATILITY, jump_curve
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import Array, kernel
@@ -113,25 +112,15 @@ def jump(volatility: float = DEFAULT_VOLATILITY, local_volatility: float | None 
 @kernel()
 def turned_strategy(strategy: Strategy) -> Strategy:
     """The strategy as seen by the opponent."""
-    return Strategy(
-        strategy.model,
-        strategy.opponent_cube_life_index,
-        strategy.cube_life_index,
-        strategy.volatility,
-        strategy.local_volatility,
-    )
+    model, own, other, mean, local = strategy
+    return Strategy(model, other, own, mean, local)
 
 
 @kernel()
 def later(strategy: Strategy) -> Strategy:
     """The strategy for a cube that is turned now: when it is turned again, the position will be another."""
-    return Strategy(
-        strategy.model,
-        strategy.cube_life_index,
-        strategy.opponent_cube_life_index,
-        strategy.volatility,
-        strategy.volatility,
-    )
+    model, own, other, mean, _ = strategy
+    return Strategy(model, own, other, mean, mean)
 
 
 @kernel()
@@ -221,20 +210,11 @@ def money_points_of(
 
 @kernel()
 def fill_money_equities(
-    strategy: Strategy,
-    chances: NDArray[np.floating],
-    owner: int,
-    is_jacoby: bool,
-    has_beavers: bool,
-    equities: NDArray[np.float64],
-    actions: NDArray[np.int8],
+    strategy: Strategy, chances: Array, owner: int, is_jacoby: bool, has_beavers: bool, equities: Array
 ) -> None:
-    """Fills equities[row, 0:4], as `CubeEquities`, and actions[row] from chances[row, 0:5]."""
+    """Fills equities[row] with what chances[row, 0:5] are worth if both sides choose their best actions."""
     for row in range(len(chances)):
-        found = money_equities(strategy, chances[row], owner, is_jacoby, has_beavers)
-        equities[row, 0], equities[row, 1] = found.no_double, found.double_take
-        equities[row, 2], equities[row, 3] = found.double_beaver, found.double_pass
-        actions[row] = best_action(found)
+        equities[row] = best_equity(money_equities(strategy, chances[row], owner, is_jacoby, has_beavers))
 
 
 def money_points(

@@ -14,8 +14,7 @@ from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.equity.cube import CubeRules, Method, decide_cube
 from bgdata.equity.doubling import NOT_ALLOWED, Action
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import MatchEquity, find_met
 from bgdata.evaluation.cube_tables import MatchBearoff
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 import bgdata
 from bgdata.equity.kinds.match_equity import PUBLISHED
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import met_names, met_of_arrays
+from bgdata.equity.match_equity import MatchEquity, met_names, met_of_arrays
 from bgdata.errors import UsageError
 from bgdata.evaluation.chances import turned_chances
 from bgdata.evaluation.evaluator import AnswerSource, Evaluations

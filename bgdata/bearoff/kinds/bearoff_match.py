@@ -11,7 +11,7 @@ from bgdata.bearoff.index import layout_count
 from bgdata.bearoff.kinds.bearoff_two_sided import check_size, is_rounded
 from bgdata.bearoff.match_table import match_columns, start_states
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
-from bgdata.equity.stored_met import KINDS, met_names
+from bgdata.equity.match_equity import KINDS, met_names
 from bgdata.errors import InvalidParameterError, InvalidScoreError, MissingTableError
 from bgdata.game.match import MatchScore
 from bgdata.kinds import all_kinds

@@ -13,7 +13,7 @@ from bgdata.bearoff.kinds.bearoff_two_sided import is_rounded
 from bgdata.bearoff.kinds.bearoff_two_sided_compute import ROUNDED_GROUP_ROWS, pair_groups
 from bgdata.bearoff.match_table import STEPS, MatchCube, match_columns
 from bgdata.bearoff.match_two_sided import MatchPairs, mwc_columns, solve_match, solve_match_total, start_match
-from bgdata.equity.stored_met import met_of_arrays
+from bgdata.equity.match_equity import met_of_arrays
 from bgdata.errors import CheckFailedError
 from bgdata.kinds.column_values import constant, dictionary_column, null_columns
 from bgdata.store.arrays import Array

@@ -91,7 +91,7 @@ def with_local_volatility(rules: CubeRules, player: LookaheadPlayer, position: P
     """The rules with the volatility of this position, as far as the model can use it, for the present cube. Raises
     UsageError for another model."""
     from bgdata.equity.cube_models import JUMP, MODEL_NAMES
-    from bgdata.equity.jump import MOST_VOLATILITY
+    from bgdata.equity.curves import MOST_VOLATILITY
     from bgdata.evaluation.volatility import local_volatility_by
 
     if rules.strategy.model != JUMP:

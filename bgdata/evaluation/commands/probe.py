@@ -15,7 +15,7 @@ from bgdata.bearoff.tables import Equities, fit_layout, measured_error
 from bgdata.cli.options import format_option, gnubg_option, score_options
 from bgdata.cli.output import say_left_out, write_rows
 from bgdata.cli.own_tables import build_default_met, build_small_tables
-from bgdata.equity.stored_met import default_met
+from bgdata.equity.match_equity import default_met
 from bgdata.errors import NotCoveredError, UsageError
 from bgdata.evaluation.rows.probe import Found, covering, cube_action, off_first, probe_rows, rows_of, smallest_rows
 from bgdata.evaluation.rows.stakes import chosen_stakes

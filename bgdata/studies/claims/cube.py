@@ -8,13 +8,20 @@ from math import pi, sqrt
 
 import numpy as np
 
-from bgdata.equity.diffusion import CENTERED, OPPONENT_OWNED, OWNED, drifting_match, drifting_money
+from bgdata.equity.curves import implied_index
 from bgdata.equity.doubling import janowski, jump, money_points
-from bgdata.equity.jump import implied_index
-from bgdata.equity.jump_numeric import SolvedJumps, solve_jumps
 from bgdata.equity.match_cube import MatchGame
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.met_induction import crawford_row, induced_table
+from bgdata.equity.numeric import (
+    CENTERED,
+    OPPONENT_OWNED,
+    OWNED,
+    SolvedJumps,
+    drifting_match,
+    drifting_money,
+    solve_jumps,
+)
 from bgdata.game.match import CubeOwner
 
 POINTS = {  # name in the published table: (cube, field of Points)

@@ -13,7 +13,7 @@ import bgdata
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import Action, janowski, janowski_first, jump
 from bgdata.equity.kinds.match_equity import PUBLISHED
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import find_met
 from bgdata.game.identifiers import identify
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.match_state import MatchState

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 import bgdata
 from bgdata.equity.cube import CubeRules, decide_cube
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import MatchEquity, find_met
 from bgdata.errors import UsageError
 from bgdata.evaluation.choices import chosen_boards
 from bgdata.evaluation.lookahead_player import LookaheadPlayer

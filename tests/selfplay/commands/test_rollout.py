@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.equity.cube import CubeRules
+from bgdata.equity.cube import CubeRules, normalised_point
 from bgdata.equity.kinds.match_equity import PUBLISHED
-from bgdata.equity.stored_met import find_met
-from bgdata.equity.worth import normalised_point
+from bgdata.equity.match_equity import find_met
 from bgdata.evaluation.networks.named import open_network_player
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.dice import parse_roll

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import met_names, met_of_arrays
+from bgdata.equity.match_equity import MatchEquity, met_names, met_of_arrays
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.named import KIND, find_network

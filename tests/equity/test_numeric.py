@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from math import pi, sqrt
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bgdata.equity.curves import curve_equity, owner_code
-from bgdata.equity.diffusion import CENTERED, MOST_POINTS, OPPONENT_OWNED, OWNED, drifting_match, drifting_money
+from bgdata.equity.curves import NEVER, curve_equity, janowski_equities, owner_code
 from bgdata.equity.doubling import janowski
-from bgdata.equity.janowski import janowski_equities
-from bgdata.equity.jump_numeric import solve_jumps
 from bgdata.equity.match_cube import MatchGame, dead_curve, match_curve, model_curves, mwc_after, shares_of
+from bgdata.equity.numeric import (
+    CENTERED,
+    MOST_POINTS,
+    OPPONENT_OWNED,
+    OWNED,
+    drifting_match,
+    drifting_money,
+    solve_jumps,
+)
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import published_met
@@ -140,3 +148,58 @@ def test_invalid_grids_and_mean_points_are_refused() -> None:
             (partial(drifting_money, 4.0), "expected mean points of a win from 1 to 3, got 4"),
         ],
     )
+
+
+NUMERIC = [
+    (1.25, 1.25, 0.113, "double-exponential", (0.2664, 0.7336, 0.6682, 0.6415, 0.8408)),
+    (1.25, 1.25, 0.113, "normal", (0.2622, 0.7378, 0.6807, 0.6557, 0.8363)),
+    (1.4, 1, 0.1, "double-exponential", (0.1807, 0.6673, 0.6090, 0.5834, 0.7552)),
+    (1, 1, 0.1, "normal", (0.2094, 0.7906, 0.7342, 0.7109, 1)),
+    (1, 1, 0.1, "double-exponential", (0.2137, 0.7863, 0.7180, 0.6909, 1)),
+    (1, 1, 0.4, "double-exponential", (0.2367, 0.7633, 0.5801, 0.5573, 1)),
+    # published as of volatility 0.4: that of a normal distribution with standard deviation 0.5, rounded
+    (1, 1, 0.5 * sqrt(2 / pi), "normal", (0.2314, 0.7686, 0.5878, 0.5607, 1)),
+]
+
+
+@pytest.mark.parametrize(("mean_win", "mean_loss", "volatility", "jumps", "published"), NUMERIC)
+def test_published_numeric_points(
+    mean_win: float, mean_loss: float, volatility: float, jumps: str, published: tuple[float, ...]
+) -> None:
+    solved = solve_jumps(mean_win, mean_loss, volatility, jumps=jumps)
+    first, again = solved.points(), solved.points(CubeOwner.ON_ROLL)
+    found = again.take_point, again.cash_point, again.double_point, first.double_point, again.too_good_point
+    assert np.round(found, 4).tolist() == list(published)
+
+
+def test_the_formulas_are_not_the_limit_of_small_jumps() -> None:
+    """Small double-exponential jumps lower the slope of an owned cube half as much again as the formula says."""
+    formula = 3**2 / (4 * 0.75 * 2.25)
+    solved = solve_jumps(1.25, 1.25, 0.04)
+    slope = (solved.owned[25] + 1.25) / 0.25
+    assert 1.35 < (3 - slope) / 0.04 / formula < 1.45
+
+
+def test_solved_equities_are_means_over_jumps() -> None:
+    """By plain summation over a fine grid of jumps, away from the ends."""
+    volatility = 0.06
+    solved = solve_jumps(1.2, 1.3, volatility, points=400)
+    sizes = np.linspace(-0.6, 0.6, 24_001)
+    weights = np.exp(-np.abs(sizes) / volatility)
+    weights /= weights.sum()
+    doubled = np.minimum(2 * solved.opponent_owned, 1)
+    after = np.maximum(solved.owned, doubled)
+    for chance in (0.45, 0.5, 0.55):
+        places = chance + sizes
+        inside = np.interp(places, solved.chances, after)
+        slopes = np.where(places < 0, (after[1] - after[0]) * 400 * places, 0)
+        slopes += np.where(places > 1, (after[-1] - after[-2]) * 400 * (places - 1), 0)
+        assert np.interp(chance, solved.chances, solved.owned) == pytest.approx(
+            (weights * (inside + slopes)).sum(), abs=2e-4
+        )
+
+
+def test_points_that_are_never_reached() -> None:
+    solved = solve_jumps(1, 1, 0.1)
+    assert replace(solved, opponent_owned=solved.opponent_owned / 3).points().cash_point == NEVER
+    assert replace(solved, owned=solved.owned / 3).points().take_point == 0
