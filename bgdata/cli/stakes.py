@@ -81,7 +81,7 @@ def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
 
         return find_met(warehouse, text)
     from bgdata.equity.kinds.met_xml import met_name
-    from bgdata.equity.kinds.met_xml_compute import described
+    from bgdata.equity.kinds.met_xml_compute import describe_table
     from bgdata.formats.lines import read_bytes
     from bgdata.formats.met_ini import parse_met_file
 
@@ -90,7 +90,7 @@ def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
     for problem in found.quarantined:
         if not problem.reason.startswith("expected a table that is whole"):
             raise CorruptFileError(f"expected a match equity table in {path}, found in {problem}")
-    table = described(met_name(path.name), found.table) if found.table else None
+    table = describe_table(met_name(path.name), found.table) if found.table else None
     if table is None or table.met is None:
         what = f"a formula ({table.form})" if table else "none"
         raise CorruptFileError(f"expected a match equity table of chances in {path}, found {what}")

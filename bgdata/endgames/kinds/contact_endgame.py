@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
+from typing import ClassVar
 
 from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Dataset, Estimate
@@ -55,7 +56,7 @@ class ContactEndgame(Dataset[EndgameParameters]):
         "for the player on roll who does not double now: money game, unlimited cube, optimal play and cube from there."
     )
     source = "Computed: value iteration over all legal plays and cube actions of both sides, between bounds that close"
-    columns = (
+    columns: ClassVar[tuple[Column, ...]] = (
         ON_ROLL,
         OPPONENT,
         Column("cubeless", "FLOAT", "points", "Equity without a doubling cube: 2 x chance of winning - 1"),
@@ -63,7 +64,7 @@ class ContactEndgame(Dataset[EndgameParameters]):
     )
     key = ("on_roll_index", "opponent_index")
     whole_rows = 10_000_000
-    arrays = (
+    arrays: ClassVar[tuple[FlatArray, ...]] = (
         FlatArray(
             "equities",
             "float32",
