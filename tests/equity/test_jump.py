@@ -140,10 +140,7 @@ def test_invalid_jumps_are_refused() -> None:
             (partial(solve_jumps, 1, 4, 0.1), "expected mean points of a loss from 1 to 3, got 4"),
             (partial(solve_jumps, 1, 1, 0), f"{above} 0"),
             (partial(solve_jumps, 1, 1, 0.6), f"{above} 0.6"),
-            (
-                partial(solve_jumps, 1, 1, 0.1, jumps="cauchy"),
-                "that are double-exponential or normal, got cauchy",
-            ),
+            (partial(solve_jumps, 1, 1, 0.1, jumps="cauchy"), "that are double-exponential or normal, got cauchy"),
             (partial(solve_jumps, 1, 1, 0.01), f"{least} 200 points for such jumps, got 100"),
             (partial(solve_jumps, 1, 1, 0.4, points=4), f"{least} 10 points for such jumps, got 4"),
             *((partial(jump, each), "expected a jump volatility from 0 to 0.25, got") for each in (-0.1, 0.26, nan)),

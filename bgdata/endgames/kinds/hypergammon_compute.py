@@ -7,14 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from bgdata.endgames.chances import (
-    CLOSED,
-    OTHER_SIDE,
-    best_plays,
-    fill_chances,
-    solve_chances_of_total,
-    start_chances,
-)
+from bgdata.endgames.chances import CLOSED, OTHER_SIDE, best_plays, fill_chances, solve_chances_of_total, start_chances
 from bgdata.endgames.kinds.contact_endgame import EndgameParameters
 from bgdata.endgames.kinds.contact_endgame_compute import (
     ERROR_BOUND,

@@ -150,11 +150,7 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
         FlatArray("state_chances", "float32", "state, chance", "Five cumulative chances of the trailer, as evaluated"),
     )
     parameters = MatchEquityParameters
-    defaults = (
-        MatchEquityParameters(cube_life_index=0.8),
-        MatchEquityParameters(),
-        PUBLISHED,
-    )
+    defaults = (MatchEquityParameters(cube_life_index=0.8), MatchEquityParameters(), PUBLISHED)
     smallest = MatchEquityParameters("tiny", "", 3, 3, ply=0, cube_life_index=0.5, length=4)
 
     @property
