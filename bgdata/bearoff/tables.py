@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import comb
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -24,6 +24,11 @@ from bgdata.store.table import Table
 Layout = int | Sequence[int]  # a position index, or checkers on points 1..P, ace point first
 # of `mean_excess`: fitted to all pairs of 6x9 and rounded; on 7x8 and 8x7 it halves the error as well
 _EXCESS, _BY_LEADER, _BY_TRAILER = 0.019, 0.0007, 0.0021
+# what `bearoff_error` measured: combined minus exact cubeless equity of the player on roll, over all pairs of layouts
+RACE_STUDY: tuple[str, Mapping[str, float]] = (
+    "6x9",
+    {"mean_absolute_difference": 0.001687, "smallest_difference": -0.027900, "largest_difference": 0.023626},
+)
 
 
 class Equities(NamedTuple):
@@ -252,35 +257,11 @@ def fit_layout(layout: Sequence[int], points: int) -> Sequence[int]:
     return [*layout[:points], *[0] * (points - len(layout))]
 
 
-if TYPE_CHECKING:
-    from bgdata.store.table import Table
-
-
-class RaceStudy(NamedTuple):
-    """Combined minus exact cubeless equity of the player on roll, without gammons, over all pairs of layouts."""
-
-    size: str  # POINTSxCHECKERS
-    mean_absolute: float
-    smallest: float
-    largest: float
-
-
-RACE_STUDY = RaceStudy("6x9", 0.001687, -0.027900, 0.023626)  # what `bearoff_error` measured
-
-
-def race_study(error: Table | None) -> RaceStudy:
-    """The study of a `bearoff_error` table, or else the published one. Raises ManifestFormatError."""
-    if error is None:
-        return RACE_STUDY
-    found = error.manifest.statistics
-    names = ("mean_absolute_difference", "smallest_difference", "largest_difference")
-    return RaceStudy(error.manifest.variant, *(found[name] for name in names))
-
-
 def measured_error(error: Table | None, what: str = "cubeless equity") -> str:
-    """The error of combining two one-sided distributions, in words."""
-    study = race_study(error)
+    """The error of combining two one-sided distributions in words, as a `bearoff_error` table has it, or else as it was
+    published. Raises ManifestFormatError."""
+    size, found = (error.manifest.variant, error.manifest.statistics) if error else RACE_STUDY
+    mean, smallest, largest = (found[name] for name in RACE_STUDY[1])
     return (
-        f"over all pairs of {study.size} the error of the {what} is {study.mean_absolute:.4f} on average, "
-        f"{study.smallest:+.4f} to {study.largest:+.4f}"
+        f"over all pairs of {size} the error of the {what} is {mean:.4f} on average, {smallest:+.4f} to {largest:+.4f}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,11 +23,36 @@ from bgdata.bearoff.match_two_sided import (
     state_mwc,
     win_chances,
 )
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.met_induction import induced_table
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
 from bgdata.kernel import threads
-from tests.bearoff.match_tables import away, crooked_table, exact_game, fair_table
 from tests.reference.bearoff import layouts
+from tests.reference.match_bearoff import MatchGame
 from tests.together import each
+
+
+@cache
+def fair_table() -> MatchEquity:
+    """Equal players: about what is published for the first rows; chances of the trailer halve every four points."""
+    row = [0.5, *(0.48 * 0.5 ** (away // 2 / 2) for away in range(1, 25))]
+    return induced_table("fair", row, 0.26)
+
+
+@cache
+def crooked_table() -> MatchEquity:
+    """The first player is the better one."""
+    points = np.arange(1, 6)
+    before = (points[None, :] / (points[None, :] + points[:, None])) ** 0.8
+    return MatchEquity.of("crooked", before, before[:, 0] * 0.95, 1 - before[0] * 0.95, is_symmetric=False)
+
+
+@cache
+def exact_game(name: str) -> MatchGame:
+    """The slow twin at one of the tables."""
+    met = {"fair": fair_table(), "crooked": crooked_table()}[name]
+    return MatchGame(lambda score: Fraction(met.at(score)))
+
 
 TABLES = {"fair": fair_table, "crooked": crooked_table}
 CENTERED, ON_ROLL, OPPONENT = CubeOwner.CENTERED, CubeOwner.ON_ROLL, CubeOwner.OPPONENT
@@ -46,21 +72,21 @@ def decided_of(match: MatchPairs, state: CubeState, score: MatchScore, name: str
 
 
 CASES = [
-    ("fair", away(1, 1), 1),
-    ("fair", away(2, 1), 1),
-    ("fair", away(1, 3), 1),
-    ("fair", away(2, 2), 1),
-    ("fair", away(2, 4), 1),
-    ("fair", away(3, 5), 1),
-    ("fair", away(5, 3), 2),
-    ("fair", away(4, 4), 2),
-    ("fair", away(9, 7), 4),
-    ("fair", away(5, 3), 4),
-    ("fair", away(5, 3), 8),
-    ("fair", away(1, 4, is_crawford=True), 1),
-    ("fair", away(9, 9), 1),
-    ("crooked", away(4, 4), 1),
-    ("crooked", away(3, 5), 2),
+    ("fair", MatchScore(1, 1), 1),
+    ("fair", MatchScore(2, 1), 1),
+    ("fair", MatchScore(1, 3), 1),
+    ("fair", MatchScore(2, 2), 1),
+    ("fair", MatchScore(2, 4), 1),
+    ("fair", MatchScore(3, 5), 1),
+    ("fair", MatchScore(5, 3), 2),
+    ("fair", MatchScore(4, 4), 2),
+    ("fair", MatchScore(9, 7), 4),
+    ("fair", MatchScore(5, 3), 4),
+    ("fair", MatchScore(5, 3), 8),
+    ("fair", MatchScore(1, 4, is_crawford=True), 1),
+    ("fair", MatchScore(9, 9), 1),
+    ("crooked", MatchScore(4, 4), 1),
+    ("crooked", MatchScore(3, 5), 2),
 ]
 
 
@@ -84,7 +110,7 @@ def test_mwc_are_exact(points: int, checkers: int, name: str, score: MatchScore,
 
 
 def test_longer_games_are_exact() -> None:
-    score, game = away(5, 7), exact_game("fair")
+    score, game = MatchScore(5, 7), exact_game("fair")
     match = solved(3, 3, score, 1)
     enumerated = layouts(3, 3)
     stakes = Stakes(score, Cube())
@@ -97,7 +123,8 @@ def test_longer_games_are_exact() -> None:
 
 
 @pytest.mark.parametrize(
-    ("score", "cube_value"), [(away(1, 1), 1), (away(3, 4), 4), (away(2, 7, is_crawford=False), 8), (away(1, 1), 2)]
+    ("score", "cube_value"),
+    [(MatchScore(1, 1), 1), (MatchScore(3, 4), 4), (MatchScore(2, 7), 8), (MatchScore(1, 1), 2)],
 )
 def test_a_dead_cube_is_a_game_without_one(score: MatchScore, cube_value: int) -> None:
     """The slow twin lets them double all the same, and finds nothing in it."""
@@ -121,19 +148,19 @@ def test_cubeless_chances_are_those_of_the_money_table() -> None:
     from tests.bearoff.test_two_sided import rows as solved_for_money
 
     money = solved_for_money(4, 4)[:, :, 0]
-    chances = win_chances(solved(4, 4, away(3, 3), 1))
+    chances = win_chances(solved(4, 4, MatchScore(3, 3), 1))
     assert np.abs(2 * chances[1:, 1:] - 1 - money[1:, 1:]).max() < 2e-6
 
 
 def test_sides_are_told_apart_only_where_they_differ() -> None:
-    assert {name.side for name in solved(2, 2, away(4, 4), 1).states.names} == {0}
-    assert {name.side for name in solved(2, 2, away(4, 5), 1).states.names} == {0, 1}
-    assert {name.side for name in solved(2, 2, away(4, 4), 1, "crooked").states.names} == {0, 1}
+    assert {name.side for name in solved(2, 2, MatchScore(4, 4), 1).states.names} == {0}
+    assert {name.side for name in solved(2, 2, MatchScore(4, 5), 1).states.names} == {0, 1}
+    assert {name.side for name in solved(2, 2, MatchScore(4, 4), 1, "crooked").states.names} == {0, 1}
 
 
 def test_a_redouble_that_nobody_can_lose_by_is_found() -> None:
     """1 point behind a cube that loses the match as it is: the owner turns it at once."""
-    score = away(5, 2)
+    score = MatchScore(5, 2)
     match = solved(3, 3, score, 2)
     owned = CubeState(0, 2, ON_ROLL)
     no_double, decided = no_double_of(match, owned, score), decided_of(match, owned, score)
@@ -145,7 +172,7 @@ def test_a_redouble_that_nobody_can_lose_by_is_found() -> None:
 
 def test_values_do_not_depend_on_the_thread_count() -> None:
     def values(count: int) -> bytes:
-        score = away(3, 5)
+        score = MatchScore(3, 5)
         with threads(count):
             match = solved(4, 4, score, 1)
         return no_double_of(match, CubeState(0, 1, CENTERED), score).tobytes() + column_by_index(match, 3).tobytes()
@@ -164,7 +191,7 @@ def test_long_matches_approach_money() -> None:
     money = money_columns(3, 3)[1:, 1:, 2]
     met, distances = fair_table(), []
     for length in (3, 6, 12, 24):
-        score = away(length, length)
+        score = MatchScore(length, length)
         mwc = no_double_of(solved(3, 3, score, 1), CubeState(0, 1, CENTERED), score)[1:, 1:]
         won, lost = met.after(score, 1), met.after(score, -1)
         distances.append(float(np.abs((2 * mwc - won - lost) / (won - lost) - money).max()))
@@ -187,12 +214,12 @@ def solve_pair(
 
 
 STATES = [
-    ("fair", away(7, 7), 1),
-    ("fair", away(7, 5), 2),
-    ("fair", away(2, 3), 1),
-    ("fair", away(1, 3), 1),
-    ("crooked", away(3, 3), 1),
-    ("crooked", away(3, 5), 2),
+    ("fair", MatchScore(7, 7), 1),
+    ("fair", MatchScore(7, 5), 2),
+    ("fair", MatchScore(2, 3), 1),
+    ("fair", MatchScore(1, 3), 1),
+    ("crooked", MatchScore(3, 3), 1),
+    ("crooked", MatchScore(3, 5), 2),
 ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from bgdata.bearoff.index import layout_count
 from bgdata.bearoff.kinds.bearoff_two_sided import check_size, is_rounded
@@ -19,9 +18,7 @@ from bgdata.selfplay.kinds.shared.rollouts import variant_input, variant_recipe
 from bgdata.store.dataset import Dataset, Estimate
 from bgdata.store.declaration import Column, FlatArray
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
-
-if TYPE_CHECKING:
-    from bgdata.store.versions import Versions
+from bgdata.store.versions import Versions
 
 MOST_CHECKERS = 14  # with 15 a gammon is possible
 MOST_AWAY = 64  # of match equity tables
