@@ -19,24 +19,10 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.equity import doubling
 from bgdata.equity.cube_models import CUBE_MODELS, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
 from bgdata.equity.curves import NEVER, OPPONENT, OWNER_CODES, Points
-from bgdata.equity.doubling import (
-    DEFAULT_STRATEGY,
-    NOT_ALLOWED,
-    Action,
-    CubeEquities,
-    Strategy,
-    best_action,
-    best_answer,
-    best_equity,
-    check_chances,
-    check_money,
-    fill_money_equities,
-    mean_points,
-    money_equities,
-    money_points_of,
-)
+from bgdata.equity.doubling import DEFAULT_STRATEGY, NOT_ALLOWED, Action, CubeEquities, Strategy
 from bgdata.equity.match_cube import MatchGame, fill_match_equities, match_equities, match_points
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import InvalidParameterError, shown
@@ -126,12 +112,12 @@ class CubeDecision:
     @property
     def equity(self) -> float:
         """The equity if both sides choose their best actions."""
-        return best_equity(self.equities)
+        return doubling.best_equity(self.equities)
 
     @property
     def double_gain(self) -> float:
         """What doubling gains (negative: costs) if the opponent answers it best; 0 if the player may not double."""
-        return best_answer(self.equities) - self.no_double if self.may_double else 0.0
+        return doubling.best_answer(self.equities) - self.no_double if self.may_double else 0.0
 
     @property
     def take_gain(self) -> float:
@@ -166,7 +152,7 @@ def decide_cube(
         given = np.array([chances], np.float64)
     except (TypeError, ValueError):
         raise InvalidParameterError(f"expected five chances, got {shown(str(chances))}") from None
-    row = check_chances(given)[0]
+    row = doubling.check_chances(given)[0]
     check_rules(stakes, rules)
     score, strategy, met = stakes.score, rules.strategy, rules.met
     is_match = isinstance(score, MatchScore) and not rules.as_money
@@ -179,11 +165,11 @@ def decide_cube(
         found, points = CubeEquities(*match_equities(*situation)), Points(*match_points(*situation))
     else:
         is_jacoby = isinstance(score, Money) and score.is_jacoby
-        owner = check_money(strategy, stakes.cube.owner, is_jacoby=is_jacoby)
-        found = CubeEquities(*money_equities(strategy, row, owner, is_jacoby, rules.has_beavers))
-        win, mean_win, mean_loss = mean_points(row)
+        owner = doubling.check_money(strategy, stakes.cube.owner, is_jacoby=is_jacoby)
+        found = CubeEquities(*doubling.money_equities(strategy, row, owner, is_jacoby, rules.has_beavers))
+        win, mean_win, mean_loss = doubling.mean_points(row)
         turned = 0 if owner == OPPONENT else owner  # of the opponent's cube only the take point is meaningful
-        points = Points(*money_points_of(strategy, mean_win, mean_loss, turned, is_jacoby, rules.has_beavers))
+        points = Points(*doubling.money_points_of(strategy, mean_win, mean_loss, turned, is_jacoby, rules.has_beavers))
         if stakes.is_crawford:  # nobody has a cube
             found = found._replace(no_double=win * mean_win - (1 - win) * mean_loss)
     method = Method(MODEL_NAMES[strategy.model])
@@ -249,8 +235,8 @@ def why_no_double(stakes: Stakes, rules: CubeRules = DEFAULT_RULES) -> str:
 
 def best_actions(equities: CubeEquities) -> tuple[Action, ...]:
     """Every best action; of equally good ones those with a double, and with a pass, come first."""
-    answer, passed = best_answer(equities), equities.double_pass
-    found = [Action(best_action(equities))]
+    answer, passed = doubling.best_answer(equities), equities.double_pass
+    found = [Action(doubling.best_action(equities))]
     if answer == NOT_ALLOWED:
         return tuple(found)
     taken = min(equities.double_take, equities.double_beaver)
@@ -288,7 +274,7 @@ def worths(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> W
     Raises InvalidParameterError for chances out of order, a match without a match equity table, and a model that
     does not know the Jacoby rule where it holds, and InvalidScoreError for a score that the table does not have.
     """
-    rows, score, owner = check_chances(chances), stakes.score, OWNER_CODES[stakes.cube.owner]
+    rows, score, owner = doubling.check_chances(chances), stakes.score, OWNER_CODES[stakes.cube.owner]
     equities = np.empty(len(rows))
     if isinstance(score, MatchScore):
         met = met_of(rules)
@@ -296,8 +282,8 @@ def worths(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> W
         game = MatchGame(score.away, score.opponent_away, score.is_crawford)
         fill_match_equities(rules.strategy, met.cells, game, stakes.cube.value, owner, rows, equities)
         return equities
-    check_money(rules.strategy, stakes.cube.owner, is_jacoby=score.is_jacoby)
-    fill_money_equities(rules.strategy, rows, owner, score.is_jacoby, rules.has_beavers, equities)
+    doubling.check_money(rules.strategy, stakes.cube.owner, is_jacoby=score.is_jacoby)
+    doubling.fill_money_equities(rules.strategy, rows, owner, score.is_jacoby, rules.has_beavers, equities)
     return np.asarray(stakes.cube.value * equities)
 
 

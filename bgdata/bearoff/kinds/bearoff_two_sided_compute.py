@@ -12,18 +12,7 @@ import pyarrow as pa
 
 from bgdata.bearoff import two_sided
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
-from bgdata.bearoff.kinds.bearoff_two_sided import (
-    COLUMNS,
-    DATASET,
-    ROW_HASHES,
-    TwoSidedParameters,
-    column_groups,
-    is_large,
-    is_rounded,
-    keeps_parts,
-    pair_count,
-    stored_type,
-)  # fmt: skip
+from bgdata.bearoff.kinds.bearoff_two_sided import COLUMNS, DATASET, ROW_HASHES, TwoSidedParameters, is_rounded
 from bgdata.bearoff.kinds.shared.two_sided_parts import Parts, clear_parts
 from bgdata.bearoff.layouts import NON_DOUBLES, ROLL_COUNT, Plays, all_layouts, all_plays, all_slots
 from bgdata.bearoff.tables import TwoSidedTable, equity_limit
@@ -72,7 +61,7 @@ def solve_in_parts(
 ) -> None:
     """Solve one group of columns after the other; what is solved goes to files while the next pairs are solved, and a
     killed build goes on after the last whole batch."""
-    groups = column_groups(parameters)
+    groups = parameters.column_groups
     slots = all_slots(parameters.points, parameters.checkers)
     with closing(Parts(job, scale, groups)) as parts:
         done = parts.done()
@@ -137,14 +126,14 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
 
     def compute(self, build: Build[TwoSidedParameters]) -> None:
         parameters, job = build.parameters, build.job
-        scale = two_sided.Scale(stored_type(parameters), equity_limit(parameters.checkers))
+        scale = two_sided.Scale(parameters.stored_type, equity_limit(parameters.checkers))
         count = layout_count(parameters.points, parameters.checkers)
         shape = (count, count, len(COLUMNS))
         is_resumed = job.keeps and any(job.folder.glob("checkpoint-*"))
-        has_parts = job.keeps and (is_resumed or keeps_parts(parameters))
+        has_parts = job.keeps and (is_resumed or parameters.keeps_parts)
         with job.create("equities", scale.dtype, shape, keep=True) as writer, ExitStack() as stack:
             rows: list[ArrayWriter] = [writer]
-            if is_large(parameters) or has_parts:
+            if parameters.is_large or has_parts:
                 rows.append(stack.enter_context(job.create(ROW_HASHES, np.uint8, (count, 32), keep=True)))
             if has_parts:
                 try:
@@ -167,7 +156,7 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
                     f"expected the rows of {job.title} as they were written before the build went on, found "
                     f"{len(wrong):,} changed; the same command begins anew"
                 )
-        if has_parts and not is_large(parameters):  # no part of the version
+        if has_parts and not parameters.is_large:  # no part of the version
             (job.folder / f"{ROW_HASHES}.npy").unlink()
 
     def batches(self, computed: Computed[TwoSidedParameters]) -> Iterator[pa.RecordBatch]:
@@ -181,7 +170,7 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
         return {"equity_limit": equity_limit(parameters.checkers)} | {f"{name}_error_bound": bound for name in COLUMNS}
 
     def repair(self, parameters: TwoSidedParameters, table: Table, progress: Progress) -> int | None:
-        return repair_rows(parameters, table, progress) if is_large(parameters) else None
+        return repair_rows(parameters, table, progress) if parameters.is_large else None
 
     def check_sample(self, recheck: Recheck[TwoSidedParameters]) -> str:
         rows = recheck.rows
@@ -268,9 +257,9 @@ def solve_rows(parameters: TwoSidedParameters, indexes: list[int], progress: Pro
     pips = np.repeat(np.arange(slots.most_pips + 1), np.diff(slots.layer_start))
     highest = int(pips[max(rows)])
     start = slots.layer_start.tolist()
-    groups = column_groups(parameters)
-    scale = two_sided.Scale(stored_type(parameters), equity_limit(parameters.checkers))
-    progress.start("solving damaged rows", pair_count(parameters) * len(groups), "pairs")
+    groups = parameters.column_groups
+    scale = two_sided.Scale(parameters.stored_type, equity_limit(parameters.checkers))
+    progress.start("solving damaged rows", parameters.pairs * len(groups), "pairs")
     for columns in groups:
         window = two_sided.start_window(parameters.points, parameters.checkers, columns, slots=slots)
         for totals in window.batches():

@@ -7,21 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from bgdata.endgames import solver
 from bgdata.endgames.kinds.contact_endgame import EndgameParameters
 from bgdata.endgames.layouts import Layouts, all_layouts, boards_of, layout_indexes
 from bgdata.endgames.plays import DICE, WEIGHTS
-from bgdata.endgames.solver import (
-    COLUMNS,
-    Bounds,
-    are_pairs,
-    are_unfinished,
-    extrapolate,
-    fill_equities,
-    solve_round,
-    stakes,
-    start_values,
-    widen,
-)
+from bgdata.endgames.solver import COLUMNS
 from bgdata.errors import CheckFailedError
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
@@ -49,7 +39,7 @@ class ContactEndgameComputation(Computation[EndgameParameters]):
         bounds = proven_values(build.job, build.parameters, gammons=False)
         layouts = bounds.layouts
         equities = np.empty((len(layouts), len(layouts), len(KEPT)), np.float32)
-        fill_equities(bounds, equities, range(len(KEPT)), stakes(layouts, gammons=False))
+        solver.fill_equities(bounds, equities, range(len(KEPT)), solver.stakes(layouts, gammons=False))
         build.job.save("equities", equities)
 
     def batches(self, computed: Computed[EndgameParameters]) -> Iterator[pa.RecordBatch]:
@@ -63,10 +53,10 @@ class ContactEndgameComputation(Computation[EndgameParameters]):
         return checked_text(recheck)
 
 
-def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> Bounds:
+def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> solver.Bounds:
     """Values of all pairs: by rounds until they settle, then proven by rounds with bounds around them until none of
     these grows. A killed build goes on after its last checkpoint."""
-    values = start_values(all_layouts(parameters.checkers), gammons=gammons)
+    values = solver.start_values(all_layouts(parameters.checkers), gammons=gammons)
     before = np.zeros_like(values.worths)  # those of a round; once they have settled nobody asks, and bounds are there
     slack, has_bounds = before.view(np.uint8)[: 2 * len(before)], np.zeros(1, np.uint8)
     bounds = values._replace(slack=slack, unit=np.float32(WIDTH / UNITS))
@@ -75,25 +65,25 @@ def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> 
     sizes = [1] * EXPECTED_ROUNDS[parameters.checkers] + [0] * MOST_ROUNDS
     for number in job.steps("rounds", range(1, MOST_ROUNDS + 1), sizes[:MOST_ROUNDS], state):
         if has_bounds[0]:
-            if solve_round(bounds) <= 0 and slack.max() <= UNITS:
+            if solver.solve_round(bounds) <= 0 and slack.max() <= UNITS:
                 return values
             continue
         is_steady = number % STEADY_ROUNDS == 0
         if is_steady:
             before[...] = values.worths
-        moves[:] = solve_round(values), moves[0]
+        moves[:] = solver.solve_round(values), moves[0]
         if moves[0] <= SETTLED:
-            widen(bounds)
+            solver.widen(bounds)
             has_bounds[0] = 1
         elif is_steady:
-            extrapolate(values, before, min(moves[0] / moves[1], MOST_RATIO))
+            solver.extrapolate(values, before, min(moves[0] / moves[1], MOST_RATIO))
     raise CheckFailedError(f"expected values of {job.title} that settle in {MOST_ROUNDS} rounds, found none")
 
 
 def pair_batches(checkers: int, arrays: Sequence[tuple[Array, Sequence[str]]]) -> Iterator[pa.RecordBatch]:
     """Rows of the pairs that share no point, neither side empty, from [on roll, opponent, column] arrays."""
     layouts = all_layouts(checkers)
-    wanted = are_unfinished(layouts)
+    wanted = solver.are_unfinished(layouts)
     step = max(1, GROUP_ROWS // len(layouts))
     for start in range(0, len(layouts), step):
         on_roll, opponent = (found.astype(np.int32) for found in np.nonzero(wanted[start : start + step]))
@@ -136,7 +126,7 @@ def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> 
         drawn = recheck.generator.integers(0, len(layouts), (recheck.rows, 2))
     else:
         drawn = np.stack(np.divmod(np.arange(len(layouts) ** 2), len(layouts)), axis=1)
-    possible = are_pairs(layouts, drawn[:, 0], drawn[:, 1])
+    possible = solver.are_pairs(layouts, drawn[:, 0], drawn[:, 1])
     found = np.asarray(equities[drawn[:, 0], drawn[:, 1]])
     wrong = np.flatnonzero(np.isnan(found).any(axis=1) == possible)
     if len(wrong):

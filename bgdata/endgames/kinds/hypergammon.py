@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from bgdata.endgames.kinds.contact_endgame import (
-    CUBE_COLUMNS,
-    ON_ROLL,
-    OPPONENT,
-    UNIT,
-    ContactEndgame,
-    EndgameParameters,
-    endgame_estimate,
-)  # fmt: skip
+from bgdata.endgames.kinds import contact_endgame as base
+from bgdata.endgames.kinds.contact_endgame import ContactEndgame, EndgameParameters
 from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.store.dataset import Estimate
 from bgdata.store.declaration import Column, FlatArray
@@ -28,12 +21,17 @@ class Hypergammon(ContactEndgame):
     )
     source = "Computed: value iteration over all legal plays and cube actions of both sides, between bounds that close"
     columns = (
-        ON_ROLL,
-        OPPONENT,
+        base.ON_ROLL,
+        base.OPPONENT,
         *CHANCE_COLUMNS,
         Column("cubeless", "FLOAT", "points", "Equity without a doubling cube"),
-        *CUBE_COLUMNS,
-        Column("centered_jacoby", "FLOAT", UNIT, "As centered, but gammons count only once the cube is turned"),
+        *base.CUBE_COLUMNS,
+        Column(
+            "centered_jacoby",
+            "FLOAT",
+            base.UNIT,
+            "As centered, but gammons count only once the cube is turned",
+        ),
     )
     arrays = (
         FlatArray(
@@ -53,7 +51,7 @@ class Hypergammon(ContactEndgame):
     most_checkers = 3
 
     def estimate(self, parameters: EndgameParameters) -> Estimate:
-        return endgame_estimate(parameters, lanes=8, stored=40, work=4 * 21 + 41)
+        return base.endgame_estimate(parameters, lanes=8, stored=40, work=4 * 21 + 41)
 
 
 DATASET = Hypergammon()

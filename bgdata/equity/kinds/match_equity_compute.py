@@ -8,13 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.equity.kinds.match_equity import MATCH_EQUITY_TABLES, SENSITIVITIES, MatchEquityParameters
-from bgdata.equity.kinds.shared.match_equity_compute import (
-    Described,
-    arrays_of_tables,
-    cell_batches,
-    score_columns,
-    table_batches,
-)
+from bgdata.equity.kinds.shared import match_equity_compute as tables
 from bgdata.equity.match_equity import MatchEquity, met_names, met_of_arrays
 from bgdata.equity.met_induction import OpeningStates, induced_table, post_crawford_row, slopes
 from bgdata.errors import CheckFailedError, CheckSkippedError, MissingTableError
@@ -45,14 +39,16 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
         job.progress.advance(1)
 
     def batches(self, computed: Computed[MatchEquityParameters]) -> Iterator[pa.RecordBatch]:
-        return cell_batches(computed.arrays)
+        return tables.cell_batches(computed.arrays)
 
     def side_batches(self, name: str, computed: Computed[MatchEquityParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
         if name == MATCH_EQUITY_TABLES.name:
-            yield from table_batches(arrays)
+            yield from tables.table_batches(arrays)
         elif name == SENSITIVITIES.name:
-            yield pa.record_batch({**score_columns(arrays), "mwc_change": pa.array(np.asarray(arrays["mwc_changes"]))})
+            yield pa.record_batch(
+                {**tables.score_columns(arrays), "mwc_change": pa.array(np.asarray(arrays["mwc_changes"]))}
+            )
         else:
             boards, weights, chances = (np.asarray(arrays[key]) for key in STATES)
             yield pa.record_batch(
@@ -119,10 +115,10 @@ def table_arrays(name: str, parameters: MatchEquityParameters, states: Mapping[s
     met = table(rate)
     given = "a given post-Crawford row" if parameters.row else f"{parameters.network} {parameters.ply}-ply"
     words = f"{given}, gammon rate {rate:.4f}, cube life index {number_text(parameters.cube_life_index)}"
-    description = Described(
+    description = tables.Described(
         name, met, f"bgdata {name}", words, "built", True, rate, parameters.cube_life_index, notice=NOTICE
     )
-    arrays = arrays_of_tables([description])
+    arrays = tables.arrays_of_tables([description])
     changes = GAMMON_POINT * slopes(table, rate)
     return {**arrays, "mwc_changes": changes[:, 1:, 1:][np.isfinite(met.cells[:, 1:, 1:])], **states}
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import bgdata
 from bgdata.bearoff import two_sided
 from bgdata.bearoff.kinds import bearoff_two_sided
-from bgdata.bearoff.kinds.bearoff_two_sided import ROW_HASHES, TwoSidedParameters, column_groups
+from bgdata.bearoff.kinds.bearoff_two_sided import ROW_HASHES, TwoSidedParameters
 from bgdata.bearoff.kinds.shared import two_sided_parts
 from bgdata.bearoff.remote import RemoteTwoSidedTable
 from bgdata.bearoff.tables import TwoSidedTable
@@ -66,7 +66,7 @@ def problems(warehouse: Warehouse, table: Table) -> list[tuple[str, str]]:
 def test_the_values_are_those_of_a_table_in_memory(
     memory_path: Path, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert len(column_groups(SIZE)) == 2
+    assert len(SIZE.column_groups) == 2
     assert {path.name for path in table.folder.iterdir()} == {"manifest.json", "equities.npy", f"{ROW_HASHES}.npy"}
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 30.0)
     monkeypatch.setattr(two_sided, "KEPT_BYTES", 1 << 30)

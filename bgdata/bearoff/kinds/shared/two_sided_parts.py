@@ -22,23 +22,13 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.two_sided import (
-    BATCH,
-    REACH,
-    Block,
-    Scale,
-    Solved,
-    Window,
-    block_place,
-    calls_of,
-    layer_rows,
-    restore,
-)  # fmt: skip
+from bgdata.bearoff import two_sided
+from bgdata.bearoff.two_sided import Block, Scale, Solved, Window
 from bgdata.errors import CorruptFileError, DigestMismatchError, StorageError
 from bgdata.store.job import CHECKPOINT_ERRORS, Job, read_sealed, seal_record
 from bgdata.store.storage import is_want, remove_folder, storage_errors, write_file
 
-NEEDED = -(-REACH // BATCH)  # batches that the next one depends on
+NEEDED = -(-two_sided.REACH // two_sided.BATCH)  # batches that the next one depends on
 STATE, VALUES = "state.json", "values"
 WAITING = 3  # calls whose values may wait to be written
 SEAL_BYTES = 32
@@ -109,12 +99,12 @@ class Parts:
             with _reading(folder / STATE):
                 expected, found = read_sealed(folder / STATE)["values"], hashlib.sha256()
             with _reading(path), path.open("rb") as file:
-                for solved in calls_of(window, batches[n - first]):
+                for solved in two_sided.calls_of(window, batches[n - first]):
                     data = solved.values.data.cast("B")
                     if file.readinto(data) != len(data):
                         raise CorruptFileError(f"expected more values in {path}, found its end")
                     found.update(data)
-                    restore(window, solved)
+                    two_sided.restore(window, solved)
             if found.hexdigest() != expected:
                 raise DigestMismatchError(f"expected SHA-256 {expected[:16]}... of {path}, found another")
 
@@ -133,7 +123,7 @@ class Parts:
         stored = self._scale.stored(solved.values)
         columns = len(window.columns)
         for block in solved.blocks:
-            begin, end = block_place(window.slots, block.on_roll, block.opponent, columns)
+            begin, end = two_sided.block_place(window.slots, block.on_roll, block.opponent, columns)
             values = stored[block.place : block.place + end - begin].data.cast("B")
             path = self._layer(group, block.on_roll)
             with storage_errors("write", path):
@@ -162,12 +152,12 @@ class Parts:
         """The stored values of a whole layer. Raises DigestMismatchError for one that was changed, CorruptFileError for
         one that is gone."""
         slots, columns = window.slots, len(self._groups[group])
-        _, end = block_place(slots, layer, slots.most_pips, columns)
+        _, end = two_sided.block_place(slots, layer, slots.most_pips, columns)
         values = np.empty(end, self._scale.dtype)
         path = self._layer(group, layer)
         with _reading(path), path.open("rb", buffering=0) as file:
             for opponent in range(1, slots.most_pips + 1):
-                begin, end = block_place(slots, layer, opponent, columns)
+                begin, end = two_sided.block_place(slots, layer, opponent, columns)
                 seal, data = bytearray(SEAL_BYTES), values[begin:end].data.cast("B")
                 file.seek(self._offset(begin, Block(layer, opponent, 0)))
                 file.readinto(seal)
@@ -179,7 +169,7 @@ class Parts:
     def rows(self, window: Window, layer: int) -> Iterator[tuple[int, NDArray[Any]]]:
         """The rows of a layer of which all pairs are solved, as `two_sided.layer_rows`. Raises as `take` does."""
         found = [(columns[0], self.take(window, group, layer)) for group, columns in enumerate(self._groups)]
-        yield from layer_rows(window, layer, found, self._scale)
+        yield from two_sided.layer_rows(window, layer, found, self._scale)
 
     def drop(self, layers: range) -> None:
         """Delete the stored values of layers whose rows are made, once the batch that finished them is sealed. For the
