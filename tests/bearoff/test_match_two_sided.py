@@ -9,24 +9,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from bgdata.bearoff import match_two_sided as solver
 from bgdata.bearoff.layouts import all_slots
 from bgdata.bearoff.match_table import CubeState, MatchCube, money_states, reachable_states
-from bgdata.bearoff.match_two_sided import (
-    MOST_CELLS,
-    MatchPairs,
-    SolvedRace,
-    column_by_index,
-    count_below,
-    index_of,
-    solve_match,
-    solve_position,
-    state_mwc,
-    win_chances,
-)
+from bgdata.bearoff.match_two_sided import MatchPairs, SolvedRace
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.met_induction import induced_table
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
 from bgdata.kernel import threads
+from tests.bearoff.test_two_sided import money_table
 from tests.reference.bearoff import layouts
 from tests.reference.match_bearoff import MatchGame
 from tests.together import each
@@ -60,15 +51,15 @@ ROUNDING = 1e-13
 
 
 def solved(points: int, checkers: int, score: MatchScore, cube_value: int, name: str = "fair") -> MatchPairs:
-    return solve_match(points, checkers, MatchCube(score, TABLES[name]().at), cube_value)
+    return solver.solve_match(points, checkers, MatchCube(score, TABLES[name]().at), cube_value)
 
 
 def no_double_of(match: MatchPairs, state: CubeState, score: MatchScore, name: str = "fair") -> NDArray[np.float64]:
-    return state_mwc(match, MatchCube(score, TABLES[name]().at), state)
+    return solver.state_mwc(match, MatchCube(score, TABLES[name]().at), state)
 
 
 def decided_of(match: MatchPairs, state: CubeState, score: MatchScore, name: str = "fair") -> NDArray[np.float64]:
-    return state_mwc(match, MatchCube(score, TABLES[name]().at), state, is_decided=True)
+    return solver.state_mwc(match, MatchCube(score, TABLES[name]().at), state, is_decided=True)
 
 
 CASES = [
@@ -131,7 +122,7 @@ def test_a_dead_cube_is_a_game_without_one(score: MatchScore, cube_value: int) -
     match = solved(2, 2, score, cube_value)
     assert match.states.names == ()
     owner = CENTERED if cube_value == 1 else ON_ROLL
-    chances = win_chances(match)
+    chances = solver.win_chances(match)
     met = fair_table()
     won, lost = met.after(score, cube_value), met.after(score, -cube_value)
     found = no_double_of(match, CubeState(0, cube_value, owner), score)
@@ -145,10 +136,8 @@ def test_a_dead_cube_is_a_game_without_one(score: MatchScore, cube_value: int) -
 
 
 def test_cubeless_chances_are_those_of_the_money_table() -> None:
-    from tests.bearoff.test_two_sided import rows as solved_for_money
-
-    money = solved_for_money(4, 4)[:, :, 0]
-    chances = win_chances(solved(4, 4, MatchScore(3, 3), 1))
+    money = money_table(4, 4)[:, :, 0]
+    chances = solver.win_chances(solved(4, 4, MatchScore(3, 3), 1))
     assert np.abs(2 * chances[1:, 1:] - 1 - money[1:, 1:]).max() < 2e-6
 
 
@@ -175,20 +164,16 @@ def test_values_do_not_depend_on_the_thread_count() -> None:
         score = MatchScore(3, 5)
         with threads(count):
             match = solved(4, 4, score, 1)
-        return no_double_of(match, CubeState(0, 1, CENTERED), score).tobytes() + column_by_index(match, 3).tobytes()
+        return (
+            no_double_of(match, CubeState(0, 1, CENTERED), score).tobytes() + solver.column_by_index(match, 3).tobytes()
+        )
 
     assert values(1) == values(2)
 
 
-def money_columns(points: int, checkers: int) -> np.ndarray:
-    from tests.bearoff.test_two_sided import rows
-
-    return rows(points, checkers)
-
-
 def test_long_matches_approach_money() -> None:
     """Normalised no-double equities with a centered cube; further apart than 2x2 the cube would matter even more."""
-    money = money_columns(3, 3)[1:, 1:, 2]
+    money = money_table(3, 3)[1:, 1:, 2]
     met, distances = fair_table(), []
     for length in (3, 6, 12, 24):
         score = MatchScore(length, length)
@@ -208,7 +193,9 @@ def solve_pair(
 ) -> SolvedRace:
     owners = (CubeOwner.CENTERED,) if cube_value == 1 else (CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
     cube = MatchCube(score, TABLES[name]().at)
-    found = solve_position(*pair, reachable_states(cube, tuple(CubeState(0, cube_value, owner) for owner in owners)))
+    found = solver.solve_position(
+        *pair, reachable_states(cube, tuple(CubeState(0, cube_value, owner) for owner in owners))
+    )
     assert found is not None
     return found
 
@@ -249,10 +236,8 @@ def test_every_state_is_exact(
 
 def test_money_is_that_of_the_table() -> None:
     """Every pair of 4 points and 4 checkers, to what the table rounds: cubeless, owned, centered, opponent's."""
-    from tests.bearoff.test_two_sided import rows
-
-    table = rows(4, 4)
-    race = solve_position((1, 0, 0, 3), (0, 0, 0, 4), money_states())
+    table = money_table(4, 4)
+    race = solver.solve_position((1, 0, 0, 3), (0, 0, 0, 4), money_states())
     assert race is not None
     owners = (CubeOwner.ON_ROLL, CubeOwner.CENTERED, CubeOwner.OPPONENT)
     enumerated = layouts(4, 4)
@@ -273,9 +258,9 @@ def test_money_is_that_of_the_table() -> None:
 def test_no_more_than_can_be_reached_is_solved() -> None:
     for layout in ((1, 2, 3), (5, 1, 1), (0, 0, 0, 0, 0, 6), (2, 0, 2, 1)):
         every = all_slots(6, 6 if sum(layout) <= 6 else 7)
-        first = int(np.flatnonzero(every.order == index_of(layout, 6))[0])
-        assert every.reachable_from(np.array([first])).sum() <= count_below(layout)
-        race = solve_position(layout, layout, money_states())
+        first = int(np.flatnonzero(every.order == solver.index_of(layout, 6))[0])
+        assert every.reachable_from(np.array([first])).sum() <= solver.count_below(layout)
+        race = solver.solve_position(layout, layout, money_states())
         assert race is not None
         assert len(race.slot_of) == every.reachable_from(np.array([first])).sum()
 
@@ -283,15 +268,15 @@ def test_no_more_than_can_be_reached_is_solved() -> None:
 def test_races_too_large_or_with_gammons_are_not_solved() -> None:
     states = money_states()
     for own, other in (((15,), (1,)), ((1,), (15,)), ((0,), (1,)), ((2,) * 6, (2,) * 6)):
-        assert solve_position(own, other, states) is None
-    assert solve_position((1,), (1,), states, most_cells=15) is None
-    assert solve_position((0,) * 18 + (1,), (1,), states) is None
-    assert MOST_CELLS >= 924**2 * 11, "6 points and 6 checkers at any score"
+        assert solver.solve_position(own, other, states) is None
+    assert solver.solve_position((1,), (1,), states, most_cells=15) is None
+    assert solver.solve_position((0,) * 18 + (1,), (1,), states) is None
+    assert solver.MOST_CELLS >= 924**2 * 11, "6 points and 6 checkers at any score"
 
 
 def test_what_was_solved_for_others_is_not_found() -> None:
     six = (0, 0, 0, 0, 0, 1)
-    race = solve_position(six, six, money_states())
+    race = solver.solve_position(six, six, money_states())
     assert race is not None
     assert race.find(six, six) is not None
     assert race.find((0, 0, 1), six) is not None
