@@ -169,7 +169,11 @@ class TwoSidedTable(MappedTable):
     def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
         """The four equities of one position. Raises NotCoveredError or InvalidPositionError."""
         index, other = self._indexes(on_roll, opponent)
-        a, b, c, d = self._unpack(self._bytes, (index * self._count + other) * self._record_bytes)
+        return self._equities(self._bytes, (index * self._count + other) * self._record_bytes)
+
+    def _equities(self, data: bytes | memoryview, place: int) -> Equities:
+        """The equities of the record that begins at a place."""
+        a, b, c, d = self._unpack(data, place)
         step, lowest = self._step, self._lowest
         return Equities(a * step - lowest, b * step - lowest, c * step - lowest, d * step - lowest)
 

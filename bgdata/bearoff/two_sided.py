@@ -131,20 +131,9 @@ def fill_worths(
 
 @kernel()
 def solve_tasks(
-    begin: int,
-    end: int,
-    tasks: Array,
-    play_start: Array,
-    results: Array,
-    weights: Array,
-    places: Array,
-    is_wanted: Array,
-    rows: int,
-    columns: int,
-    cells: Array,
-    values: Array,
-    integer: bool | None,
-) -> None:
+    begin: int, end: int, tasks: Array, play_start: Array, results: Array, weights: Array, places: Array,
+    is_wanted: Array, rows: int, columns: int, cells: Array, values: Array, integer: bool | None,
+) -> None:  # fmt: skip
     """Fills values[...] and cells[...] of the pairs in tasks[begin:end], all that they depend on being filled; skips
     pairs whose layouts are not in is_wanted[slot].
 
