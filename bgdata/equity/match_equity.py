@@ -41,8 +41,8 @@ class GameMwc(NamedTuple):
     """Chances of winning the match after a game at some cube value, for the player: after winning or losing a single
     game, a gammon or a backgammon."""
 
-    win: tuple[float, float, float]
-    lose: tuple[float, float, float]
+    win: tuple[float, ...]
+    lose: tuple[float, ...]
 
     @property
     def gammon_value(self) -> float:
@@ -50,22 +50,6 @@ class GameMwc(NamedTuple):
         and losing a single game: 0.5 for money. The gammon price of gnubg is twice that. NaN where the game decides
         nothing."""
         return _ratio(self.win[1] - self.win[0], self.win[0] - self.lose[0])
-
-    def mean_win(self, gammon_share: float = 0.0, backgammon_share: float = 0.0) -> float:
-        """W: mean mwc of a win, of which these shares are gammons (backgammons included) and backgammons."""
-        return _mean(self.win, gammon_share, backgammon_share)
-
-    def mean_loss(self, gammon_share: float = 0.0, backgammon_share: float = 0.0) -> float:
-        """L: mean mwc of a loss, of which these shares are gammons (backgammons included) and backgammons."""
-        return _mean(self.lose, gammon_share, backgammon_share)
-
-    def mwc(self, chances: ArrayLike) -> NDArray[np.float64]:
-        """float64[...]: mwc of games with these cumulative chances [..., 5] if the cube is never turned again."""
-        win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = np.moveaxis(np.asarray(chances, float), -1, 0)
-        won = win * self.win[0] + win_gammon * (self.win[1] - self.win[0])
-        won += win_backgammon * (self.win[2] - self.win[1])
-        lost = (1 - win) * self.lose[0] + lose_gammon * (self.lose[1] - self.lose[0])
-        return np.asarray(won + lost + lose_backgammon * (self.lose[2] - self.lose[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,20 +182,14 @@ class MatchEquity:
 
     def game(self, score: MatchScore, cube_value: int = 1) -> GameMwc:
         """The chances of winning the match after each result of a game at this score. Raises InvalidScoreError."""
-        first, second, third = (self.after(score, points * cube_value) for points in (1, 2, 3))
-        loses = (self.after(score, -points * cube_value) for points in (1, 2, 3))
-        lose = tuple(loses)
-        return GameMwc((first, second, third), (lose[0], lose[1], lose[2]))
+        points = (cube_value, 2 * cube_value, 3 * cube_value)
+        return GameMwc(*(tuple(self.after(score, sign * each) for each in points) for sign in (1, -1)))
 
-    def take_point(
-        self, score: MatchScore, cube_value: int = 1, *, win_gammon_share: float = 0.0, lose_gammon_share: float = 0.0
-    ) -> float:
-        """The winning chance from which the player should take if the opponent doubles from `cube_value` and the cube
-        is dead afterwards; 0 where it may always take. The shares are those of gammons among its wins and its losses.
-        Raises InvalidScoreError."""
+    def take_point(self, score: MatchScore, cube_value: int = 1) -> float:
+        """The winning chance from which the player should take if the opponent doubles from `cube_value`, without
+        gammons and with a dead cube afterwards; 0 where it may always take. Raises InvalidScoreError."""
         doubled = self.game(score, 2 * cube_value)
-        win, lose = doubled.mean_win(win_gammon_share), doubled.mean_loss(lose_gammon_share)
-        return _ratio(self.after(score, -cube_value) - lose, win - lose)
+        return _ratio(self.after(score, -cube_value) - doubled.lose[0], doubled.win[0] - doubled.lose[0])
 
 
 def decided_cells(length: int) -> NDArray[np.float64]:
@@ -242,11 +220,6 @@ def check_table(name: str, before: NDArray[np.float64], own: NDArray[np.float64]
         raise InvalidParameterError(
             f"expected chances at 1-away 1-away post-crawford that sum to 1, got {own[0]:g} and {other[0]:g}"
         )
-
-
-def _mean(values: tuple[float, float, float], gammon_share: float, backgammon_share: float) -> float:
-    single, gammon, backgammon = values
-    return single + gammon_share * (gammon - single) + backgammon_share * (backgammon - gammon)
 
 
 def _ratio(part: float, whole: float) -> float:
