@@ -170,32 +170,14 @@ def test_actions_that_are_worth_the_same(equities: tuple[float, ...], best: tupl
 
 
 def refused() -> list[tuple[Any, Stakes, CubeRules, str]]:
+    match, jacoby = Stakes(MatchScore(3, 3)), Stakes(Money(is_jacoby=True))
+    beavers, first = CubeRules(met=published_met(), has_beavers=True), CubeRules(janowski_first(), published_met())
     return [
         ((0.5, 0.6, 0, 0, 0), MONEY, CubeRules(), "expected win >= win_gammon >= win_backgammon"),
-        (
-            CHANCES,
-            Stakes(MatchScore(3, 3)),
-            CubeRules(),
-            "expected a match equity table for a match, got none at 3-away",
-        ),
-        (
-            CHANCES,
-            Stakes(MatchScore(3, 3)),
-            CubeRules(met=published_met(), has_beavers=True),
-            "expected beavers in money play only",
-        ),
-        (
-            CHANCES,
-            Stakes(MatchScore(3, 3)),
-            CubeRules(janowski_first(), published_met()),
-            "expected a model that knows match scores, got janowski-first",
-        ),
-        (
-            CHANCES,
-            Stakes(Money(is_jacoby=True)),
-            CubeRules(janowski_first()),
-            "expected a model that knows the jacoby rule",
-        ),
+        (CHANCES, match, CubeRules(), "expected a match equity table for a match, got none at 3-away"),
+        (CHANCES, match, beavers, "expected beavers in money play only"),
+        (CHANCES, match, first, "expected a model that knows match scores, got janowski-first"),
+        (CHANCES, jacoby, CubeRules(janowski_first()), "expected a model that knows the jacoby rule"),
         ("abc", MONEY, CubeRules(), "expected five chances, got 'abc'"),
         (["x"] * 5, MONEY, CubeRules(), "expected five chances, got "),
     ]
