@@ -1,7 +1,7 @@
 """The cube life index that makes Janowski's model exact, and what decisions by the model lose, in positions without
 gammons.
 
-The model is `index` x live + (1 - index) x dead (see `janowski`), equities of the player on roll if it does not double
+The model is `index` x live + (1 - index) x dead (see `curves`), equities of the player on roll if it does not double
 now, from its cubeless winning chance. So the index that makes it exact is (exact - dead) / (live - dead).
 """
 
